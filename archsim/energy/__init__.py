@@ -1,0 +1,1 @@
+"""energy: see the module docstrings."""

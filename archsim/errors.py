@@ -1,0 +1,53 @@
+"""The error tree. Every message is one that a user can act on.
+
+    ArchsimError
+    +-- ConfigError      a YAML file or an option: file:line, key path, value found, allowed range, nearest name
+    +-- ModelError       a model file: node, operator, what can be done
+    +-- MappingError     no legal mapping: tensor, level, what it needs, what there is
+    +-- ProgramError     a Program breaks its rules: command and loop indices
+    +-- SimulationError  the machine stopped: who waits for whom, or a conservation law broken
+    +-- NotBuiltError    a name of the contract that this version does not have
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ArchsimError(Exception):
+    """Base of every error raised on purpose; ``exit_code`` is what the command line returns."""
+
+    exit_code = 2
+
+
+class ConfigError(ArchsimError):
+    """A chip, sweep or option is wrong; the message names file:line, key path, value and allowed range."""
+
+
+class ModelError(ArchsimError):
+    """A model file cannot be read or has something unsupported; names node and operator."""
+
+
+class MappingError(ArchsimError):
+    """No legal mapping exists; names tensor, level, what it needs and what there is."""
+
+
+class ProgramError(ArchsimError):
+    """A Program breaks a rule of its grammar or meaning; names command and loop indices."""
+
+
+class SimulationError(ArchsimError):
+    """The machine cannot go on (deadlock) or a conservation law is broken."""
+
+    exit_code = 1
+
+
+class NotBuiltError(ArchsimError):
+    """A name or option of the contract that this version does not have yet."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a ' (did you mean X?)' hint for ``name``, or '' when nothing known is near."""
+    close = difflib.get_close_matches(name.lower(), sorted(known), n=1, cutoff=0.6)
+    return f" (did you mean '{close[0]}'?)" if close else ""

@@ -1,0 +1,1 @@
+"""frontend: see the module docstrings."""

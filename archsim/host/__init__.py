@@ -1,0 +1,1 @@
+"""host: see the module docstrings."""

@@ -1,0 +1,58 @@
+"""The host runtime: launches of kernels through a queue of limited depth, and layers that fall back to the host.
+
+Launch j starts when the host has issued it, ``issue`` after the start of launch j - 1, and when fewer than ``depth``
+launches are under way: start(j) = max(start(j-1) + issue, end(j-depth)). It takes ``launch``. A layer on the host
+then has the link and the processor to itself: bytes / link rate + flops / rate. Launches end in order.
+
+    n empty kernels: depth 1: n x launch; depth >= 2 and issue <= launch: launch + (n - 1) x issue.
+
+Event-level: the host's own cycles are not modelled; starts and ends are edges of its clock.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from archsim.errors import ProgramError
+from archsim.ir.unroll import Step
+from archsim.sim.clock import PS_PER_S, Clock
+from archsim.sim.engine import Launch
+from archsim.sim.tally import Tally
+from archsim.spec.architecture import Host
+
+
+class HostRuntime:
+    """Runs the ``host`` queue."""
+
+    def __init__(self, tally: Tally, spec: Host) -> None:
+        self.clock = Clock(spec.clock_hz, spec.sync_stages)
+        self._tally = tally
+        self._spec = spec
+        self._ends: deque[int] = deque(maxlen=spec.depth)  # of the launches under way or the last ones
+
+    def launch(self, step: Step, start_ps: int) -> Launch:
+        """Start ``step``; raises ProgramError for a command that a host does not have."""
+        command, spec = step.command, self._spec
+        last_end_ps = self._ends[-1] if self._ends else 0
+        if command.op == "SYNC":
+            return Launch(max(start_ps, last_end_ps), start_ps)
+        if command.op not in ("HOST", "SETUP"):
+            raise ProgramError(f"{step.where}: the host cannot run {command.op}; it runs HOST, SETUP and SYNC")
+        launched_ps = max(start_ps + spec.launch_ps, last_end_ps)
+        end_ps = self.clock.at_or_after(launched_ps + self._work_ps(command.flops, command.nbytes))
+        self._ends.append(end_ps)
+        self._count(step)
+        free_ps = start_ps + spec.issue_ps
+        if len(self._ends) == spec.depth:
+            free_ps = max(free_ps, self._ends[0])
+        return Launch(end_ps, self.clock.at_or_after(free_ps))
+
+    def _work_ps(self, flops: int, size_bytes: int) -> int:
+        """ceil of the link's and the processor's time, without rounding either."""
+        link, rate = self._spec.link_bytes_per_s, self._spec.flops_per_s
+        return -(-(size_bytes * rate + flops * link) * PS_PER_S // (link * rate))
+
+    def _count(self, step: Step) -> None:
+        command, name = step.command, self._spec.name
+        for action, amount in (("launches", 1), ("flops", command.flops), ("link_bytes", command.nbytes)):
+            self._tally.add(command.layer, name, action, amount)

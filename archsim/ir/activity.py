@@ -1,0 +1,103 @@
+"""What the machine did: one record per command, action counts, and memory statistics. Times in integer picoseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+CAUSES = (
+    "busy",
+    "stall_dram",
+    "stall_noc",
+    "stall_sram_port",
+    "stall_compute",
+    "stall_dependency",
+    "fill_drain",
+    "launch",
+    "imbalance",
+    "idle",
+)
+
+CountKey = tuple[str, str, str]  # (layer, part, action)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One executed command.
+
+    ``head_ps``: reached the head of its queue with its engine free; ``start_ps``: waits met; ``end_ps``: signalled.
+    ``critical``: (unit, index) of the command whose signal met its last wait, None when no wait held it back.
+    ``phases``: (cause, until_ps) in order, tiling [start, end): dram | noc | sram_port for moves;
+    fill_drain | busy | sram_port for arrays; busy | sram_port for vector units; launch for host and setup.
+    ``macs``: useful MACs of an array command; ``slots_per_cycle``: MACs per array cycle at the dtypes used.
+    """
+
+    unit: str
+    index: int
+    name: str
+    op: str
+    layer: str
+    role: str
+    head_ps: int
+    start_ps: int
+    end_ps: int
+    critical: tuple[str, int] | None
+    phases: tuple[tuple[str, int], ...]
+    macs: int = 0
+    slots_per_cycle: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DramStats:
+    """Totals of one DRAM part. Pin bytes are bursts x burst size; useful bytes are what the Program asked for."""
+
+    read_bytes: int
+    write_bytes: int
+    useful_read_bytes: int
+    useful_write_bytes: int
+    row_hits: int
+    row_misses: int
+    row_conflicts: int
+    refreshes: int
+    peak_bytes_per_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bandwidth:
+    """Bytes moved on a memory over [start_ps, end_ps) by one stream, for plots and traces."""
+
+    memory: str
+    start_ps: int
+    end_ps: int
+    size_bytes: int
+    write: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """The machine's whole account of one Program.
+
+    ``records``: unit -> its commands in order; every engine instance of the chip is a key, unused ones are empty.
+    ``counts``: (layer, part, action) -> integer. Actions: memories ``read_bytes``, ``write_bytes``, ``read_accesses``,
+    ``write_accesses`` (dram also ``pin_read_bytes``, ``pin_write_bytes``, ``activates``, ``refreshes``); arrays ``mac`` and the
+    dataflow's inner actions; vector ``lane_ops``; host ``flops``, ``link_bytes``.
+    """
+
+    program: str
+    total_ps: int
+    clock_hz: int
+    records: Mapping[str, tuple[Record, ...]]
+    counts: Mapping[CountKey, int]
+    dram: Mapping[str, DramStats]
+    bandwidth: tuple[Bandwidth, ...]
+    fidelity: Mapping[str, str]
+
+
+def to_cycles(time_ps: int, hz: int) -> int:
+    """Cycle boundary at or after ``time_ps``: ceil(t * hz / 10**12). Apply to boundaries, never to durations."""
+    return -(-time_ps * hz // 10**12)
+
+
+def edge_ps(cycle: int, hz: int) -> int:
+    """Time of clock edge ``cycle``: cycle * 10**12 // hz."""
+    return cycle * 10**12 // hz

@@ -1,0 +1,132 @@
+"""The parts of a command line: extents, conditions, tokens, nests and operands."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from archsim.ir.asm.cursor import Cursor
+from archsim.ir.program import Affine, Clip, Edge, Extent, Nest, Region, Token, When
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a command may name: loop variables around it, tokens, stores and their element bytes (None: unknown)."""
+
+    variables: tuple[str, ...]
+    tokens: Collection[str]
+    elements: Mapping[str, int | None]
+
+
+def read_affine(cursor: Cursor, scope: Scope) -> Affine:
+    """``8*p - 1``: a sum of integers and (multiples of) loop variables."""
+    const = 0
+    terms: list[tuple[str, int]] = []
+    sign = -1 if cursor.accept("-") else 1
+    cursor.accept("+")
+    while True:
+        if cursor.word.kind != "integer":
+            terms.append((_variable(cursor, scope), sign))
+        else:
+            value = sign * cursor.integer("an integer")
+            if cursor.accept("*"):
+                terms.append((_variable(cursor, scope), value))
+            else:
+                const += value
+        if cursor.accept("+"):
+            sign = 1
+        elif cursor.accept("-"):
+            sign = -1
+        else:
+            return Affine(const, tuple(terms))
+
+
+def _variable(cursor: Cursor, scope: Scope) -> str:
+    return cursor.name("a number or an enclosing loop variable", scope.variables)
+
+
+def read_when(cursor: Cursor, scope: Scope) -> When:
+    """``first(p) & !last(q)``."""
+    edges = [_edge(cursor, scope)]
+    while cursor.accept("&"):
+        edges.append(_edge(cursor, scope))
+    return tuple(edges)
+
+
+def _edge(cursor: Cursor, scope: Scope) -> Edge:
+    negated = cursor.accept("!")
+    kind = cursor.keyword(("first", "last"), "a condition")
+    cursor.expect("(")
+    var = cursor.name("an enclosing loop variable", scope.variables)
+    cursor.expect(")")
+    return Edge("first" if kind == "first" else "last", var, negated)
+
+
+def read_tokens(cursor: Cursor, scope: Scope) -> tuple[Token, ...]:
+    """``x.full, y.free*2 @ last(q)``."""
+    found = [_token(cursor, scope)]
+    while cursor.accept(","):
+        found.append(_token(cursor, scope))
+    return tuple(found)
+
+
+def _token(cursor: Cursor, scope: Scope) -> Token:
+    name = cursor.name("a token", scope.tokens)
+    n = cursor.integer("a number of tokens") if cursor.accept("*") else 1
+    return Token(name, n, read_when(cursor, scope) if cursor.accept("@") else ())
+
+
+def read_extent(cursor: Cursor, scope: Scope) -> Extent:
+    """``h=8 | 58-8*p``: a size and the limits that clamp it."""
+    dim = cursor.name("an extent")
+    cursor.expect("=")
+    size = cursor.integer("the size of an extent")
+    limits = []
+    while cursor.accept("|"):
+        limits.append(read_affine(cursor, scope))
+    return Extent(dim, size, tuple(limits))
+
+
+def read_nest(cursor: Cursor, dims: Collection[str]) -> Nest:
+    """``nest m(h, w) n(k) k(c, r, s) batch(b)``; parts without extents are left out."""
+    parts: dict[str, tuple[str, ...]] = {}
+    while any(cursor.next_is(part) for part in ("m", "n", "k", "batch")):
+        part = cursor.keyword(("m", "n", "k", "batch"), "a part of the nest")
+        if part in parts:
+            cursor.fail(f"'{part}' of the nest once")
+        parts[part] = cursor.many("(", ")", lambda: cursor.name("an extent", dims))
+    return Nest(parts.get("m", ()), parts.get("n", ()), parts.get("k", ()), parts.get("batch", ()))
+
+
+def read_region(cursor: Cursor, scope: Scope, dims: Collection[str], operand: str) -> Region:
+    """``x{h:512, c:1}+4096*p clip(h: 8*p-1 of 58)``: a store, its strides, its byte offset, its clips."""
+    store = cursor.name("a tensor or ring", scope.elements)
+    strides: tuple[tuple[str, int], ...] = ()
+    if cursor.word.text == "{":
+        strides = cursor.many("{", "}", lambda: _stride(cursor, dims))
+    signed = cursor.word.kind == "mark" and cursor.word.text in ("+", "-")
+    offset = read_affine(cursor, scope) if signed else Affine()
+    element = scope.elements[store]
+    if cursor.skip_if("element"):
+        element = cursor.integer("bytes of an element")
+    if element is None:
+        cursor.fail(f"'element' and a number of bytes, as the dtype of '{store}' is not known")
+    clips: tuple[Clip, ...] = ()
+    if cursor.skip_if("clip"):
+        clips = cursor.many("(", ")", lambda: _clip(cursor, scope, dims))
+    return Region(operand, store, element, strides, offset, clips)
+
+
+def _stride(cursor: Cursor, dims: Collection[str]) -> tuple[str, int]:
+    dim = cursor.name("an extent of this command", dims)
+    cursor.expect(":")
+    return dim, cursor.integer("a stride in bytes")
+
+
+def _clip(cursor: Cursor, scope: Scope, dims: Collection[str]) -> Clip:
+    dim = cursor.name("an extent of this command", dims)
+    cursor.expect(":")
+    start = read_affine(cursor, scope)
+    if not cursor.skip_if("of"):
+        cursor.fail("'of' and the length of the axis")
+    return Clip(dim, start, cursor.integer("the length of an axis"))

@@ -1,0 +1,248 @@
+"""Assembly listing -> Program. Errors are ProgramError with file:line, what was expected and the nearest name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, get_args
+
+from archsim.errors import ProgramError, nearest
+from archsim.ir.asm.cursor import Clause, Cursor, read_clauses
+from archsim.ir.asm.fragments import (
+    Scope,
+    read_extent,
+    read_nest,
+    read_region,
+    read_tokens,
+    read_when,
+)
+from archsim.ir.asm.lexer import Line, Word, read_lines
+from archsim.ir.asm.printer import READS, WRITES, dense_strides, implied_layer, is_numbered_input
+from archsim.ir.dtypes import BYTES
+from archsim.ir.program import Command, Loop, Node, Op, Program, Queue, Region, Ring, Semaphore, Tensor
+
+ENGINES = ("load", "store", "array", "vector", "host")
+
+
+def parse_program(text: str, path: str = "<text>") -> Program:
+    """The Program of a listing; ``path`` names it in messages. Raises ProgramError with file:line."""
+    lines = read_lines(text, path)
+    if not lines:
+        raise ProgramError(f"{path}:1: expected 'program NAME on CHIP', found nothing")
+    return _Parser(lines, path).program()
+
+
+class _Parser:
+    """Consumes statements; declarations come before the queues that use them."""
+
+    def __init__(self, lines: list[Line], path: str) -> None:
+        self._lines = lines
+        self._path = path
+        self._at = 0
+        self._layers: list[str] = []
+        self._tensors: list[Tensor] = []
+        self._rings: list[Ring] = []
+        self._semaphores: list[Semaphore] = []
+        self._queues: list[Queue] = []
+        self._declared: dict[tuple[str, str], int] = {}
+        self._ring_queues: list[Word] = []
+
+    def program(self) -> Program:
+        cursor = self._next()
+        cursor.keyword(("program",), "the first line")
+        name = cursor.name("the name of the program")
+        cursor.keyword(("on",), "the chip")
+        chip = cursor.name("the name of a chip")
+        self._end(cursor)
+        readers: dict[str, Callable[[Cursor], None]] = {
+            "layer": self._layer,
+            "tensor": self._tensor,
+            "ring": self._ring,
+            "semaphore": self._semaphore,
+            "queue": self._queue,
+        }
+        while self._at < len(self._lines):
+            if self._lines[self._at].indent:
+                self._next().fail("a statement at the start of the line")
+            cursor = self._next()
+            readers[cursor.keyword(readers, "one of")](cursor)
+        self._check_ring_queues()
+        return Program(
+            name,
+            chip,
+            tuple(self._layers),
+            tuple(self._tensors),
+            tuple(self._rings),
+            tuple(self._semaphores),
+            tuple(self._queues),
+        )
+
+    def _next(self) -> Cursor:
+        self._at += 1
+        return Cursor(self._lines[self._at - 1], self._path)
+
+    def _end(self, cursor: Cursor) -> None:
+        if not cursor.ended:
+            cursor.fail("the end of the line")
+
+    def _new(self, cursor: Cursor, kind: str) -> str:
+        """Read a name that is not taken yet."""
+        line = cursor.word.line
+        name = cursor.name(f"the name of a {kind}")
+        space = "store" if kind in ("tensor", "ring") else kind
+        first = self._declared.setdefault((space, name), line)
+        if first != line:
+            raise ProgramError(f"{self._path}:{line}: expected a new name, found {kind} '{name}' of line {first}")
+        return name
+
+    def _layer(self, cursor: Cursor) -> None:
+        self._layers.append(self._new(cursor, "layer"))
+        while cursor.accept(","):
+            self._layers.append(self._new(cursor, "layer"))
+        self._end(cursor)
+
+    def _tensor(self, cursor: Cursor) -> None:
+        name = self._new(cursor, "tensor")
+        table = {
+            **_place("size_bytes"),
+            "shape": Clause("shape", _integers),
+            "strides": Clause("strides", _integers),
+            "preloaded": Clause("preloaded", _flag),
+        }
+        values = read_clauses(cursor, table, ("in", "at", "bytes", "dtype", "role", "shape"))
+        values.setdefault("strides", dense_strides(values["shape"], values["dtype"]))
+        self._tensors.append(Tensor(name=name, **values))
+
+    def _ring(self, cursor: Cursor) -> None:
+        name = self._new(cursor, "ring")
+        table = {
+            **_place("slot_bytes"),
+            "slots": Clause("slots", lambda c: c.integer("a number of slots")),
+            "retain": Clause("retain", lambda c: c.integer("bytes to retain")),
+            "writer": Clause("writer", self._queue_name),
+            "readers": Clause("readers", self._queue_names),
+        }
+        values = read_clauses(cursor, table, ("in", "at", "slots", "bytes", "dtype", "role", "writer"))
+        values.setdefault("readers", ())
+        self._rings.append(Ring(name=name, **values))
+
+    def _queue_name(self, cursor: Cursor) -> str:
+        self._ring_queues.append(cursor.word)
+        return cursor.name("a queue")
+
+    def _queue_names(self, cursor: Cursor) -> tuple[str, ...]:
+        names = [self._queue_name(cursor)]
+        while cursor.accept(","):
+            names.append(self._queue_name(cursor))
+        return tuple(names)
+
+    def _check_ring_queues(self) -> None:
+        """Rings name queues that stand further down."""
+        names = sorted(queue.name for queue in self._queues)
+        for word in self._ring_queues:
+            if word.text not in names:
+                shown = ", ".join(names) or "none is declared"
+                hint = nearest(word.text, names)
+                raise ProgramError(f"{self._path}:{word.line}: expected a queue ({shown}), found {word.shown}{hint}")
+
+    def _semaphore(self, cursor: Cursor) -> None:
+        name = self._new(cursor, "semaphore")
+        table = {"initial": Clause("initial", lambda c: c.integer("a number of tokens"))}
+        self._semaphores.append(Semaphore(name=name, **read_clauses(cursor, table, ())))
+
+    def _queue(self, cursor: Cursor) -> None:
+        line = self._lines[self._at - 1]
+        name = self._new(cursor, "queue")
+        cursor.keyword(("engine",), "the engine")
+        engine: Any = cursor.keyword(ENGINES, "an engine")
+        cursor.keyword(("unit",), "the chip part that runs it")
+        unit = cursor.name("a chip part")
+        self._colon(cursor)
+        scope = self._scope()
+        self._queues.append(Queue(name, engine, unit, self._body(line.indent, scope)))
+
+    def _colon(self, cursor: Cursor) -> None:
+        cursor.expect(":")
+        self._end(cursor)
+
+    def _scope(self) -> Scope:
+        tokens = [f"{ring.name}.{kind}" for ring in self._rings for kind in ("free", "full")]
+        tokens += [semaphore.name for semaphore in self._semaphores]
+        stores = (*self._tensors, *self._rings)
+        return Scope((), dict.fromkeys(tokens), {store.name: BYTES.get(store.dtype) for store in stores})
+
+    def _body(self, outer: int, scope: Scope) -> tuple[Node, ...]:
+        """The statements deeper than ``outer``; all of them at one indentation."""
+        nodes: list[Node] = []
+        inner: int | None = None
+        while self._at < len(self._lines) and self._lines[self._at].indent > outer:
+            line = self._lines[self._at]
+            cursor = self._next()
+            inner = line.indent if inner is None else inner
+            if line.indent != inner:
+                cursor.fail(f"a statement indented by {inner} spaces")
+            if cursor.skip_if("for"):
+                nodes.append(self._loop(cursor, line.indent, scope))
+            else:
+                nodes.append(_command(cursor, scope, self._layers))
+        return tuple(nodes)
+
+    def _loop(self, cursor: Cursor, indent: int, scope: Scope) -> Loop:
+        var = self._new(cursor, "loop variable")
+        cursor.keyword(("in",), "the trips")
+        trips = cursor.integer("a number of trips")
+        self._colon(cursor)
+        inner = Scope((*scope.variables, var), scope.tokens, scope.elements)
+        return Loop(var, trips, self._body(indent, inner))
+
+
+def _place(size: str) -> dict[str, Clause]:
+    """Clauses that tensors and rings share; ``size`` is the field that ``bytes`` fills."""
+    return {
+        "in": Clause("memory", lambda c: c.name("a memory")),
+        "at": Clause("base", lambda c: c.integer("a byte address")),
+        "bytes": Clause(size, lambda c: c.integer("a number of bytes")),
+        "dtype": Clause("dtype", lambda c: c.name("a dtype")),
+        "role": Clause("role", lambda c: c.name("a role")),
+    }
+
+
+def _integers(cursor: Cursor) -> tuple[int, ...]:
+    return cursor.many("[", "]", lambda: cursor.integer("an integer"))
+
+
+def _flag(_: Cursor) -> bool:
+    return True
+
+
+def _command(cursor: Cursor, scope: Scope, layers: list[str]) -> Command:
+    """``OP name [extents] clauses``."""
+    op: Any = cursor.keyword(("for", *get_args(Op)), "a statement")
+    name = cursor.name("the name of the command")
+    values: dict[str, Any] = {"layer": implied_layer(name, layers)}
+    given: dict[str, Any] = {}
+    dims: list[str] = []
+    if cursor.word.text == "[":
+        given["extents"] = cursor.many("[", "]", lambda: read_extent(cursor, scope))
+        dims += [extent.dim for extent in given["extents"]]
+    read_clauses(cursor, _command_clauses(cursor, scope, dims, layers), (), given)
+    values.update(given)
+    allowed = {field.name for field in fields(Command)}
+    return Command(name=name, op=op, **{key: value for key, value in values.items() if key in allowed})
+
+
+def _command_clauses(cursor: Cursor, scope: Scope, dims: list[str], layers: list[str]) -> dict[str, Clause]:
+    def region(side: str, operand: str) -> Clause:
+        return Clause(side, lambda c: (read_region(c, scope, dims, operand),), many=True)
+
+    def any_region(side: str) -> Clause:
+        return Clause(side, lambda c: (_named_region(c, scope, dims),), many=True)
+
+    numbered = [cursor.word.text]
+    return {
+        "layer": Clause("layer", lambda c: c.name("a layer")),
+    }
+
+
+def _named_region(cursor: Cursor, scope: Scope, dims: list[str]) -> Region:
+    return read_region(cursor, scope, dims, cursor.name("an operand"))

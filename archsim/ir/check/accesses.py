@@ -1,0 +1,170 @@
+"""Every operand of every command as a bounding byte interval of its tensor or ring, checked to lie inside.
+
+A ring is seen as an endless **tape**: slot after slot, each ``slot_bytes`` long, beginning ``retain`` bytes before the
+end of the previous one where its taker is flagged ``retains``. Tape byte t lies at ring byte t mod (slots x slot_bytes).
+So a halo is the same tape bytes for both slots, and a byte is reused when the tape has gone once around.
+Intervals are computed for all repetitions of a command text at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archsim.errors import ProgramError
+from archsim.ir.check.declarations import describe
+from archsim.ir.check.ledger import Ledger
+from archsim.ir.check.repeats import Repeats, repeats_of
+from archsim.ir.program import Command, Program, Region, Ring, Tensor
+from archsim.ir.unroll import Step
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Accesses:
+    """Reads, or writes, of one store by one queue, in order: command ``index``, bytes [``low``, ``high``), operand.
+
+    Bytes are tensor bytes or tape bytes; ``region`` numbers into ``Store.regions``.
+    """
+
+    queue: int
+    index: IntArray
+    low: IntArray
+    high: IntArray
+    region: IntArray
+
+    def pick(self, keep: NDArray[np.bool_]) -> Accesses:
+        """Those where ``keep`` holds."""
+        return Accesses(self.queue, self.index[keep], self.low[keep], self.high[keep], self.region[keep])
+
+
+@dataclass(slots=True)
+class Store:
+    """One tensor or ring and who reads and writes it. ``starts``: tape byte at which each slot of a ring begins."""
+
+    item: Tensor | Ring
+    ledger: Ledger
+    starts: IntArray
+    reads: list[Accesses] = field(default_factory=list)
+    writes: list[Accesses] = field(default_factory=list)
+    regions: list[Region] = field(default_factory=list)
+
+    def step(self, accesses: Accesses, at: int) -> Step:
+        """The concrete command of access number ``at``."""
+        return self.ledger.steps[accesses.queue][int(accesses.index[at])]
+
+    def who(self, accesses: Accesses, at: int) -> str:
+        """Command with loop indices and queue of access number ``at``, for messages."""
+        return f"{self.step(accesses, at).where} of {self.ledger.name(accesses.queue)}"
+
+    def bytes_text(self, low: int, high: int) -> str:
+        """``bytes [0, 64) of tensor 'x'``; for rings the slot number and its own bytes."""
+        if isinstance(self.item, Tensor):
+            return f"bytes [{low}, {high}) of {describe(self.item)}"
+        slot = max(int(np.searchsorted(self.starts, low, side="right")) - 1, 0)
+        start = int(self.starts[slot])
+        return f"bytes [{low - start}, {high - start}) of slot {slot} of {describe(self.item)}"
+
+
+def collect(program: Program, ledger: Ledger) -> list[Store]:
+    """All accesses by tensor and ring; raises ProgramError for one outside its store or without a current slot."""
+    items: tuple[Tensor | Ring, ...] = (*program.tensors, *program.rings)
+    stores = {item.name: Store(item, ledger, _starts(item, ledger)) for item in items}
+    for queue, steps in enumerate(ledger.steps):
+        found: dict[tuple[str, bool], list[Accesses]] = {}
+        for repeats in repeats_of(steps):
+            for region, writing, only in _touched(repeats):
+                store = stores[region.store]
+                accesses = _accesses(store, queue, region, only)
+                found.setdefault((region.store, writing), []).append(accesses)
+        for (name, writing), parts in found.items():
+            store = stores[name]
+            (store.writes if writing else store.reads).append(_in_order(parts))
+    return list(stores.values())
+
+
+def _touched(repeats: Repeats) -> Iterator[tuple[Region, bool, Repeats]]:
+    """(operand, whether it is written, the repetitions that touch it).
+
+    A MATMUL starts from its bias where it is fresh and else from the accumulator; a combining MOVE reads its destination.
+    """
+    command: Command = repeats.command
+    if command.op != "MATMUL":
+        for region in command.reads:
+            yield region, False, repeats
+    else:
+        yield from _matmul_reads(repeats)
+    for region in command.writes:
+        yield region, True, repeats
+        if command.combine:
+            yield region, False, repeats
+
+
+def _matmul_reads(repeats: Repeats) -> Iterator[tuple[Region, bool, Repeats]]:
+    command = repeats.command
+    for region in command.reads:
+        if region.operand in ("a", "b"):
+            yield region, False, repeats
+        elif region.operand == "bias":
+            yield region, False, repeats.fresh(True)
+    for region in command.writes:
+        yield region, False, repeats.fresh(False)
+
+
+def _accesses(store: Store, queue: int, region: Region, repeats: Repeats) -> Accesses:
+    bounds = repeats.bounds(region)
+    size = store.item.slot_bytes if isinstance(store.item, Ring) else store.item.size_bytes
+    outside = (bounds.low < 0) | (bounds.high > size)
+    if outside.any():
+        at = int(np.argmax(outside))
+        step = store.ledger.steps[queue][int(bounds.index[at])]
+        where = "a slot" if isinstance(store.item, Ring) else "the whole"
+        raise ProgramError(
+            f"{step.where} of {step.queue}: operand '{region.operand}' touches bytes [{bounds.low[at]}, "
+            f"{bounds.high[at]}) of {describe(store.item)}; {where} has [0, {size})"
+        )
+    shift = _shift(store, queue, bounds.index)
+    store.regions.append(region)
+    number = np.full(len(bounds.index), len(store.regions) - 1, dtype=np.int64)
+    return Accesses(queue, bounds.index, bounds.low + shift, bounds.high + shift, number)
+
+
+def _shift(store: Store, queue: int, index: IntArray) -> IntArray:
+    """Tape byte of the current slot of ``queue`` at each command; 0 for tensors."""
+    if isinstance(store.item, Tensor):
+        return np.zeros(len(index), dtype=np.int64)
+    events = np.array(store.ledger.slots.get((queue, store.item.name), []), dtype=np.int64).reshape(-1, 2)
+    at = np.searchsorted(events[:, 0], index, side="right") - 1
+    if len(at) and at[0] < 0:
+        step = store.ledger.steps[queue][int(index[0])]
+        raise ProgramError(f"{step.where} of {step.queue} touches {describe(store.item)} before it took a slot of it")
+    return store.starts[events[at, 1]]
+
+
+def _starts(item: Tensor | Ring, ledger: Ledger) -> IntArray:
+    """Tape byte at which each slot begins, in the order in which the writer takes them."""
+    if isinstance(item, Tensor):
+        return np.zeros(1, dtype=np.int64)
+    steps = ledger.steps[ledger.numbers[item.writer]]
+    claims = [steps[index] for index in ledger.claims.get(item.name, [])]
+    if item.retain and claims and claims[0].command.retains:
+        raise ProgramError(
+            f"{claims[0].where} of {item.writer} takes the first slot of {describe(item)} and is flagged 'retains'; "
+            "there is nothing to retain yet"
+        )
+    advance = [item.slot_bytes - item.retain * claim.command.retains for claim in claims[1:]]
+    return np.cumsum(np.array([0, *advance], dtype=np.int64))
+
+
+def _in_order(parts: list[Accesses]) -> Accesses:
+    """One queue's accesses of one store, by command."""
+    index = np.concatenate([part.index for part in parts])
+    order = np.argsort(index, kind="stable")
+    low = np.concatenate([part.low for part in parts])[order]
+    high = np.concatenate([part.high for part in parts])[order]
+    region = np.concatenate([part.region for part in parts])[order]
+    return Accesses(parts[0].queue, index[order], low, high, region)

@@ -1,0 +1,176 @@
+"""Commands of a Program as text: operations an engine can run, operands, extents, loop variables, formats and rates."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from archsim.errors import ConfigError, ProgramError
+from archsim.ir.check.declarations import known_name
+from archsim.ir.program import Affine, Command, Loop, Node, Program, Queue, Region, When
+from archsim.spec.architecture import Architecture
+
+MAX_STRIDES = 6
+HOST_LAYER = "_host"  # the row that launches are charged to; the only layer that needs no declaration
+ENGINE_OPS = {
+    "load": ("MOVE", "SETUP", "SYNC"),
+    "store": ("MOVE", "SETUP", "SYNC"),
+    "array": ("MATMUL", "SETUP", "SYNC"),
+    "vector": ("VECTOR", "SETUP", "SYNC"),
+    "host": ("HOST", "SETUP", "SYNC"),
+}
+_ONE_OP = {"nest": "MATMUL", "fresh": "MATMUL", "function": "VECTOR", "passes": "VECTOR", "slow": "VECTOR"}
+_ONE_OP |= {"flops": "HOST", "fill": "MOVE", "combine": "MOVE"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    """Operand names of an operation (patterns) and those that must be there."""
+
+    reads: str
+    writes: str
+    needed: tuple[str, ...]
+
+
+_OPERANDS = {
+    "MOVE": _Operands("src", "dst", ("src", "dst")),
+    "MATMUL": _Operands("a|b|bias|acc", "acc", ("a", "b", "acc")),
+    "VECTOR": _Operands(r"in\d+", r"out\d*", ("out",)),
+    "HOST": _Operands(r"in\d+", r"out\d*", ()),
+    "SETUP": _Operands("", "", ()),
+    "SYNC": _Operands("", "", ()),
+}
+
+
+def check_commands(program: Program, architecture: Architecture) -> None:
+    """Raise ProgramError for the first command whose text breaks a rule of its operation."""
+    for queue in program.queues:
+        _check_body(queue, queue.body, (), program, architecture)
+
+
+def _check_body(
+    queue: Queue, body: tuple[Node, ...], variables: tuple[str, ...], program: Program, architecture: Architecture
+) -> None:
+    for node in body:
+        if isinstance(node, Loop):
+            if node.trips < 1:
+                raise ProgramError(f"loop '{node.var}' of {queue.name} makes {node.trips} trips; allowed 1 or more")
+            _check_body(queue, node.body, (*variables, node.var), program, architecture)
+            continue
+        what = f"{node.name} of {queue.name}"
+        _check_operation(queue, node, what)
+        _check_names(node, what, variables, program)
+        _check_operands(node, what)
+        for region in (*node.reads, *node.writes):
+            _check_region(node, region, f"{what}: operand '{region.operand}'")
+        _check_work(queue, node, what, architecture)
+
+
+def _check_operation(queue: Queue, command: Command, what: str) -> None:
+    allowed = ENGINE_OPS[queue.engine]
+    if command.op not in allowed:
+        raise ProgramError(f"{what} is a {command.op}; a {queue.engine} engine runs {', '.join(allowed)}")
+    for name, op in _ONE_OP.items():
+        if command.op != op and getattr(command, name):
+            raise ProgramError(f"{what} states '{name}', which belongs to {op}, not to {command.op}")
+    if command.nbytes and command.op not in ("SETUP", "HOST"):
+        raise ProgramError(f"{what} states 'bytes', which belongs to SETUP and HOST, not to {command.op}")
+    if min(command.passes, command.flops, command.nbytes) < 0:
+        raise ProgramError(f"{what}: passes, flops and bytes are counts; allowed 0 or more")
+    if command.combine not in ("", "add", "max"):
+        raise ProgramError(f"{what} combines by '{command.combine}'; allowed add, max")
+
+
+def _check_names(command: Command, what: str, variables: tuple[str, ...], program: Program) -> None:
+    if command.layer not in program.layers and command.layer != HOST_LAYER:
+        known_name(command.layer, (*program.layers, HOST_LAYER), f"{what}: unknown layer")
+    conditions: list[When] = [command.when, command.fresh]
+    conditions += [token.when for token in (*command.waits, *command.signals)]
+    used = [edge.var for when in conditions for edge in when]
+    used += [var for affine in _affines(command) for var, _ in affine.terms]
+    for var in used:
+        if var not in variables:
+            known_name(var, variables, f"{what}: no enclosing loop")
+
+
+def _affines(command: Command) -> list[Affine]:
+    found = [limit for extent in command.extents for limit in extent.limits]
+    for region in (*command.reads, *command.writes):
+        found += [region.offset, *(clip.start for clip in region.clips)]
+    return found
+
+
+def _check_operands(command: Command, what: str) -> None:
+    rule = _OPERANDS[command.op]
+    for side, regions, pattern in (("reads", command.reads, rule.reads), ("writes", command.writes, rule.writes)):
+        names = [region.operand for region in regions]
+        for name in names:
+            if not re.fullmatch(pattern, name) or not name:
+                shown = pattern.replace("|", ", ").replace(r"\d+", "0..").replace(r"\d*", "") or "nothing"
+                raise ProgramError(f"{what} {side} an operand '{name}'; a {command.op} {side} {shown}")
+            if names.count(name) > 1 and name != "dst":
+                raise ProgramError(f"{what} {side} two operands '{name}'")
+    present = {region.operand for region in (*command.reads, *command.writes)}
+    missing = [name for name in rule.needed if name not in present]
+    if missing:
+        raise ProgramError(f"{what} is a {command.op} without operand '{missing[0]}'")
+    if command.op == "MOVE" and len({region.element_bytes for region in (*command.reads, *command.writes)}) > 1:
+        raise ProgramError(f"{what} moves elements of different sizes; source and destinations must agree")
+
+
+def _check_region(command: Command, region: Region, what: str) -> None:
+    extents = [extent.dim for extent in command.extents]
+    if len(region.strides) > MAX_STRIDES:
+        raise ProgramError(f"{what} has {len(region.strides)} strides; allowed at most {MAX_STRIDES}")
+    if region.element_bytes < 1:
+        raise ProgramError(f"{what} has elements of {region.element_bytes} bytes; allowed 1 or more")
+    dims = [dim for dim, _ in region.strides]
+    for dim, stride in region.strides:
+        if dim not in extents:
+            known_name(dim, extents, f"{what}: unknown extent")
+        if stride < 0 or dims.count(dim) > 1:
+            raise ProgramError(f"{what}: stride {stride} of '{dim}'; allowed one stride of 0 or more for each extent")
+    for clip in region.clips:
+        known_name(clip.dim, dims, f"{what} clips the extent that does not move it,")
+        if clip.length < 1:
+            raise ProgramError(f"{what} is clipped to {clip.length} indices of '{clip.dim}'; allowed 1 or more")
+
+
+def _check_work(queue: Queue, command: Command, what: str, architecture: Architecture) -> None:
+    dims = [extent.dim for extent in command.extents]
+    for extent in command.extents:
+        if extent.size < 1 or dims.count(extent.dim) > 1:
+            raise ProgramError(f"{what}: extent '{extent.dim}' of {extent.size}; allowed 1 or more, each name once")
+    if command.op == "MATMUL":
+        _check_matmul(queue, command, what, dims, architecture)
+    elif command.op == "VECTOR":
+        _check_vector(queue, command, what, architecture)
+    elif command.dtypes:
+        raise ProgramError(f"{what} states dtypes, which belong to MATMUL and VECTOR, not to {command.op}")
+
+
+def _check_matmul(queue: Queue, command: Command, what: str, dims: list[str], architecture: Architecture) -> None:
+    nest = command.nest
+    if nest is None:
+        raise ProgramError(f"{what} is a MATMUL without a nest; allowed such as nest m(h, w) n(k) k(c)")
+    parts = [*nest.m, *nest.n, *nest.k, *nest.batch]
+    if sorted(parts) != sorted(dims):
+        raise ProgramError(f"{what}: the nest has ({', '.join(parts)}), the extents are ({', '.join(dims)})")
+    if len(command.dtypes) != 2:
+        raise ProgramError(f"{what} states {len(command.dtypes)} dtypes; a MATMUL has two: inputs, weights")
+    array = next(part for part in architecture.arrays if part.name == queue.unit)
+    try:
+        array.rate(command.dtypes[0], command.dtypes[1])
+    except ConfigError as error:
+        raise ProgramError(f"{what}: {error}") from None
+
+
+def _check_vector(queue: Queue, command: Command, what: str, architecture: Architecture) -> None:
+    vector = next(part for part in architecture.vectors if part.name == queue.unit)
+    if not command.function:
+        raise ProgramError(f"{what} is a VECTOR without a function")
+    if len(command.dtypes) != 1:
+        raise ProgramError(f"{what} states {len(command.dtypes)} dtypes; a VECTOR has one: that of its lanes")
+    known_name(command.dtypes[0], vector.lanes, f"{what}: vector unit '{vector.name}' has no lanes for")
+    for name in command.slow:
+        known_name(name, vector.function_cycles, f"{what}: vector unit '{vector.name}' states no rate for")

@@ -1,0 +1,132 @@
+"""Declarations of a Program: unique names, known units and memories, places inside capacities, layouts inside sizes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from archsim.errors import ProgramError, nearest
+from archsim.ir.dtypes import BYTES
+from archsim.ir.program import Loop, Node, Program, Queue, Ring, Tensor
+from archsim.spec.architecture import ROLES, Architecture, Memory, Part
+
+STORE_KINDS = {Tensor: "tensor", Ring: "ring"}
+
+
+def describe(store: Tensor | Ring) -> str:
+    """``tensor 'x'`` or ``ring 'conv1.x'``, for messages."""
+    return f"{STORE_KINDS[type(store)]} '{store.name}'"
+
+
+def check_declarations(program: Program, architecture: Architecture) -> None:
+    """Raise ProgramError for a name, unit, memory, capacity or layout that does not hold together."""
+    _check_unique(program)
+    for queue in program.queues:
+        _unit(queue, architecture)
+    _check_instances(program, architecture)
+    for tensor in program.tensors:
+        _check_place(tensor, architecture)
+        _check_layout(tensor)
+    for ring in program.rings:
+        _check_ring(ring)
+        _check_place(ring, architecture)
+    for semaphore in program.semaphores:
+        if semaphore.initial < 0:
+            raise ProgramError(f"semaphore '{semaphore.name}' starts at {semaphore.initial}; allowed 0 or more")
+
+
+def known_name(name: str, known: Iterable[str], what: str) -> None:
+    """Raise ProgramError '``what``: unknown ...' with the nearest name when ``name`` is not in ``known``."""
+    names = sorted(known)
+    if name not in names:
+        raise ProgramError(f"{what} '{name}'{nearest(name, names)}; there are: {', '.join(names) or 'none'}")
+
+
+def _check_unique(program: Program) -> None:
+    tokens = [f"{ring.name}.{kind}" for ring in program.rings for kind in ("free", "full")]
+    groups: dict[str, list[str]] = {
+        "layer": list(program.layers),
+        "tensor or ring": [store.name for store in (*program.tensors, *program.rings)],
+        "semaphore": [*tokens, *(semaphore.name for semaphore in program.semaphores)],
+        "queue": [queue.name for queue in program.queues],
+        "loop variable": [var for queue in program.queues for var in _loop_variables(queue.body)],
+    }
+    for what, names in groups.items():
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        if twice:
+            raise ProgramError(f"{what} '{twice[0]}' is declared twice; every {what} has a name of its own")
+
+
+def _loop_variables(body: tuple[Node, ...]) -> list[str]:
+    found = []
+    for node in body:
+        if isinstance(node, Loop):
+            found += [node.var, *_loop_variables(node.body)]
+    return found
+
+
+def _unit(queue: Queue, architecture: Architecture) -> Part:
+    """The chip part that runs ``queue``."""
+    parts: dict[str, tuple[Part, ...]] = {
+        "load": (architecture.dma,),
+        "store": (architecture.dma,),
+        "array": architecture.arrays,
+        "vector": architecture.vectors,
+        "host": (architecture.host,) if architecture.host is not None else (),
+    }
+    known_name(queue.engine, parts, f"queue '{queue.name}': unknown engine")
+    units = {part.name: part for part in parts[queue.engine]}
+    known_name(queue.unit, units, f"queue '{queue.name}': chip '{architecture.name}' has no {queue.engine} unit")
+    return units[queue.unit]
+
+
+def _check_instances(program: Program, architecture: Architecture) -> None:
+    """As many queues per engine as the chip has copies of it; a merged DMA is one engine for load and store."""
+    users: dict[tuple[str, str], list[Queue]] = {}
+    for queue in program.queues:
+        merged = architecture.dma.merged and queue.engine in ("load", "store")
+        users.setdefault((queue.unit, "dma" if merged else queue.engine), []).append(queue)
+    for (unit, engine), queues in users.items():
+        copies = _unit(queues[0], architecture).copies
+        if len(queues) > copies:
+            names = ", ".join(queue.name for queue in queues)
+            raise ProgramError(f"'{unit}' has {copies} {engine} engine(s), but {len(queues)} queues run on it: {names}")
+
+
+def _check_place(store: Tensor | Ring, architecture: Architecture) -> None:
+    memory = _memory(store, architecture)
+    end = store.base + store.size_bytes
+    if store.base < 0 or store.size_bytes < 1 or end > memory.capacity_bytes:
+        raise ProgramError(
+            f"{describe(store)} occupies bytes [{store.base}, {end}) of memory '{memory.name}', "
+            f"which has [0, {memory.capacity_bytes})"
+        )
+    known_name(store.dtype, BYTES, f"{describe(store)}: unknown dtype")
+    known_name(store.role, ROLES, f"{describe(store)}: unknown role")
+
+
+def _memory(store: Tensor | Ring, architecture: Architecture) -> Memory:
+    memories = {memory.name: memory for memory in architecture.memories if memory.filled_by == "dma"}
+    known_name(store.memory, memories, f"{describe(store)}: chip '{architecture.name}' has no explicit memory")
+    return memories[store.memory]
+
+
+def _check_layout(tensor: Tensor) -> None:
+    what = describe(tensor)
+    if len(tensor.shape) != len(tensor.strides):
+        raise ProgramError(f"{what} has {len(tensor.shape)} axes but {len(tensor.strides)} strides")
+    if min(tensor.shape, default=1) < 1 or min(tensor.strides, default=0) < 0:
+        raise ProgramError(f"{what}: shape {tensor.shape} and strides {tensor.strides} must be positive")
+    last = sum((extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.strides, strict=True))
+    if last + BYTES[tensor.dtype] > tensor.size_bytes:
+        raise ProgramError(f"{what}: its layout ends at byte {last + BYTES[tensor.dtype]} of {tensor.size_bytes}")
+
+
+def _check_ring(ring: Ring) -> None:
+    what = describe(ring)
+    if ring.slots < 1 or ring.slot_bytes < 1:
+        raise ProgramError(f"{what} has {ring.slots} slots of {ring.slot_bytes} bytes; allowed 1 or more of each")
+    if not 0 <= ring.retain < ring.slot_bytes:
+        raise ProgramError(f"{what} retains {ring.retain} bytes; allowed 0 to {ring.slot_bytes - 1}")
+    if not ring.readers or len(set(ring.readers)) < len(ring.readers):
+        raise ProgramError(f"{what} lists the readers ({', '.join(ring.readers)}); allowed one or more, each once")

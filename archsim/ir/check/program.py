@@ -1,0 +1,43 @@
+"""The Program checker: what it accepts can neither deadlock, lose a token, nor depend on timing for its numbers.
+
+Five stages, each assuming that the one before it passed:
+
+1. declarations and commands (text only): names, places, capacities, operands, who may take and give which token;
+2. unrolling: the concrete commands of each queue;
+3. the token-only run: deadlock, lost tokens, and the happens-before relation of all token-legal interleavings;
+4. accesses: bounding byte intervals of every operand, inside their tensor or slot;
+5. hazards: unordered or too early reads and writes, judged by happens-before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from archsim.ir.check.accesses import collect
+from archsim.ir.check.commands import check_commands
+from archsim.ir.check.declarations import check_declarations
+from archsim.ir.check.hazards import check_hazards
+from archsim.ir.check.ledger import build_ledger
+from archsim.ir.check.overlap import check_overlap
+from archsim.ir.check.ownership import check_ownership
+from archsim.ir.check.tokens import run_tokens
+from archsim.ir.program import Program
+from archsim.ir.unroll import Step, unroll
+from archsim.spec.architecture import Architecture
+
+
+def check(program: Program, architecture: Architecture, steps: Mapping[str, Sequence[Step]] | None = None) -> None:
+    """Accept ``program`` for ``architecture`` or raise ProgramError naming command and loop indices.
+
+    ``steps``: queue name -> its unrolled commands in order, when the caller has them already.
+    """
+    check_declarations(program, architecture)
+    check_ownership(program)
+    check_commands(program, architecture)
+    if steps is None:
+        steps = {queue.name: tuple(unroll(queue)) for queue in program.queues}
+    ledger = build_ledger(program, steps)
+    order = run_tokens(ledger)
+    stores = collect(program, ledger)
+    check_hazards(stores, order)
+    check_overlap(program, stores, order)

@@ -1,0 +1,14 @@
+"""Number formats: names and storage sizes."""
+
+from __future__ import annotations
+
+from archsim.errors import ConfigError, nearest
+
+BYTES = {"int8": 1, "uint8": 1, "fp8": 1, "int16": 2, "fp16": 2, "bf16": 2, "int32": 4, "fp32": 4}
+
+
+def size_bytes(dtype: str) -> int:
+    """Storage bytes of one element; raises ConfigError for unknown names."""
+    if dtype not in BYTES:
+        raise ConfigError(f"unknown dtype '{dtype}'{nearest(dtype, BYTES)}; known: {', '.join(BYTES)}")
+    return BYTES[dtype]

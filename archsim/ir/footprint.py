@@ -1,0 +1,91 @@
+"""What a concrete region touches: clipped runs, useful bytes, word accesses. One rule for compiler and machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from archsim.ir.program import Region
+from archsim.ir.unroll import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """Strided bytes: ``run_bytes`` contiguous, repeated over ``outer`` ((extent, stride bytes), outermost first).
+
+    ``offset`` is the byte offset from the store's base (tensor) or the current slot (ring).
+    """
+
+    offset: int
+    run_bytes: int
+    outer: tuple[tuple[int, int], ...]
+
+    @property
+    def runs(self) -> int:
+        """Number of contiguous runs."""
+        count = 1
+        for extent, _ in self.outer:
+            count *= extent
+        return count
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes touched, each run counted."""
+        return self.runs * self.run_bytes if self.run_bytes else 0
+
+    def accesses(self, word_bytes: int) -> int:
+        """Whole word accesses: each run rounded up."""
+        return self.runs * -(-self.run_bytes // word_bytes) if self.run_bytes else 0
+
+
+def clip(region: Region, step: Step) -> dict[str, tuple[int, int]]:
+    """Index range [low, high) of each moving extent after clipping at the tensor's edges."""
+    ranges = {dim: (0, step.extents[dim]) for dim, _ in region.strides}
+    for bound in region.clips:
+        if bound.dim not in ranges:
+            continue
+        start = bound.start.at(step.env)
+        low, high = ranges[bound.dim]
+        ranges[bound.dim] = (max(low, -start), min(high, bound.length - start))
+    return ranges
+
+
+def footprint(region: Region, step: Step, ranges: dict[str, tuple[int, int]] | None = None) -> Footprint:
+    """The bytes that ``region`` touches in ``step``; ``ranges`` overrides its own clipping (a move's other side).
+
+    Broadcast extents (stride 0 or absent) are not counted: an operand is touched once per command.
+    """
+    if ranges is None:
+        ranges = clip(region, step)
+    offset = region.offset.at(step.env)
+    axes: list[tuple[int, int]] = []
+    for dim, stride in region.strides:
+        low, high = ranges.get(dim, (0, step.extents[dim]))
+        if high <= low:
+            return Footprint(offset, 0, ())
+        offset += low * stride
+        if high - low > 1 and stride:
+            axes.append((high - low, stride))
+    return _merge(offset, region.element_bytes, axes)
+
+
+def _merge(offset: int, element_bytes: int, axes: list[tuple[int, int]]) -> Footprint:
+    """Join axes into one contiguous run where their strides chain (overlapping windows join too)."""
+    run = element_bytes
+    outer: list[tuple[int, int]] = []
+    for extent, stride in sorted(axes, key=lambda axis: (axis[1], axis[0])):
+        if stride <= run and not outer:
+            run += (extent - 1) * stride
+        else:
+            outer.append((extent, stride))
+    return Footprint(offset, run, tuple(reversed(_join(outer))))
+
+
+def _join(axes: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join an axis with the one inside it where together they are one regular progression."""
+    joined: list[tuple[int, int]] = []
+    for extent, stride in axes:
+        if joined and stride == joined[-1][0] * joined[-1][1]:
+            joined[-1] = (joined[-1][0] * extent, joined[-1][1])
+        else:
+            joined.append((extent, stride))
+    return joined

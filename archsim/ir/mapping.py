@@ -1,0 +1,80 @@
+"""The Mapping: a LoopTree per layer - ordered loops and keeps - and where tensors live.
+
+Loops state tile sizes; trips are ceil; extents clamp. A Keep above a loop whose dim its tensor does not index is
+stationary over that loop. ``reserve_at`` deeper than the Keep = a sliding window over the loops between (halo kept).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Iterate ``dim`` in tiles of ``tile``. ``axis`` is '' for a temporal loop, else the fan-out it is spread over."""
+
+    dim: str
+    tile: int
+    axis: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Hold the tile of ``operand`` (a, b, bias, out, acc, in0, ...) in memory ``level`` with ``slots`` slots.
+
+    ``reserve_at``: index into the node list from which capacity is held; equal to the Keep's own index unless sliding.
+    """
+
+    operand: str
+    level: str
+    slots: int
+    reserve_at: int
+
+
+MapNode = Loop | Keep
+
+
+@dataclass(frozen=True, slots=True)
+class LayerMapping:
+    """LoopTree of one layer on one unit.
+
+    ``resident``: operands whose whole tensor already lies (inputs) or stays (output) on chip at its inner memory, as
+    a pinned tensor: no move. ``space``: candidates counted, ``evaluated``: candidates costed; ``bound_cycles``: the analytic
+    latency (a lower bound of the simulated one) of the chosen mapping; ``proof``: 'optimal in space' or the reason not.
+    """
+
+    layer: str
+    unit: str
+    kind: Literal["matmul", "vector", "copy", "host"]
+    nodes: tuple[MapNode, ...]
+    resident: tuple[str, ...]
+    bound_cycles: int
+    space: int
+    evaluated: int
+    proof: str
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a tensor lies: ``memory``, byte ``base``, and the layers [first, last] over which it does."""
+
+    tensor: str
+    memory: str
+    base: int
+    size_bytes: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelMapping:
+    """The whole model's mapping: one LayerMapping per layer, tensor placements, dtypes by role."""
+
+    workload: str
+    chip: str
+    objective: str
+    layers: tuple[LayerMapping, ...]
+    placements: tuple[Placement, ...]
+    dtypes: Mapping[str, str]

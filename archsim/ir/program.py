@@ -1,0 +1,227 @@
+"""The Program: in-order queues of tile commands ordered only by counting semaphores.
+
+A Program is what the compiler hands to the machine. Its unrolled form is its meaning; ``Loop`` is compression only.
+
+Queues. One per engine instance (``core[0].load``, ``.store``, ``.array``, ``.vector``, ``host``). A command starts when
+it heads its queue, its waits are met (each takes ``n`` tokens, at start) and its engine is free. It signals at its end.
+
+Rings. ``Ring`` is ``slots`` slots of ``slot_bytes`` in one memory, written by one queue and read by ``readers``.
+It owns the token ``NAME.free`` (initially ``slots``; taken by the writer; rises when all readers of the slot have signalled it)
+and the token ``NAME.full`` (initially 0, one counter per reading queue; a writer's signal raises each).
+A queue's current slot of a ring is the last one whose token it took. Slots follow one another around the ring's
+``slots * slot_bytes`` bytes; with ``retain`` > 0 a slot whose token was taken by a command flagged ``retains``
+begins ``retain`` bytes before the end of the previous one (the halo stays; the move brings only the rest).
+
+Regions. Every operand is ``store`` (a tensor or a ring's current slot) + ``offset`` + sum(index_d * strides_d) over
+the command's named extents, in bytes. ``clips`` bound an axis: indices outside ``[0, length)`` of the tensor are not
+touched at the source and are filled with ``fill`` at the destination. Extents shrink by their ``limits``
+(ceil trips with clamped last tiles).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Op = Literal["MOVE", "MATMUL", "VECTOR", "SETUP", "HOST", "SYNC"]
+Env = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """``const`` + sum(coefficient * loop variable)."""
+
+    const: int = 0
+    terms: tuple[tuple[str, int], ...] = ()
+
+    def at(self, env: Env) -> int:
+        """Value at loop indices ``env``."""
+        value = self.const
+        for var, coefficient in self.terms:
+            value += coefficient * env[var]
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One literal of a condition: ``first(var)``, ``last(var)`` or their negations."""
+
+    kind: Literal["first", "last"]
+    var: str
+    negated: bool = False
+
+
+When = tuple[Edge, ...]  # all must hold; () = always
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """Take (wait) or give (signal) ``n`` tokens of a semaphore ``name`` when ``when`` holds."""
+
+    name: str
+    n: int = 1
+    when: When = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """A named extent: min(size, every limit), at least 0."""
+
+    dim: str
+    size: int
+    limits: tuple[Affine, ...] = ()
+
+    def at(self, env: Env) -> int:
+        """Clamped value at loop indices ``env``."""
+        value = self.size
+        for limit in self.limits:
+            bound = limit.at(env)
+            value = min(value, bound)
+        return max(value, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """Axis ``dim`` of a region starts at tensor index ``start``; only indices in [0, ``length``) exist."""
+
+    dim: str
+    start: Affine
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """One operand of a command. ``strides``: (dim, bytes) for each extent that moves it; others broadcast or reduce.
+
+    ``operand`` names its part in the command: a, b, bias, acc (MATMUL); src, dst (MOVE); in0.., out (VECTOR).
+    """
+
+    operand: str
+    store: str
+    element_bytes: int
+    strides: tuple[tuple[str, int], ...]
+    offset: Affine = Affine()
+    clips: tuple[Clip, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """Which extents are rows (m), columns (n), reduction (k) and batch of a MATMUL."""
+
+    m: tuple[str, ...]
+    n: tuple[str, ...]
+    k: tuple[str, ...]
+    batch: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One tile command. ``role`` is the tensor role others are charged for when they wait on it.
+
+    MATMUL: ``nest``, ``dtypes`` (inputs, weights); accumulates unless ``fresh`` holds (then starts from bias or 0).
+    VECTOR: ``function`` (names joined by '+'), ``passes`` (plain lane passes per element), ``slow`` (functions whose rate the
+    chip states: exp, divide, sqrt, ...), ``dtypes`` (lane dtype,). Elements = product of extents. HOST: ``flops``, ``nbytes``. SETUP: ``nbytes``.
+    MOVE: ``fill`` for clipped indices, ``combine`` '' | 'add' | 'max', ``retains`` (see Ring).
+    """
+
+    name: str
+    op: Op
+    layer: str
+    role: str = ""
+    waits: tuple[Token, ...] = ()
+    signals: tuple[Token, ...] = ()
+    when: When = ()
+    extents: tuple[Extent, ...] = ()
+    reads: tuple[Region, ...] = ()
+    writes: tuple[Region, ...] = ()
+    nest: Nest | None = None
+    fresh: When = ()
+    dtypes: tuple[str, ...] = ()
+    function: str = ""
+    passes: int = 0
+    slow: tuple[str, ...] = ()
+    flops: int = 0
+    nbytes: int = 0
+    fill: int = 0
+    combine: str = ""
+    retains: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Repeat ``body`` for ``var`` = 0 .. trips-1. Variables are unique in the Program."""
+
+    var: str
+    trips: int
+    body: tuple[Node, ...]
+
+
+Node = Loop | Command
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The in-order command stream of one engine instance. ``unit`` names the chip part that runs it."""
+
+    name: str
+    engine: Literal["load", "store", "array", "vector", "host"]
+    unit: str
+    body: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A named address range. ``preloaded``: holds data at time 0. ``shape`` and ``strides`` (bytes) are its layout."""
+
+    name: str
+    memory: str
+    base: int
+    size_bytes: int
+    dtype: str
+    role: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    preloaded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """``slots`` x ``slot_bytes`` at ``base`` of ``memory``; see the module docstring."""
+
+    name: str
+    memory: str
+    base: int
+    slot_bytes: int
+    slots: int
+    role: str
+    dtype: str
+    writer: str
+    readers: tuple[str, ...]
+    retain: int = 0
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes held in the memory."""
+        return self.slot_bytes * self.slots
+
+
+@dataclass(frozen=True, slots=True)
+class Semaphore:
+    """A counting semaphore: waited on by exactly one queue, signalled by any."""
+
+    name: str
+    initial: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Everything the machine needs. ``layers``: names in execution order, for attribution only."""
+
+    name: str
+    chip: str
+    layers: tuple[str, ...]
+    tensors: tuple[Tensor, ...]
+    rings: tuple[Ring, ...]
+    semaphores: tuple[Semaphore, ...]
+    queues: tuple[Queue, ...]

@@ -1,0 +1,94 @@
+"""The Result: what a run returns. Field names and meaning are the public summary (schema ``archsim.result/1``).
+
+Cycles are reference-clock cycles, energies joules, powers watts, areas mm2. Sums hold exactly as stated per field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from archsim.ir.activity import Activity
+
+SCHEMA = "archsim.result/1"
+
+
+@dataclass(frozen=True, slots=True)
+class LayerResult:
+    """One row of ``layers``. ``_host`` and ``_static`` are rows too. ``cycles_total`` is a span and is never summed;
+    ``cycles_critical`` sums to ``cycles_total`` of the run over all rows. ``stalls``: 'cause.operand' -> cycles, of the array rows.
+    """
+
+    name: str
+    op: str
+    macs: int
+    cycles_start: int
+    cycles_end: int
+    cycles_total: int
+    utilization: float
+    energy_j: float
+    dram_read_bytes: int
+    dram_write_bytes: int
+    cycles_critical: int
+    bound_by: str
+    stalls: Mapping[str, int]
+    fused_with: tuple[str, ...] = ()
+    view_of: str | None = None
+    on_host: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Everything a run reports; ``to_json`` gives the public summary, the rest feeds plots and pages."""
+
+    workload: Mapping[str, Any]  # name, layers, macs, parameters, weight_bytes
+    architecture: Mapping[str, Any]  # name, clock_hz, peak_macs_per_s
+    cycles_total: int
+    latency_s: float
+    throughput_per_s: float
+    macs: int
+    utilization: float
+    energy_j: float
+    energy_chip_j: float
+    power_avg_w: float
+    power_peak_w: float
+    power_window_s: float
+    edp_js: float
+    area_mm2: float | None
+    die_cost_usd: float | None
+    dram: Mapping[str, Any]
+    mac_breakdown: Mapping[str, int]
+    energy_breakdown_j: Mapping[str, float]
+    time_breakdown: Mapping[str, Mapping[str, int]]
+    layers: tuple[LayerResult, ...]
+    provenance: Mapping[str, Any]
+    # beyond the public summary, for rendering:
+    critical: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # layer -> cause -> cycles on the critical path
+    area_breakdown_mm2: Mapping[str, float] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)  # number's key path -> where it comes from
+    activity: Activity | None = None
+    power_trace: tuple[tuple[float, float], ...] = ()  # (time_s, watts) per window
+
+    def to_json(self) -> dict[str, Any]:
+        """The public summary as plain JSON types, keys in the documented order."""
+        hidden = {"critical", "area_breakdown_mm2", "sources", "activity", "power_trace", "layers"}
+        plain: dict[str, Any] = {"schema": SCHEMA}
+        for name in self.__dataclass_fields__:
+            if name == "layers":
+                plain["layers"] = [_layer_json(layer) for layer in self.layers]
+            elif name not in hidden:
+                plain[name] = _plain(getattr(self, name))
+        return plain
+
+
+def _layer_json(layer: LayerResult) -> dict[str, Any]:
+    return {key: _plain(value) for key, value in asdict(layer).items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,138 @@
+"""The Workload: what is to be computed, free of any chip. Layers are einsums or vector functions over named dims.
+
+Tensors are given in *memory order* (outermost first; images N, H, W, C). ``logical`` says which axis of the source
+model each memory axis is. A tensor may be a view of another (``base``): an element offset and element strides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import Literal
+
+Kind = Literal["input", "weight", "activation", "output"]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Placement of a tensor inside another: element ``offset`` and per-axis element ``strides``."""
+
+    base: str
+    offset: int
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """``shape`` in memory order. ``role``: inputs | weights | outputs | tables | kv as stored (activations: inputs).
+
+    ``logical``: permutation such that memory axis i is axis ``logical[i]`` of the model's tensor (identity if ()).
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    kind: Kind
+    logical: tuple[int, ...] = ()
+    view: View | None = None
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Index of one memory axis: sum(coefficient * dim) + offset. Values outside the axis are padding."""
+
+    terms: tuple[tuple[str, int], ...]
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tensor as a layer indexes it: one Axis per memory axis of the tensor (or of its view).
+
+    ``name``: a, b, bias (matmul); in0, in1, ... (vector); out. ``role``: inputs | weights | outputs | tables | kv.
+    """
+
+    name: str
+    tensor: str
+    role: str
+    axes: tuple[Axis, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorStep:
+    """A vector function applied to each output element on its way out, in order: relu, sigmoid, add (with operand) ...
+
+    ``passes``: lane passes per element; ``slow``: functions of the chip's ``function_cycles`` it needs (exp, divide, sqrt).
+    """
+
+    function: str
+    passes: int
+    slow: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One unit of scheduling.
+
+    kind 'matmul': out[..] = sum a*b (+bias), then ``steps`` (requantise comes with the drain).
+    kind 'vector': out = function of inputs over ``dims``; ``steps`` say what it costs per index point of ``dims``.
+    kind 'copy': out = input moved (transposition, concat that cannot be placed); no arithmetic.
+    kind 'host': runs on the host (``--on-unsupported host``).
+    ``dims``: name -> extent. ``m, n, k, batch``: the part each dim plays in a matmul. ``whole``: dims that may not be tiled
+    (softmax axis, LRN channels). ``pad_fill``: value outside inputs ('zero' | 'lowest').
+    ``fused``: names of source nodes merged here; ``node``: source node name and operator for messages.
+    """
+
+    name: str
+    op: str
+    kind: Literal["matmul", "vector", "copy", "host"]
+    dims: Mapping[str, int]
+    inputs: tuple[Operand, ...]
+    output: Operand
+    m: tuple[str, ...] = ()
+    n: tuple[str, ...] = ()
+    k: tuple[str, ...] = ()
+    batch: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
+    steps: tuple[VectorStep, ...] = ()
+    pad_fill: Literal["zero", "lowest"] = "zero"
+    fused: tuple[str, ...] = ()
+    attributes: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates: product of all dims of a matmul (padding counts), 0 otherwise."""
+        return prod(self.dims.values()) if self.kind == "matmul" else 0
+
+
+@dataclass(frozen=True, slots=True)
+class ViewNode:
+    """A source node that costs nothing because its result is a view; listed in results as ``view_of``."""
+
+    name: str
+    op: str
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Layers in execution order, tensors by name, views, and the parameter count of the source model."""
+
+    name: str
+    layers: tuple[Layer, ...]
+    tensors: Mapping[str, Tensor]
+    views: tuple[ViewNode, ...]
+    batch: int
+    parameters: int
+    sha256: str
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of all layers."""
+        return sum(layer.macs for layer in self.layers)

@@ -1,0 +1,1 @@
+"""lab: see the module docstrings."""

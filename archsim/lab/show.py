@@ -1,0 +1,88 @@
+"""What exists: the names that users may type, one line each, and a chip printed resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from archsim import registry
+from archsim.errors import ConfigError, NotBuiltError, nearest
+from archsim.units import binary, si
+
+Lines = list[tuple[str, str]]  # name, what it is
+
+NOT_BUILT = ("topologies",)
+
+
+def kinds() -> tuple[str, ...]:
+    """What ``show`` can list."""
+    return tuple(_LISTS)
+
+
+def listing(kind: str) -> Lines:
+    """Name and description of everything of ``kind``; raises ConfigError for an unknown kind."""
+    if kind in NOT_BUILT:
+        raise NotBuiltError(f"show {kind}: not built yet in this version")
+    if kind not in _LISTS:
+        raise ConfigError(f"show: no kind '{kind}'{nearest(kind, _LISTS)}; it has: {', '.join(_LISTS)}")
+    return _LISTS[kind]()
+
+
+def chip(name: str) -> str:
+    """The chip ``name`` (or a path) resolved, as YAML with every default stated and arrays expanded."""
+    from archsim.spec.load import load, to_yaml
+
+    return to_yaml(load(name))
+
+
+def _chips() -> Lines:
+    from archsim.spec.load import load, names
+
+    lines = []
+    for name in names():
+        found = load(name)
+        sram = sum(memory.capacity_bytes for memory in found.memories if memory.kind == "sram" and memory.scope == "chip")
+        arrays = " + ".join(f"{array.copies} x {array.rows}x{array.cols}" for array in found.arrays) or "no array"
+        lines.append((name, f"{arrays} at {si(found.clock_hz, 'Hz')}, {binary(sram)} on chip, {found.technology}"))
+    return lines
+
+
+def _models() -> Lines:
+    from archsim.frontend.load import names
+
+    found = names()
+    return list(found.items()) if isinstance(found, Mapping) else [(name, "") for name in found]
+
+
+def _dram() -> Lines:
+    from archsim.memory.dram import catalogue
+
+    return [(name, _first_line("archsim.memory.dram.standards", name)) for name in catalogue.names()]
+
+
+def _technologies() -> Lines:
+    from archsim.spec.locate import config_files
+
+    return [(name, _first_comment(path.read_text(encoding="utf-8"))) for name, path in config_files("technology").items()]
+
+
+def _dataflows() -> Lines:
+    package = "archsim.pe.dataflows"
+    return [(name, _first_line(package, name)) for name in registry.modules(package)]
+
+
+def _first_line(package: str, name: str) -> str:
+    return (registry.load(package, name).__doc__ or "").strip().partition("\n")[0]
+
+
+def _first_comment(text: str) -> str:
+    first = text.partition("\n")[0]
+    return first.removeprefix("#").strip() if first.startswith("#") else ""
+
+
+_LISTS: Mapping[str, Callable[[], Lines]] = {
+    "chips": _chips,
+    "models": _models,
+    "dram": _dram,
+    "technologies": _technologies,
+    "dataflows": _dataflows,
+}

@@ -1,0 +1,1 @@
+"""Validation suites: the machine's formulas and models against data measured elsewhere; a file per suite."""

@@ -1,0 +1,171 @@
+"""The DMA engines: MOVE commands between memories, one at a time, strided, clipped at tensor edges.
+
+A move reads the indices that exist at its source and at its destinations; it writes the whole destination, also
+what was clipped at the source (``fill``), which is on-chip traffic without source traffic. Several destinations are
+one read and several writes. ``combine`` (add, max) reads what it combines with at the destination.
+
+Time: ``setup`` cycles for the descriptor, then two things at once: the transfers on DRAM (burst for burst in the
+DRAM model), and the streams on on-chip ports, at the DRAM's peak rate or the ports' if lower. The move ends at the
+first edge at or after both. Not modelled: the time until the first beat does not delay the on-chip stream; DRAM and
+stream do not slow each other beyond that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import cast
+
+from archsim.errors import NotBuiltError, ProgramError
+from archsim.ir.footprint import Footprint, clip, footprint
+from archsim.ir.program import Region
+from archsim.ir.unroll import Step
+from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion
+from archsim.memory.offchip import OffChip
+from archsim.sim.clock import Clock
+from archsim.sim.engine import Demand, Execution, Outcome, Streams
+from archsim.sim.kernel import Event
+from archsim.sim.machine import Surroundings, TileEngine, region_of
+from archsim.sim.tally import Bill, Entry, memory_entries
+from archsim.spec.architecture import Dma
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """The DRAM side of a move: ``shift`` = bytes from the region's own offset to the first byte that is touched."""
+
+    dram: OffChip
+    write: bool
+    region: Region
+    shift: int
+    bytes: Footprint
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A move of given extents and clips, wherever it starts."""
+
+    legs: tuple[Leg, ...]
+    streams: Streams
+    bill: Bill
+
+
+class DmaEngine(TileEngine):
+    """Runs a ``load`` or ``store`` queue. ``port``: its rank among the DMA engines where they meet in one instant."""
+
+    op = "MOVE"
+
+    def __init__(self, around: Surroundings, spec: Dma, drams: Mapping[str, OffChip], port: int) -> None:
+        super().__init__(around, Clock(spec.clock_hz, spec.sync_stages))
+        self._spec = spec
+        self._drams = drams
+        self._port = port
+        self._plans: dict[tuple[int, ...], Plan] = {}
+
+    def run(self, step: Step) -> Execution:
+        """One move: descriptor, then DRAM and on-chip streams at once, to the end of both."""
+        plan = self._plan(step)
+        kernel, clock = self.around.kernel, self.clock
+        if self._spec.setup_cycles:
+            ready_ps = clock.edge(clock.cycle(kernel.now) + self._spec.setup_cycles)
+            yield kernel.timeout(ready_ps - kernel.now)
+        start_ps = kernel.now
+        transfers = [self._submit(step, leg, number) for number, leg in enumerate(plan.legs)]
+        flow = plan.streams.begin()
+        for leg, transfer in zip(plan.legs, transfers, strict=True):
+            leg.dram.charge(step.command.layer, cast(Completion, (yield transfer)))
+        last_beat_ps = kernel.now
+        if not flow.ended:
+            yield flow.event
+        plan.bill.times += 1
+        self.around.tally.streamed(plan.streams.demands, start_ps, flow.end_ps)
+        end_ps = clock.at_or_after(kernel.now)
+        if end_ps > kernel.now:
+            yield kernel.timeout(end_ps - kernel.now)
+        if not transfers:
+            return Outcome((("sram_port", end_ps),))
+        if kernel.now == clock.at_or_after(last_beat_ps):
+            return Outcome((("dram", end_ps),))
+        return Outcome((("dram", last_beat_ps), ("sram_port", end_ps)))
+
+    def _submit(self, step: Step, leg: Leg, number: int) -> Event:
+        address = self.around.stores.address(step, leg.region) + leg.region.offset.at(step.env) + leg.shift
+        order = (self._port, step.index, number)
+        return leg.dram.submit(order, address, leg.bytes.run_bytes, leg.bytes.outer, write=leg.write)
+
+    def _plan(self, step: Step) -> Plan:
+        command = step.command
+        clips = [bound.start.at(step.env) for region in (*command.reads, *command.writes) for bound in region.clips]
+        key = (id(command), *step.extents.values(), *clips)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = self._make(step)
+        return plan
+
+    def _make(self, step: Step) -> Plan:
+        command, storage = step.command, self.around.storage
+        source = region_of(step, "src", command.reads)
+        moved = _common([clip(region, step) for region in (source, *command.writes)])
+        sides = [(source, False, footprint(source, step, moved))]
+        sides += [(region, True, footprint(region, step)) for region in command.writes]
+        legs = [leg for side in sides if (leg := self._leg(step, *side)) is not None]
+        if legs and not all(leg.write for leg in legs) and any(leg.write for leg in legs):
+            raise ProgramError(f"{step.where} of {step.queue}: a move from DRAM to DRAM has no path on the chip")
+        demands = [demand for side in sides for demand in self._demands(step, *side)]
+        cycles = max(storage.shortest(demands, self.clock), _shortest(legs, self.clock))
+        return Plan(
+            tuple(legs),
+            storage.streams(demands, cycles, self.clock),
+            self.around.tally.bill(command.layer, [*memory_entries(demands), *_dram_entries(legs)]),
+        )
+
+    def _leg(self, step: Step, region: Region, write: bool, touched: Footprint) -> Leg | None:
+        dram = self._drams.get(self.around.stores.memory(step, region))
+        if dram is None or not touched.size_bytes:
+            return None
+        if step.command.combine and write:
+            raise NotBuiltError(f"{step.where} of {step.queue}: combine '{step.command.combine}' onto DRAM")
+        if len(touched.outer) > MAX_OUTER_EXTENTS:
+            raise ProgramError(
+                f"{step.where} of {step.queue}: operand '{region.operand}' repeats its runs over {len(touched.outer)} "
+                f"extents in DRAM; allowed at most {MAX_OUTER_EXTENTS}"
+            )
+        return Leg(dram, write, region, touched.offset - region.offset.at(step.env), touched)
+
+    def _demands(self, step: Step, region: Region, write: bool, touched: Footprint) -> list[Demand]:
+        memory = self.around.stores.memory(step, region)
+        if memory in self._drams or not touched.size_bytes:
+            return []
+        storage = self.around.storage
+        accesses = touched.accesses(storage.word_bytes(memory))
+        demands = [storage.demand(memory, touched.size_bytes, write=write, accesses=accesses)]
+        if write and step.command.combine:
+            demands.append(storage.demand(memory, touched.size_bytes, write=False, accesses=accesses))
+        return demands
+
+
+def _common(sides: Iterable[Mapping[str, tuple[int, int]]]) -> dict[str, tuple[int, int]]:
+    """Index ranges that lie inside all sides."""
+    common: dict[str, tuple[int, int]] = {}
+    for ranges in sides:
+        for dim, (low, high) in ranges.items():
+            before = common.get(dim, (low, high))
+            common[dim] = (max(low, before[0]), min(high, before[1]))
+    return common
+
+
+def _shortest(legs: Iterable[Leg], clock: Clock) -> Fraction:
+    """Cycles of ``clock`` that the transfers take at least, at the peak rate of their DRAM."""
+    seconds: dict[str, Fraction] = {}
+    for leg in legs:
+        peak = leg.dram.peak_bytes_per_s
+        if peak is not None:
+            seconds[leg.dram.name] = seconds.get(leg.dram.name, Fraction(0)) + leg.bytes.size_bytes / peak
+    return max(seconds.values(), default=Fraction(0)) * clock.hz
+
+
+def _dram_entries(legs: Iterable[Leg]) -> list[Entry]:
+    return [
+        Entry(leg.dram.name, "write_bytes" if leg.write else "read_bytes", leg.bytes.size_bytes) for leg in legs
+    ]

@@ -1,0 +1,1 @@
+"""dram: see the module docstrings."""

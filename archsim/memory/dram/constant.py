@@ -1,0 +1,116 @@
+"""Constant-rate memory: one port that serves transfers in order at an exact rate; no banks, rows, refresh or
+clock.
+
+A transfer of n bytes submitted at t starts on the port at s = max(t, end of the one before), leaves it at s +
+n / rate and completes ``latency_ps`` later, rounded up to a whole picosecond; the port itself keeps exact
+rational time, so a stream of n transfers ends at ceil(sum of bytes / rate) and not n roundings later. With no
+rate (None) the port takes no time. Empty transfers do not wait for the port.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import ClassVar
+
+from archsim.errors import ConfigError, SimulationError
+from archsim.memory.dram.interface import Completion, DramStats, Transfer, useful_bytes
+
+
+class ConstantRateMemory:
+    """The DRAM interface with a constant rate: what exact relations of a pipeline are tested on.
+
+    ``bytes_per_ps``: exact rate of the port shared by reads and writes, None for infinite; ``latency_ps`` is
+    added to each transfer without holding the port. Raises ConfigError on a rate <= 0 or a negative latency.
+    """
+
+    fidelity: ClassVar[str] = "constant_rate"
+
+    def __init__(self, bytes_per_ps: Fraction | None, latency_ps: int = 0) -> None:
+        if bytes_per_ps is not None and bytes_per_ps <= 0:
+            raise ConfigError(
+                f"constant-rate memory: bytes_per_ps: found {bytes_per_ps}; allowed > 0, or None for infinite"
+            )
+        if latency_ps < 0:
+            raise ConfigError(f"constant-rate memory: latency_ps: found {latency_ps}; allowed >= 0")
+        self._ps_per_byte = Fraction(0) if bytes_per_ps is None else 1 / Fraction(bytes_per_ps)
+        self._latency_ps = latency_ps
+        self._port_free = Fraction(0)
+        self._port_busy = Fraction(0)
+        self._now_ps = 0
+        self._submitted = 0
+        self._ending: list[tuple[int, int, Completion]] = []
+        self._moved = {False: 0, True: 0}
+        self._count = {False: 0, True: 0}
+
+    def submit(self, at_ps: int, transfers: Sequence[Transfer]) -> None:
+        """Queue the transfers on the port in the given order; raises SimulationError when ``at_ps`` is in the past."""
+        if at_ps < self._now_ps:
+            raise SimulationError(
+                f"memory: transfer submitted at {at_ps} ps, after it reached {self._now_ps} ps"
+            )
+        for transfer in transfers:
+            completion = self._serve(at_ps, transfer)
+            heapq.heappush(self._ending, (completion.time_ps, self._submitted, completion))
+            self._submitted += 1
+
+    def advance(self, until_ps: int) -> list[Completion]:
+        """All completions of the first instant <= ``until_ps`` that has one, or []."""
+        if until_ps < self._now_ps:
+            raise SimulationError(f"memory: told to run to {until_ps} ps, already at {self._now_ps} ps")
+        instant = self.next_event_ps()
+        if instant is None or instant > until_ps:
+            self._now_ps = until_ps
+            return []
+        completions = []
+        while self._ending and self._ending[0][0] == instant:
+            completions.append(heapq.heappop(self._ending)[2])
+        for completion in completions:
+            self._moved[completion.write] += completion.useful_bytes
+            self._count[completion.write] += 1
+        self._now_ps = instant
+        return completions
+
+    def next_event_ps(self) -> int | None:
+        """Time of the next completion; None when nothing is under way."""
+        return self._ending[0][0] if self._ending else None
+
+    @property
+    def stats(self) -> DramStats:
+        """Totals of completed transfers; a transfer counts as one burst and its pins carry the useful bytes alone."""
+        return DramStats(
+            reads=self._count[False],
+            writes=self._count[True],
+            read_bytes=self._moved[False],
+            write_bytes=self._moved[True],
+            useful_read_bytes=self._moved[False],
+            useful_write_bytes=self._moved[True],
+            row_hits=0,
+            row_misses=0,
+            row_conflicts=0,
+            activates=0,
+            refreshes=0,
+            busy_ps=(math.ceil(self._port_busy),),
+        )
+
+    def _serve(self, at_ps: int, transfer: Transfer) -> Completion:
+        size_bytes = useful_bytes(transfer)
+        start = Fraction(at_ps)
+        if size_bytes:
+            start = max(start, self._port_free)
+            self._port_free = start + size_bytes * self._ps_per_byte
+            self._port_busy += size_bytes * self._ps_per_byte
+        end = start + size_bytes * self._ps_per_byte
+        return Completion(
+            id=transfer.id,
+            time_ps=math.ceil(end) + self._latency_ps,
+            first_beat_ps=math.ceil(start) + self._latency_ps,
+            write=transfer.write,
+            useful_bytes=size_bytes,
+            pin_bytes=size_bytes,
+            row_hits=0,
+            row_misses=0,
+            row_conflicts=0,
+        )

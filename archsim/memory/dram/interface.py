@@ -1,0 +1,114 @@
+"""What every DRAM model takes and returns, whatever its fidelity.
+
+A model is a machine of its own with its own clock. The event kernel hands it strided transfers (``submit``)
+and lets it run (``advance``) until the first completion or until the next event of the rest of the system; so
+contention between streams is exact and Python is entered once per completion, not once per burst. The
+caller's duties:
+
+1. drain every other event of the instant t, then ``submit(t, ...)`` once, sorted by (port, sequence);
+2. never pass to ``advance`` a bound beyond the next event that could submit;
+3. deliver completions at their own time, before any other event of that time.
+
+All times are integer picoseconds. Addresses and sizes are bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+MAX_OUTER_EXTENTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """A strided region that is read or written: runs of contiguous bytes repeated over outer loops.
+
+    The first byte of run (i_0 .. i_k) is ``address + sum(i_d * strides[d])`` for ``0 <= i_d < extents[d]``;
+    the last entry is the innermost loop. At most ``MAX_OUTER_EXTENTS`` loops. ``id`` comes back in the
+    Completion, unread.
+    """
+
+    id: int
+    write: bool
+    address: int
+    run_bytes: int
+    extents: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
+
+
+def useful_bytes(transfer: Transfer) -> int:
+    """Bytes that a transfer asks for: run bytes x extents."""
+    return transfer.run_bytes * math.prod(transfer.extents)
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The end of a transfer: its last beat is on the data bus at ``time_ps``, its first began at
+    ``first_beat_ps``.
+
+    ``pin_bytes`` = bursts x burst size, ``useful_bytes`` = bytes that were asked for. Each burst is a row
+    hit, a row miss (the bank was closed) or a row conflict (another row was open); memories without rows
+    report none of them.
+    """
+
+    id: int
+    time_ps: int
+    first_beat_ps: int
+    write: bool
+    useful_bytes: int
+    pin_bytes: int
+    row_hits: int
+    row_misses: int
+    row_conflicts: int
+
+
+@dataclass(frozen=True, slots=True)
+class DramStats:
+    """Totals since time 0. ``reads`` and ``writes`` are bursts, counted when the controller accepts them (at
+    most its look-ahead window before they are on the bus); useful bytes count when their transfer completes.
+
+    ``refreshes`` = all-bank refresh commands, one per rank, due up to the time the model has reached.
+    ``busy_ps`` = data bus time per channel.
+    """
+
+    reads: int
+    writes: int
+    read_bytes: int
+    write_bytes: int
+    useful_read_bytes: int
+    useful_write_bytes: int
+    row_hits: int
+    row_misses: int
+    row_conflicts: int
+    activates: int
+    refreshes: int
+    busy_ps: tuple[int, ...]
+
+
+class DramModel(Protocol):
+    """The interface of DRAM co-simulation."""
+
+    fidelity: ClassVar[str]
+
+    def submit(self, at_ps: int, transfers: Sequence[Transfer]) -> None:
+        """Hand over all transfers of the instant ``at_ps``, in service order; seen at the first edge after
+        it.
+
+        Raises SimulationError when ``at_ps`` is before the time already reached or a transfer is malformed.
+        """
+
+    def advance(self, until_ps: int) -> list[Completion]:
+        """Run to the first instant <= ``until_ps`` with a completion and return all of that instant, or [].
+
+        The time reached is that instant, or ``until_ps`` when nothing completes.
+        """
+
+    def next_event_ps(self) -> int | None:
+        """A lower bound of the next time at which anything could happen; None when nothing is under way."""
+
+    @property
+    def stats(self) -> DramStats:
+        """Totals since time 0."""

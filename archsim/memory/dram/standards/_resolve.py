@@ -1,0 +1,77 @@
+"""What all standards share: from a speed grade in cycles and picoseconds to a DramTiming."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from archsim.errors import ConfigError
+from archsim.memory.dram.timing import edge_at_or_after, edge_ps
+
+_Grade = TypeVar("_Grade")
+_BITS_PER_GBIT = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A DRAM command clock, in Hz."""
+
+    hz: int
+
+    def span_ps(self, cycles: int) -> int:
+        """``cycles`` clock cycles in ps."""
+        return edge_ps(cycles, self.hz)
+
+    def cycles(self, time_ps: int, least: int = 1) -> int:
+        """Cycles that cover ``time_ps``, at least ``least`` (JEDEC's "max(n nCK, t ns)")."""
+        return max(least, edge_at_or_after(time_ps, self.hz))
+
+    def cover_ps(self, time_ps: int, least: int = 1, extra: int = 0) -> int:
+        """``cycles(time_ps, least) + extra`` cycles in ps."""
+        return self.span_ps(self.cycles(time_ps, least) + extra)
+
+
+def speed_grade(standard: str, grades: Mapping[int, _Grade], speed_mts: int) -> _Grade:
+    """The grade of a speed; raises ConfigError with the speeds there are and the nearest."""
+    if speed_mts in grades:
+        return grades[speed_mts]
+    near = min(sorted(grades), key=lambda speed: abs(speed - speed_mts))
+    allowed = ", ".join(str(speed) for speed in sorted(grades))
+    raise ConfigError(
+        f"{standard}: speed: found {speed_mts} MT/s; allowed {allowed} MT/s (nearest {near} MT/s)"
+    )
+
+
+def check_width(standard: str, width_bits: int, unit_bits: int, most_bits: int) -> None:
+    """A channel's data width is a power of two times ``unit_bits``, up to ``most_bits``."""
+    allowed = [unit_bits << n for n in range((most_bits // unit_bits).bit_length())]
+    if width_bits not in allowed:
+        raise ConfigError(
+            f"{standard}: width: found {width_bits} b; allowed {', '.join(map(str, allowed))} b"
+        )
+
+
+def check_counts(standard: str, channels: int, capacity_bytes: int) -> None:
+    """Channels and capacity are positive."""
+    if channels < 1:
+        raise ConfigError(f"{standard}: channels: found {channels}; allowed >= 1")
+    if capacity_bytes < 1:
+        raise ConfigError(f"{standard}: capacity: found {capacity_bytes} B; allowed > 0 B")
+
+
+def ranks_and_density(dies: int, capacity_bytes: int, densities_gbit: Mapping[int, int]) -> tuple[int, int]:
+    """Ranks (a power of two) and die density in Gbit that hold ``capacity_bytes`` with ``dies`` dies in all
+    channels.
+
+    One rank of the smallest density that is large enough; when even the largest is too small, more ranks of
+    that.
+    """
+    largest = max(densities_gbit)
+    ranks = 1
+    while capacity_bytes * 8 > dies * ranks * largest * _BITS_PER_GBIT:
+        ranks *= 2
+    fitting = [
+        gbit for gbit in sorted(densities_gbit) if capacity_bytes * 8 <= dies * ranks * gbit * _BITS_PER_GBIT
+    ]
+    return ranks, fitting[0]

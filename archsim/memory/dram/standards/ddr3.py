@@ -1,0 +1,81 @@
+"""DDR3 SDRAM (JESD79-3F): x8 devices, 8 banks, burst length 8, 1 KiB page per device.
+
+A channel of ``width_bits`` is width/8 devices in step, so its row is 1024 columns x width. Speed bins
+(CL-nRCD-nRP) and tRAS: JESD79-3F tables 62-67; the bin named in each line. tRRD, tFAW (1 KiB page), tWTR,
+tRTP, tWR: table 68 ff. tRFC by density: table 61. tREFI 7.8 us below 85 C. nRTW = CL + BL/2 + 2 - CWL
+(section 4.13). The cycle counts agree with those of the Ramulator 2 DDR3 presets, except the write latency,
+which there is 9 cycles at all speeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from archsim.memory.dram.standards._resolve import (
+    Clock,
+    check_counts,
+    check_width,
+    ranks_and_density,
+    speed_grade,
+)
+from archsim.memory.dram.timing import DramTiming
+
+_BURST_CYCLES = 4  # burst length 8, two transfers per cycle
+_BANKS = 8
+_COLUMNS = 1024
+_T_RFC_PS = {1: 110_000, 2: 160_000, 4: 260_000, 8: 350_000}  # by die density in Gbit
+_T_REFI_PS = 7_800_000
+_T_WR_PS = 15_000
+_T_WTR_PS = _T_RTP_PS = 7_500  # both at least 4 cycles
+
+
+@dataclass(frozen=True, slots=True)
+class _Grade:
+    cl: int  # = nRCD = nRP
+    cwl: int
+    t_ras_ps: int
+    t_rrd_ps: int
+    t_faw_ps: int
+
+
+_GRADES = {
+    1066: _Grade(cl=7, cwl=6, t_ras_ps=37_500, t_rrd_ps=7_500, t_faw_ps=37_500),  # 1066F
+    1333: _Grade(cl=9, cwl=7, t_ras_ps=36_000, t_rrd_ps=6_000, t_faw_ps=30_000),  # 1333H
+    1600: _Grade(cl=11, cwl=8, t_ras_ps=35_000, t_rrd_ps=6_000, t_faw_ps=30_000),  # 1600K
+    1866: _Grade(cl=13, cwl=9, t_ras_ps=34_000, t_rrd_ps=5_000, t_faw_ps=27_000),  # 1866M
+    2133: _Grade(cl=14, cwl=10, t_ras_ps=33_000, t_rrd_ps=5_000, t_faw_ps=25_000),  # 2133N
+}
+
+
+def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramTiming:
+    """DDR3 at 1066 to 2133 MT/s, channels of 8 to 64 bits; raises ConfigError on anything else."""
+    grade = speed_grade("ddr3", _GRADES, speed_mts)
+    check_width("ddr3", width_bits, 8, 64)
+    check_counts("ddr3", channels, capacity_bytes)
+    clock = Clock(speed_mts * 500_000)
+    ranks, density_gbit = ranks_and_density(channels * width_bits // 8, capacity_bytes, _T_RFC_PS)
+    return DramTiming(
+        standard="ddr3",
+        clock_hz=clock.hz,
+        channels=channels,
+        ranks=ranks,
+        banks=ranks * _BANKS,
+        row_bytes=_COLUMNS * width_bits // 8,
+        burst_bytes=width_bits,
+        capacity_bytes=capacity_bytes,
+        t_burst_ps=clock.span_ps(_BURST_CYCLES),
+        t_rcd_ps=clock.span_ps(grade.cl),
+        t_rp_ps=clock.span_ps(grade.cl),
+        t_ras_ps=clock.cover_ps(grade.t_ras_ps),
+        t_rtp_ps=clock.cover_ps(_T_RTP_PS, least=4),
+        t_cl_ps=clock.span_ps(grade.cl),
+        t_cwl_ps=clock.span_ps(grade.cwl),
+        t_wr_ps=clock.cover_ps(_T_WR_PS),
+        t_wtr_ps=clock.cover_ps(_T_WTR_PS, least=4),
+        t_rtw_ps=clock.span_ps(grade.cl + _BURST_CYCLES + 2 - grade.cwl),
+        t_rrd_ps=clock.cover_ps(grade.t_rrd_ps, least=4),
+        t_faw_ps=clock.cover_ps(grade.t_faw_ps),
+        t_rfc_ps=clock.cover_ps(_T_RFC_PS[density_gbit]),
+        t_refi_ps=clock.cover_ps(_T_REFI_PS),
+        source=f"JESD79-3F, x8 devices of {density_gbit} Gb",
+    )

@@ -1,0 +1,94 @@
+"""A DRAM part as the DMA engines see it: transfers in, completions out, pin traffic charged to layers.
+
+The model behind it (exact, open rows, constant rate) is simulated beside the event kernel; transfers of one instant
+reach it in the order of their queue, then of their command.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import count
+
+from archsim.ir.activity import DramStats, edge_ps
+from archsim.memory.dram import catalogue
+from archsim.memory.dram.constant import ConstantRateMemory
+from archsim.memory.dram.controller import DramController
+from archsim.memory.dram.interface import Completion, DramModel, Transfer
+from archsim.sim.clock import PS_PER_S
+from archsim.sim.kernel import Event, Kernel
+from archsim.sim.tally import Tally
+from archsim.spec.architecture import Memory
+
+CONSTANT = "constant"  # the standard of a plain constant-rate memory
+PINS = {False: "pin_read_bytes", True: "pin_write_bytes"}
+
+
+class OffChip:
+    """One DRAM part. ``peak_bytes_per_s``: of its data pins, None when infinite.
+
+    Raises ConfigError for a standard, speed or width that does not exist.
+    """
+
+    def __init__(self, spec: Memory, kernel: Kernel, tally: Tally) -> None:
+        self.name = spec.name
+        self.model, self.peak_bytes_per_s = build_model(spec)
+        self._kernel = kernel
+        self._tally = tally
+        self._number = kernel.attach(self.model)
+        self._ids = count()
+
+    def submit(
+        self,
+        order: tuple[int, ...],
+        address: int,
+        run_bytes: int,
+        outer: tuple[tuple[int, int], ...],
+        *,
+        write: bool,
+    ) -> Event:
+        """Move runs of bytes at ``address``, repeated over ``outer`` (extent, stride); the event has its Completion.
+
+        ``order`` sorts the transfers of one instant.
+        """
+        extents = tuple(extent for extent, _ in outer)
+        strides = tuple(stride for _, stride in outer)
+        transfer = Transfer(next(self._ids), write, address, run_bytes, extents, strides)
+        return self._kernel.submit(self._number, order, transfer)
+
+    def charge(self, layer: str, completion: Completion) -> None:
+        """Count what a transfer of ``layer`` cost on the pins."""
+        self._tally.add(layer, self.name, PINS[completion.write], completion.pin_bytes)
+        self._tally.add(layer, self.name, "activates", completion.row_misses + completion.row_conflicts)
+        self._tally.moved(
+            self.name, completion.first_beat_ps, completion.time_ps, completion.useful_bytes, write=completion.write
+        )
+
+    def close(self) -> DramStats:
+        """Totals, and refreshes charged to no layer, once the model has reached the end of the simulation."""
+        stats = self.model.stats
+        self._tally.add("_static", self.name, "refreshes", stats.refreshes)
+        return DramStats(
+            read_bytes=stats.read_bytes,
+            write_bytes=stats.write_bytes,
+            useful_read_bytes=stats.useful_read_bytes,
+            useful_write_bytes=stats.useful_write_bytes,
+            row_hits=stats.row_hits,
+            row_misses=stats.row_misses,
+            row_conflicts=stats.row_conflicts,
+            refreshes=stats.refreshes,
+            peak_bytes_per_s=int(self.peak_bytes_per_s or 0),
+        )
+
+
+def build_model(spec: Memory) -> tuple[DramModel, Fraction | None]:
+    """The model of a DRAM part and the peak rate of its pins in bytes per second (None = infinite)."""
+    if spec.standard != CONSTANT:
+        timing = catalogue.timing(
+            spec.standard, spec.speed_mts, spec.width_bits, spec.channels, spec.capacity_bytes
+        )
+        return DramController(timing), timing.peak_bytes_per_s
+    latency_ps = edge_ps(spec.latency_cycles, spec.clock_hz)
+    if spec.bytes_per_cycle is None:
+        return ConstantRateMemory(None, latency_ps), None
+    peak = spec.bytes_per_cycle * spec.clock_hz
+    return ConstantRateMemory(peak / PS_PER_S, latency_ps), peak

@@ -1,0 +1,186 @@
+"""Ports of on-chip memories, shared by concurrent commands at max-min fair rates.
+
+Each command has a natural duration of D cycles and moves b bytes over each port that it uses: a demand of b / D. Its
+streams are coupled, so it progresses at the pace of its most starved one: pace p <= 1 stretches it to D / p.
+
+Paces are found port by port (water filling): among the commands without a pace, a port whose demands exceed what is
+left of it gives each the same level, or its demand if less. The command that this slows most gets its pace; its use
+of every port is subtracted; and so on. No command could go faster without slowing one that is already slower.
+
+Paces hold from one start or end of a command to the next. Progress is kept as an exact rational of the command's own
+cycles; it ends at the first edge at or after its exact end, and holds its share until then. Demands that fit are
+never touched: they cost no arithmetic but the comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from archsim.sim.clock import Clock
+from archsim.sim.engine import Cycles, Demand
+from archsim.sim.kernel import Event, Kernel, postpone
+
+
+class Port:
+    """One direction of one memory, with the commands on it."""
+
+    __slots__ = ("bytes_per_s", "flows", "name")
+
+    def __init__(self, name: str, bytes_per_s: int) -> None:
+        self.name = name
+        self.bytes_per_s = bytes_per_s
+        self.flows: dict[Flow, Fraction] = {}
+
+    def overfull(self) -> bool:
+        """Whether the demands exceed the port."""
+        flows = self.flows
+        if len(flows) < 2:
+            return any(share > 1 for share in flows.values())
+        return sum(flows.values()) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class PortStreams:
+    """The streams of a command: ``shares`` = demand on each port as a fraction of the port, at full pace."""
+
+    ports: Ports
+    clock: Clock
+    cycles: Cycles
+    demands: tuple[Demand, ...]
+    shares: tuple[tuple[Port, Fraction], ...]
+
+    def begin(self) -> Flow:
+        """Start at the present instant, an edge of the clock."""
+        return self.ports.begin(self)
+
+
+class Flow:
+    """A command on its ports."""
+
+    __slots__ = ("clock", "cycles", "done", "end_ps", "ended", "event", "number", "pace", "shares", "since")
+
+    def __init__(self, number: int, streams: PortStreams, now_ps: int) -> None:
+        self.number = number
+        self.shares = streams.shares
+        self.cycles = streams.cycles
+        self.clock = streams.clock
+        self.pace: Cycles = 1
+        self.done: Cycles = 0  # cycles' worth of work done at ``since``
+        self.since: Cycles = self.clock.cycle(now_ps)  # own cycles since time 0
+        self.end_ps = self._end()
+        self.ended = False
+        self.event: Event
+
+    def change(self, pace: Cycles, now_ps: int) -> None:
+        """Go on at ``pace`` from now."""
+        position = self.clock.position(now_ps)
+        self.done += self.pace * (position - self.since)
+        self.since = position
+        self.pace = pace
+        if self.done < self.cycles:
+            self.end_ps = self._end()
+
+    def _end(self) -> int:
+        left = self.cycles - self.done
+        return self.clock.edge(ceil(self.since + (left if self.pace == 1 else left / Fraction(self.pace))))
+
+
+class Ports:
+    """All ports of the chip."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._started = 0
+
+    def begin(self, streams: PortStreams) -> Flow:
+        """Start ``streams`` now."""
+        kernel = self._kernel
+        now = kernel.now
+        flow = Flow(self._started, streams, now)
+        self._started += 1
+        flow.event = kernel.timeout(flow.end_ps - now)
+        flow.event.callbacks.append(lambda _: self._end(flow))
+        for port, share in flow.shares:
+            port.flows[flow] = share
+        self._settle(flow)
+        return flow
+
+    def _end(self, flow: Flow) -> None:
+        flow.ended = True
+        crowded = any(port.overfull() for port, _ in flow.shares)
+        for port, _ in flow.shares:
+            del port.flows[flow]
+        if crowded:
+            for port, _ in flow.shares:
+                for other in list(port.flows)[:1]:
+                    self._retime(other)
+
+    def _settle(self, flow: Flow) -> None:
+        if any(port.overfull() for port, _ in flow.shares):
+            self._retime(flow)
+
+    def _retime(self, flow: Flow) -> None:
+        """Give every command that shares ports with ``flow``, directly or through others, its pace anew."""
+        now = self._kernel.now
+        for other, pace in fair_paces(_connected(flow)).items():
+            if pace == other.pace or other.end_ps <= now:
+                continue
+            before = other.end_ps
+            other.change(pace, now)
+            if other.end_ps != before:
+                other.event = postpone(other.event, other.end_ps - now)
+
+
+def fair_paces(flows: Iterable[Flow]) -> dict[Flow, Cycles]:
+    """Max-min fair paces of ``flows``, which are all commands on their ports."""
+    waiting = sorted(flows, key=lambda flow: flow.number)
+    left: dict[Port, Fraction] = {port: Fraction(1) for flow in waiting for port, _ in flow.shares}
+    paces: dict[Flow, Cycles] = {}
+    while waiting:
+        levels = {port: _level(port, room, paces) for port, room in left.items()}
+        slowest, pace = min(
+            ((flow, _pace(flow, levels)) for flow in waiting), key=lambda entry: (entry[1], entry[0].number)
+        )
+        if pace == 1:
+            return paces | dict.fromkeys(waiting, 1)
+        paces[slowest] = pace
+        waiting.remove(slowest)
+        for port, share in slowest.shares:
+            left[port] -= share * pace
+    return paces
+
+
+def _level(port: Port, room: Fraction, paces: dict[Flow, Cycles]) -> Fraction | None:
+    """The most that each command without a pace gets of ``port``; None when all demands fit in ``room``."""
+    shares = sorted(share for flow, share in port.flows.items() if flow not in paces)
+    for number, share in enumerate(shares):
+        equal = room / (len(shares) - number)
+        if share > equal:
+            return equal
+        room -= share
+    return None
+
+
+def _pace(flow: Flow, levels: dict[Port, Fraction | None]) -> Cycles:
+    pace: Cycles = 1
+    for port, share in flow.shares:
+        level = levels[port]
+        if level is not None and share > level:
+            pace = min(pace, level / share)
+    return pace
+
+
+def _connected(flow: Flow) -> list[Flow]:
+    """``flow`` and all that it shares ports with, directly or through others."""
+    found = {flow: None}
+    todo = [flow]
+    while todo:
+        for port, _ in todo.pop().shares:
+            for other in port.flows:
+                if other not in found:
+                    found[other] = None
+                    todo.append(other)
+    return list(found)

@@ -1,0 +1,1 @@
+"""ops: see the module docstrings."""

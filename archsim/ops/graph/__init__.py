@@ -1,0 +1,1 @@
+"""The neutral graph between front ends and operators: nodes and values, shape inference, canonical form."""

@@ -1,0 +1,76 @@
+"""Fusion on shapes alone: constant scales and shifts fold into the node before them, an activation rides on its result.
+
+A node absorbs the single reader of its output, again and again: first constant scales and shifts along its channel
+axis (batch normalisation and the like: they fold into weights and bias), then at most one activation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from archsim.ops.graph.family import Affine, find
+from archsim.ops.graph.nodes import Graph, Node
+
+
+def fuse(graph: Graph) -> Graph:
+    """The graph with absorbed nodes in ``Node.fused``."""
+    readers = _readers(graph)
+    taken: set[str] = set()
+    kept: list[Node] = []
+    for node in graph.nodes:
+        if node.name in taken:
+            continue
+        chain = _chain(graph, readers, node)
+        taken.update(other.name for other in chain)
+        kept.append(replace(node, fused=chain, outputs=chain[-1].outputs) if chain else node)
+    return replace(graph, nodes=tuple(kept))
+
+
+def folds_shift(graph: Graph, node: Node) -> bool:
+    """Whether a node fused into this one adds a constant (so that a bias is needed)."""
+    return any(affine.shift for other in node.fused if (affine := _affine(graph, other)) is not None)
+
+
+def _readers(graph: Graph) -> dict[str, list[Node]]:
+    readers: dict[str, list[Node]] = {}
+    for node in graph.nodes:
+        for name in node.inputs:
+            readers.setdefault(name, []).append(node)
+    return readers
+
+
+def _chain(graph: Graph, readers: dict[str, list[Node]], node: Node) -> tuple[Node, ...]:
+    found = find(node.op)
+    if found is None or len([name for name in node.outputs if name]) != 1:
+        return ()
+    channel = found.channel(node, graph) if found.channel is not None else None
+    chain: list[Node] = []
+    while (reader := _only_reader(graph, readers, (chain or [node])[-1])) is not None:
+        if channel is not None and _folds(graph, reader, channel):
+            chain.append(reader)
+            continue
+        if found.activates and _is_epilogue(graph, reader):
+            chain.append(reader)
+        break
+    return tuple(chain)
+
+
+def _only_reader(graph: Graph, readers: dict[str, list[Node]], node: Node) -> Node | None:
+    name = node.outputs[0]
+    found = readers.get(name, [])
+    return found[0] if len(found) == 1 and name not in graph.outputs else None
+
+
+def _folds(graph: Graph, reader: Node, channel: int) -> bool:
+    affine = _affine(graph, reader)
+    return affine is not None and affine.axis in (None, channel)
+
+
+def _affine(graph: Graph, node: Node) -> Affine | None:
+    found = find(node.op)
+    return found.affine(node, graph) if found is not None and found.affine is not None else None
+
+
+def _is_epilogue(graph: Graph, reader: Node) -> bool:
+    found = find(reader.op)
+    return found is not None and found.epilogue is not None and found.epilogue(reader, graph) is not None

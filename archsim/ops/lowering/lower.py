@@ -1,0 +1,79 @@
+"""A graph to a Workload: canonical form, then each node in turn through its family."""
+
+from __future__ import annotations
+
+from archsim.errors import ModelError
+from archsim.ir.workload import ViewNode, Workload
+from archsim.ops.graph.alias import remove_aliases
+from archsim.ops.graph.family import family, find
+from archsim.ops.graph.fuse import fuse
+from archsim.ops.graph.nodes import Graph, Node, UnsupportedError
+from archsim.ops.lowering.builder import Builder
+from archsim.ops.lowering.host import lower_host
+
+ON_UNSUPPORTED = ("error", "host")
+
+
+def to_workload(graph: Graph, *, batch: int, sha256: str, on_unsupported: str = "error") -> Workload:
+    """Lower an inferred graph (``archsim.ops.graph.infer``).
+
+    ``on_unsupported``: 'error' raises UnsupportedError for operators without a rule; 'host' makes host layers of them.
+    Raises ModelError naming node and operator for anything else that does not fit.
+    """
+    if on_unsupported not in ON_UNSUPPORTED:
+        raise ModelError(f"on_unsupported: found '{on_unsupported}'; allowed {', '.join(ON_UNSUPPORTED)}")
+    canonical = fuse(remove_aliases(graph))
+    build = Builder(canonical)
+    for node in canonical.nodes:
+        _lower(node, build, on_unsupported)
+    if not build.layers:
+        raise ModelError(f"model '{graph.name}' has no operator that computes or moves anything")
+    for name in canonical.outputs:
+        layout = build.layout(name)
+        if layout is not None:
+            build.tensors.output(build.value(name), layout)
+    return Workload(
+        name=graph.name,
+        layers=tuple(build.layers),
+        tensors=dict(build.tensors.declared),
+        views=_views(canonical, build),
+        batch=batch,
+        parameters=parameters(graph),
+        sha256=sha256,
+        warnings=graph.warnings,
+    )
+
+
+def parameters(graph: Graph) -> int:
+    """Elements of the model's own float constants of rank 1 and above that its nodes use.
+
+    Running means and variances of batch normalisations are statistics, not parameters.
+    """
+    names: set[str] = set()
+    for node in graph.nodes:
+        found = find(node.op)
+        skipped = found.statistics if found is not None else ()
+        for index, value in enumerate(graph.inputs_of(node)):
+            if value is not None and index not in skipped:
+                names.update(value.sources)
+    used = (graph.values[name] for name in sorted(names))
+    return sum(value.elements for value in used if value.shape and "float" in value.dtype)
+
+
+def _lower(node: Node, build: Builder, on_unsupported: str) -> None:
+    try:
+        family(node).lower(node, build)
+    except UnsupportedError:
+        if on_unsupported != "host":
+            raise
+        lower_host(node, build)
+
+
+def _views(graph: Graph, build: Builder) -> tuple[ViewNode, ...]:
+    """Every node that costs nothing, in graph order where known: aliases first, then views."""
+    inner = {name: node.outputs[0] for node in graph.nodes for other in node.fused for name in other.inputs}
+    aliases = []
+    for alias in graph.aliases:
+        layout = build.layout(inner.get(alias.of, alias.of))
+        aliases.append(ViewNode(alias.name, alias.op, layout.root if layout is not None else alias.of))
+    return (*aliases, *build.views.values())

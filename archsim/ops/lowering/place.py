@@ -1,0 +1,56 @@
+"""Placement: producers of a concatenation write straight into their part of its result, so that it costs nothing.
+
+An input can be placed when a layer writes it (or it is itself a concatenation), it is read nowhere as a part of another
+placed result, and it is not a graph output. The rest is copied. Nested concatenations (DenseNet) share one tensor.
+"""
+
+from __future__ import annotations
+
+from archsim.ops.graph.family import Slots, find
+from archsim.ops.graph.nodes import Graph, Node
+from archsim.ops.lowering.layout import Layout, dense, part
+from archsim.ops.lowering.order import memory_order
+
+
+def place(graph: Graph, images: frozenset[str]) -> dict[str, Layout]:
+    """Home layout of every value that a layer writes: a tensor of its own, or a part of a concatenation's."""
+    home: dict[str, Layout] = {}
+    movable = _movable(graph)
+    for node in reversed(graph.nodes):
+        for name in node.outputs:
+            if name in movable:
+                shape = graph.shape(name)
+                home.setdefault(name, dense(name, shape, memory_order(shape, name in images)))
+        joined = slots_of(graph, node)
+        if joined is not None:
+            _claim(graph, node, joined, movable, home)
+    return home
+
+
+def slots_of(graph: Graph, node: Node) -> Slots | None:
+    """Where the inputs of a joining node lie in its output; None for other nodes."""
+    found = find(node.op)
+    return found.slots(node, graph.inputs_of(node)) if found is not None and found.slots is not None else None
+
+
+def data_inputs(node: Node, joined: Slots) -> tuple[str, ...]:
+    """The inputs that a joining node lays side by side."""
+    return node.inputs[: len(joined.starts)]
+
+
+def _movable(graph: Graph) -> frozenset[str]:
+    """Values written by layers."""
+    names: list[str] = []
+    for node in graph.nodes:
+        found = find(node.op)
+        if found is None or found.result == "layer":
+            names.extend(name for name in node.outputs if name)
+    return frozenset(names)
+
+
+def _claim(graph: Graph, node: Node, joined: Slots, movable: frozenset[str], home: dict[str, Layout]) -> None:
+    whole = home[node.outputs[0]]
+    names = data_inputs(node, joined)
+    for name, start in zip(names, joined.starts, strict=True):
+        if name in movable and name not in home and name not in graph.outputs and names.count(name) == 1:
+            home[name] = part(whole, graph.shape(name), joined.axis, start)

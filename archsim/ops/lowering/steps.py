@@ -1,0 +1,20 @@
+"""Vector steps: what one lane pass is, and how an activation joins the pass before it.
+
+One **lane pass** is one multiply-add, comparison or selection on each element, with the conversion and clamp of its
+result. So a scale and shift is one pass, and so is a requantisation (scale, round half to even, clamp) with a
+piecewise-linear activation. ``exp``, ``divide`` and ``sqrt`` are charged on top, at the rates the chip states.
+"""
+
+from __future__ import annotations
+
+from archsim.ir.workload import VectorStep
+
+REQUANTISE = VectorStep("requantise", 1)
+
+
+def join(first: VectorStep, following: tuple[VectorStep, ...]) -> tuple[VectorStep, ...]:
+    """``first`` with the activation after it: in the same pass when it is one plain pass, else as its own steps."""
+    if len(following) == 1 and following[0].passes == 1 and not following[0].slow:
+        merged = VectorStep(f"{first.function}+{following[0].function}", first.passes, first.slow)
+        return (merged,)
+    return (first, *following)

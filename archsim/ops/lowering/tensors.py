@@ -1,0 +1,106 @@
+"""Declares the tensors that layers name, in memory order, and makes the operands that index them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from archsim.ir.workload import Axis, Operand, Tensor, View
+from archsim.ops.graph.nodes import Value
+from archsim.ops.lowering.access import HERE, Access, Splits, at, factor_axes, substitute
+from archsim.ops.lowering.layout import Factor, Layout
+
+
+class Tensors:
+    """The tensors declared so far, by name. Roots are registered first; views of them are declared when first named."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.declared: dict[str, Tensor] = {}
+        self._roots: dict[str, tuple[Value, Layout]] = {}
+
+    def root(self, value: Value, layout: Layout) -> None:
+        """Register a tensor of its own, so that it and views of it can be declared."""
+        self._roots[layout.root] = (replace(value, name=layout.root), layout)
+
+    def taken(self, name: str) -> bool:
+        """Whether a tensor of this name exists."""
+        return name in self.declared or name in self._roots
+
+    def activation(self, access: Access, value: Value, layout: Layout, splits: Splits, role: str) -> Operand:
+        """The operand of an input or activation that lies as ``layout`` says."""
+        found: list[Axis] = []
+        for axis, factors in zip(access.index, layout.axes, strict=True):
+            found.extend(factor_axes(axis, factors, splits))
+        axes = tuple(found[position] for position in _memory(layout)) or (HERE,)
+        return Operand(access.operand, self.declare(value, layout), role, axes)
+
+    def declare(self, value: Value, layout: Layout) -> str:
+        """Declare the tensor of a value (and the root it is a view of); returns its name."""
+        own, own_layout = self._roots[layout.root]
+        if own.name not in self.declared:
+            self.declared[own.name] = _tensor(own, own_layout, None)
+        if layout == own_layout:
+            return own.name
+        factors = _factors(layout)
+        view = View(layout.root, layout.offset, tuple(factors[i].stride for i in _memory(layout)) or (1,))
+        tensor = _tensor(replace(value, kind=own.kind), layout, view)
+        if self.declared.setdefault(value.name, tensor) != tensor:
+            return self._renamed(tensor)
+        return value.name
+
+    def natural(self, access: Access, value: Value, splits: Splits) -> Operand:
+        """The operand of a constant stored row-major in its logical shape."""
+        axes = tuple(substitute(axis, splits) for axis in access.index) or (HERE,)
+        name = self._weight(Tensor(value.name, value.shape or (1,), "weight"))
+        return Operand(access.operand, name, "weights", axes)
+
+    def packed(self, access: Access, value: Value, splits: Splits, order: tuple[str, ...], extents: Mapping[str, int]) -> Operand:
+        """The operand of a matmul's weights, stored with the layer's dims in ``order`` (reduction innermost)."""
+        logical: list[str] = []
+        for axis in access.index:
+            terms = sorted(substitute(axis, splits).terms, key=lambda term: -term[1])
+            logical.extend(dim for dim, _ in terms)
+        memory = tuple(dim for dim in order if dim in logical)
+        shape = tuple(extents[dim] for dim in memory)
+        tensor = Tensor(value.name, shape, "weight", tuple(logical.index(dim) for dim in memory))
+        return Operand(access.operand, self._weight(tensor), "weights", tuple(at(dim) for dim in memory))
+
+    def output(self, value: Value, layout: Layout) -> None:
+        """Mark a graph output: its tensor, and the root it lies in, are stored for the host."""
+        for name in dict.fromkeys((layout.root, self.declare(value, layout))):
+            tensor = self.declared[name]
+            if tensor.kind == "activation":
+                self.declared[name] = replace(tensor, kind="output")
+
+    def _weight(self, tensor: Tensor) -> str:
+        if self.declared.setdefault(tensor.name, tensor) == tensor:
+            return tensor.name
+        return self._renamed(tensor)
+
+    def _renamed(self, tensor: Tensor) -> str:
+        """The same contents in another memory order are another tensor, numbered from 2."""
+        number = 2
+        while self.declared.setdefault(name := f"{tensor.name}#{number}", replace(tensor, name=name)) != replace(
+            tensor, name=name
+        ):
+            number += 1
+        return name
+
+
+def _tensor(value: Value, layout: Layout, view: View | None) -> Tensor:
+    factors, order = _factors(layout), _memory(layout)
+    shape = tuple(factors[i].extent for i in order) or (1,)
+    kind = "input" if value.kind == "input" else "activation"
+    logical = () if order == tuple(range(len(order))) else order
+    return Tensor(value.name, shape, kind, logical, view)
+
+
+def _factors(layout: Layout) -> tuple[Factor, ...]:
+    return tuple(factor for axis in layout.axes for factor in axis)
+
+
+def _memory(layout: Layout) -> tuple[int, ...]:
+    """Positions of the factors from the outermost in memory to the innermost."""
+    factors = _factors(layout)
+    return tuple(sorted(range(len(factors)), key=lambda i: (-abs(factors[i].stride), factors[i].extent == 1)))

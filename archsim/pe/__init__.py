@@ -1,0 +1,1 @@
+"""pe: see the module docstrings."""

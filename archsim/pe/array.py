@@ -1,0 +1,122 @@
+"""The array engine: one MATMUL tile at a time on a PE array.
+
+The dataflow's ``fold`` gives the cycles of a tile (fill, stream, drain), the elements that cross the array's edge
+and the actions inside; the compiler uses the same function. A tile takes startup + fill + stream + drain cycles,
+while its edge streams draw evenly on the ports of the memories that hold its operands; when a port is short, the
+whole tile is stretched. The bias is read once where the accumulation starts from it.
+
+Not modelled: stalls of single operands inside a tile (see docs of the promise table).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from archsim import registry
+from archsim.errors import ProgramError
+from archsim.ir.unroll import Step
+from archsim.pe.dataflows.fold import ArrayShape, Fold, Nest, streams_of
+from archsim.sim.clock import Clock
+from archsim.sim.engine import Demand, Execution, Outcome, Streams
+from archsim.sim.machine import Surroundings, TileEngine, elements_of, region_of
+from archsim.sim.tally import Bill, Entry, memory_entries
+from archsim.spec.architecture import Array
+
+DATAFLOWS = "archsim.pe.dataflows"
+NOTHING = Fold(0, 0, 0, streams_of(a=0, b=0, acc_read=0, acc_write=0), {"mac": 0})  # of a tile without any work
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A tile of given extents: cycles to the end of each stage, streams, actions."""
+
+    fill_end: int
+    stream_end: int
+    drain_end: int
+    streams: Streams
+    bill: Bill
+    macs: int
+    slots_per_cycle: int
+
+
+class ArrayEngine(TileEngine):
+    """Runs the ``array`` queue of a core. Raises ConfigError for an unknown dataflow."""
+
+    op = "MATMUL"
+
+    def __init__(self, around: Surroundings, spec: Array) -> None:
+        super().__init__(around, Clock(spec.clock_hz, spec.sync_stages))
+        self._spec = spec
+        self._fold = registry.load(DATAFLOWS, spec.dataflow).fold
+        self._tiles: dict[tuple[int, ...], Tile] = {}
+
+    def run(self, step: Step) -> Execution:
+        """One tile: fill, stream, drain, and the stretch by short ports at the end."""
+        key = (id(step.command), step.fresh, *step.extents.values())
+        tile = self._tiles.get(key)
+        if tile is None:
+            tile = self._tiles[key] = self._tile(step)
+        kernel, clock = self.around.kernel, self.clock
+        start_ps = kernel.now
+        yield tile.streams.begin().event
+        tile.bill.times += 1
+        self.around.tally.streamed(tile.streams.demands, start_ps, kernel.now)
+        first = clock.cycle(start_ps)
+        return Outcome(
+            (
+                ("fill_drain", clock.edge(first + tile.fill_end)),
+                ("busy", clock.edge(first + tile.stream_end)),
+                ("fill_drain", clock.edge(first + tile.drain_end)),
+                ("sram_port", kernel.now),
+            ),
+            tile.macs,
+            tile.slots_per_cycle,
+        )
+
+    def _tile(self, step: Step) -> Tile:
+        spec, command = self._spec, step.command
+        if len(command.dtypes) != 2:
+            raise ProgramError(f"{step.where} of {step.queue}: MATMUL needs two dtypes: inputs, weights")
+        rate = spec.rate(*command.dtypes)
+        fold = self._folded(step, rate)
+        demands = self._demands(step, fold)
+        fill_end = spec.startup_cycles + fold.cycles_fill
+        stream_end = fill_end + fold.cycles_stream
+        drain_end = stream_end + fold.cycles_drain
+        actions = [Entry(spec.name, action, count) for action, count in fold.inner_actions.items()]
+        return Tile(
+            fill_end,
+            stream_end,
+            drain_end,
+            self.around.storage.streams(demands, drain_end, self.clock),
+            self.around.tally.bill(command.layer, [*actions, *memory_entries(demands)]),
+            fold.inner_actions["mac"],
+            ceil(spec.rows * spec.cols * rate),
+        )
+
+    def _folded(self, step: Step, rate: Fraction) -> Fold:
+        spec, nest = self._spec, step.command.nest
+        if nest is None:
+            raise ProgramError(f"{step.where} of {step.queue}: MATMUL needs a nest")
+        if 0 in step.extents.values():
+            return NOTHING
+        shape = ArrayShape(spec.rows, spec.cols, rate, spec.weight_double_buffer, spec.fold_overlap)
+        parts = Nest(batch=nest.batch, m=nest.m, n=nest.n, k=nest.k)
+        folded: Fold = self._fold(parts, step.extents, shape, accumulate=not step.fresh)
+        return folded
+
+    def _demands(self, step: Step, fold: Fold) -> list[Demand]:
+        reads, writes = step.command.reads, step.command.writes
+        sums = region_of(step, "acc", writes)
+        demands = [
+            self.demand(step, region_of(step, "a", reads), fold.streams["a"].accesses, write=False),
+            self.demand(step, region_of(step, "b", reads), fold.streams["b"].accesses, write=False),
+            self.demand(step, sums, fold.streams["acc_read"].accesses, write=False),
+            self.demand(step, sums, fold.streams["acc_write"].accesses, write=True),
+        ]
+        if step.fresh and fold is not NOTHING:
+            biases = [region for region in reads if region.operand == "bias"]
+            demands += [self.demand(step, bias, elements_of(bias, step), write=False) for bias in biases]
+        return demands

@@ -1,0 +1,80 @@
+"""A core: the engines that a chip has, what their queues are called, and its computing engines.
+
+Queues are called ``core[i].load``, ``.store``, ``.array``, ``.vector`` and ``host``; where one core has several
+arrays or vector units, the others go by the name of their part. A merged DMA is one engine for loads and stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from archsim.errors import ProgramError, nearest
+from archsim.ir.program import Queue
+from archsim.pe.array import ArrayEngine
+from archsim.pe.vector import VectorEngine
+from archsim.sim.engine import Engine
+from archsim.sim.machine import Surroundings
+from archsim.spec.architecture import Architecture, Part
+
+
+class Unit(NamedTuple):
+    """The engines of one kind that a part of the chip has, ``copies`` of them."""
+
+    engine: str
+    part: Part
+    copies: int
+
+
+def units(architecture: Architecture) -> Iterator[Unit]:
+    """All engines of the chip, in the order in which reports list them."""
+    dma = architecture.dma
+    for engine in ("load",) if dma.merged else ("load", "store"):
+        yield Unit(engine, dma, dma.copies)
+    for array in architecture.arrays:
+        yield Unit("array", array, array.copies)
+    for vector in architecture.vectors:
+        yield Unit("vector", vector, vector.copies)
+    if architecture.host is not None:
+        yield Unit("host", architecture.host, 1)
+
+
+def idle_names(architecture: Architecture, queues: Iterable[Queue]) -> list[str]:
+    """Names of the engines that no queue uses."""
+    used = list(queues)
+    taken = {queue.name for queue in used}
+    names: list[str] = []
+    for unit in units(architecture):
+        busy = sum(1 for queue in used if _runs_on(queue, unit, merged=architecture.dma.merged))
+        free = [name for name in _names(unit) if name not in taken][: max(0, unit.copies - busy)]
+        names += free
+        taken.update(free)
+    return names
+
+
+def compute_engine(queue: Queue, architecture: Architecture, around: Surroundings) -> Engine:
+    """The array or vector engine that runs ``queue``; raises ProgramError when the chip has no such unit."""
+    for array in architecture.arrays:
+        if queue.engine == "array" and array.name == queue.unit:
+            return ArrayEngine(around, array)
+    for vector in architecture.vectors:
+        if queue.engine == "vector" and vector.name == queue.unit:
+            return VectorEngine(around, vector)
+    known = [unit.part.name for unit in units(architecture) if unit.engine == queue.engine]
+    raise ProgramError(
+        f"queue '{queue.name}': chip '{architecture.name}' has no {queue.engine} unit '{queue.unit}'"
+        f"{nearest(queue.unit, known)}; it has: {', '.join(known) or 'none'}"
+    )
+
+
+def _runs_on(queue: Queue, unit: Unit, *, merged: bool) -> bool:
+    if merged and unit.engine == "load":
+        return queue.engine in ("load", "store")
+    return queue.engine == unit.engine and queue.unit == unit.part.name
+
+
+def _names(unit: Unit) -> list[str]:
+    if unit.engine == "host":
+        return ["host"]
+    plain = [f"core[{core}].{unit.engine}" for core in range(unit.copies)]
+    return plain + [f"core[{core}].{unit.part.name}" for core in range(unit.copies)]

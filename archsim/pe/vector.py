@@ -1,0 +1,85 @@
+"""The vector unit: one VECTOR command at a time over its lanes.
+
+Cycles by ``ops.vector_cost`` (startup, groups of lanes, plain passes, slow functions), the same formula that the
+compiler uses. Each input is read once per index point that moves it, the output written likewise; the streams draw
+evenly on their memories' ports over the whole command, which is stretched when a port is short.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from archsim.errors import ConfigError, ProgramError
+from archsim.ir.unroll import Step
+from archsim.ops.vector_cost import slow_function_cycles, vector_cycles
+from archsim.sim.clock import Clock
+from archsim.sim.engine import Execution, Outcome, Streams
+from archsim.sim.machine import Surroundings, TileEngine, elements_of
+from archsim.sim.tally import Bill, Entry, memory_entries
+from archsim.spec.architecture import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A VECTOR command of given extents: cycles, streams, actions."""
+
+    cycles: int
+    streams: Streams
+    bill: Bill
+
+
+class VectorEngine(TileEngine):
+    """Runs the ``vector`` queue of a core."""
+
+    op = "VECTOR"
+
+    def __init__(self, around: Surroundings, spec: Vector) -> None:
+        super().__init__(around, Clock(spec.clock_hz, spec.sync_stages))
+        self._spec = spec
+        self._passes: dict[tuple[int, ...], Pass] = {}
+
+    def run(self, step: Step) -> Execution:
+        """One command: busy, and the stretch by short ports at the end."""
+        key = (id(step.command), *step.extents.values())
+        work = self._passes.get(key)
+        if work is None:
+            work = self._passes[key] = self._pass(step)
+        kernel = self.around.kernel
+        start_ps = kernel.now
+        yield work.streams.begin().event
+        work.bill.times += 1
+        self.around.tally.streamed(work.streams.demands, start_ps, kernel.now)
+        busy_end_ps = self.clock.edge(self.clock.cycle(start_ps) + work.cycles)
+        return Outcome((("busy", busy_end_ps), ("sram_port", kernel.now)))
+
+    def _pass(self, step: Step) -> Pass:
+        spec, command = self._spec, step.command
+        elements = prod(step.extents.values())
+        cycles = vector_cycles(
+            elements,
+            self._lanes(step),
+            command.passes,
+            slow_function_cycles(command.slow, spec.function_cycles),
+            spec.startup_cycles,
+        )
+        if elements and not command.passes and not command.slow:
+            raise ProgramError(f"{step.where} of {step.queue}: '{command.function}' states no passes: nothing is free")
+        demands = [self.demand(step, region, elements_of(region, step), write=False) for region in command.reads]
+        demands += [self.demand(step, region, elements_of(region, step), write=True) for region in command.writes]
+        actions = [Entry(spec.name, "lane_ops", elements * command.passes)]
+        actions += [Entry(spec.name, name, elements) for name in command.slow]
+        return Pass(
+            cycles,
+            self.around.storage.streams(demands, cycles, self.clock),
+            self.around.tally.bill(command.layer, [*actions, *memory_entries(demands)]),
+        )
+
+    def _lanes(self, step: Step) -> int:
+        dtypes, lanes = step.command.dtypes, self._spec.lanes
+        if len(dtypes) != 1 or dtypes[0] not in lanes:
+            raise ConfigError(
+                f"{step.where} of {step.queue}: vector unit '{self._spec.name}' has no lanes for "
+                f"{' x '.join(dtypes) or 'no dtype'}; it has: {', '.join(sorted(lanes))}"
+            )
+        return lanes[dtypes[0]]

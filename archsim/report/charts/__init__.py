@@ -1,0 +1,1 @@
+"""Charts as SVG text, one file each; every function takes parts of the summary and returns one drawing."""

@@ -1,0 +1,124 @@
+"""The roofline (Williams, Waterman and Patterson, CACM 52(4), 2009): MAC/s against MACs per DRAM byte.
+
+Ceilings: peak MAC/s of the arrays, and peak DRAM bandwidth x intensity. A dot is a layer; its area is the
+layer's share of the critical path, its colour what bounds it. Layers without DRAM traffic stand at the right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil, floor, log10, sqrt
+from typing import Any
+
+from archsim.report import svg
+from archsim.report.causes import bound_colour
+from archsim.report.format import number, percent, shorten, si
+
+HEIGHT = 380.0
+LEFT, RIGHT, TOP, BOTTOM = 76.0, 1090.0, 16.0, 336.0
+LABELLED = 5
+
+
+class _Axes:
+    """Log-log coordinates."""
+
+    def __init__(self, x_low: float, x_high: float, y_low: float, y_high: float) -> None:
+        self.x_low, self.x_high, self.y_low, self.y_high = x_low, x_high, y_low, y_high
+
+    def x(self, value: float) -> float:
+        share = (log10(value) - self.x_low) / (self.x_high - self.x_low)
+        return LEFT + (RIGHT - LEFT) * min(max(share, 0.0), 1.0)
+
+    def y(self, value: float) -> float:
+        share = (log10(value) - self.y_low) / (self.y_high - self.y_low)
+        return BOTTOM - (BOTTOM - TOP) * min(max(share, 0.0), 1.0)
+
+
+def points(
+    layers: Sequence[Mapping[str, Any]], clock_hz: int
+) -> list[tuple[float | None, float, Mapping[str, Any]]]:
+    """(MACs per DRAM byte or None, MAC/s over the span, layer) of every layer that has MACs and time."""
+    found = []
+    for layer in layers:
+        if layer["macs"] and layer["cycles_total"]:
+            moved = layer["dram_read_bytes"] + layer["dram_write_bytes"]
+            rate = layer["macs"] * clock_hz / layer["cycles_total"]
+            found.append((layer["macs"] / moved if moved else None, rate, layer))
+    return found
+
+
+def roofline(summary: Mapping[str, Any]) -> str:
+    """The chart, '' when no layer has MACs or the chip states no peak bandwidth."""
+    clock_hz, peak = summary["architecture"]["clock_hz"], float(summary["architecture"]["peak_macs_per_s"])
+    bandwidth = float(summary["dram"]["peak_bytes_per_s"] or 0)
+    dots = points(summary["layers"], clock_hz)
+    if not dots or not bandwidth or not peak:
+        return ""
+    ridge = peak / bandwidth
+    intensities = [x for x, _, _ in dots if x is not None] + [ridge]
+    rates = [y for _, y, _ in dots] + [peak]
+    axes = _Axes(
+        floor(log10(min(intensities)) - 0.2),
+        ceil(log10(max(intensities)) + 0.3),
+        floor(log10(min(rates))),
+        log10(peak) + 0.25,
+    )
+    drawn = [_grid(axes), _ceilings(axes, peak, bandwidth, ridge), _dots(axes, dots, summary["cycles_total"])]
+    drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 4, "MACs per byte of DRAM traffic", "t dim", "middle"))
+    drawn.append(
+        svg.text(
+            0, 0, "MAC/s", "t dim", "middle", transform=f"translate(14 {(TOP + BOTTOM) / 2:.0f}) rotate(-90)"
+        )
+    )
+    return svg.picture(HEIGHT, "Roofline of the layers", drawn)
+
+
+def _grid(axes: _Axes) -> str:
+    drawn = []
+    for power in range(ceil(axes.x_low), floor(axes.x_high) + 1):
+        x = axes.x(10.0**power)
+        drawn.append(svg.line(x, TOP, x, BOTTOM))
+        drawn.append(svg.text(x, BOTTOM + 16, number(10.0**power, 6), "t num dim", "middle"))
+    for power in range(ceil(axes.y_low), floor(axes.y_high) + 1):
+        y = axes.y(10.0**power)
+        drawn.append(svg.line(LEFT, y, RIGHT, y))
+        drawn.append(svg.text(LEFT - 8, y + 4, si(10.0**power, ""), "t num dim", "end"))
+    return "".join(drawn)
+
+
+def _ceilings(axes: _Axes, peak: float, bandwidth: float, ridge: float) -> str:
+    start = max(10.0**axes.x_low, 10.0**axes.y_low / bandwidth)
+    x_knee, y_knee = axes.x(ridge), axes.y(peak)
+    memory = svg.line(axes.x(start), axes.y(start * bandwidth), x_knee, y_knee, css="roof")
+    compute = svg.line(x_knee, y_knee, RIGHT, y_knee, css="roof")
+    names = svg.text(RIGHT, y_knee - 6, f"peak {si(peak, 'MAC/s')}", "t strong", "end")
+    names += svg.text(
+        x_knee - 14, y_knee - 6, f"DRAM {si(bandwidth, 'B/s')} up to {ridge:.3g} MAC/B", "t strong", "end"
+    )
+    return memory + compute + names
+
+
+def _dots(axes: _Axes, dots: Sequence[tuple[float | None, float, Mapping[str, Any]]], total: int) -> str:
+    drawn, names = [], []
+    order = sorted(dots, key=lambda dot: (-dot[2]["cycles_critical"], dot[2]["name"]))
+    for index, (intensity, rate, layer) in enumerate(order):
+        x = RIGHT if intensity is None else axes.x(intensity)
+        y, share = axes.y(rate), layer["cycles_critical"] / total if total else 0.0
+        where = "no DRAM traffic" if intensity is None else f"{intensity:.3g} MAC/B"
+        tip = f"{layer['name']} ({layer['op']}): {si(rate, 'MAC/s')}, {where}, {percent(share)} of the time"
+        drawn.append(
+            svg.tag(
+                "circle",
+                svg.title(tip),
+                cx=x,
+                cy=y,
+                r=3 + 30 * sqrt(share),
+                fill=bound_colour(layer["bound_by"]),
+                class_="dot",
+            )
+        )
+        if index < LABELLED:
+            names.append(
+                svg.text(x, y - 6 - 30 * sqrt(share), shorten(layer["name"], 24), "t small", "middle")
+            )
+    return "".join(drawn + names)

@@ -1,0 +1,107 @@
+"""The plots of a notebook, drawn with matplotlib from a summary, in the colours of the pages.
+
+Each function returns the Figure; nothing is shown or written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from archsim.report.causes import bound_colour, bound_label, cause, in_order, label
+from archsim.report.charts.roofline import points
+from archsim.report.format import percent, shorten, si
+from archsim.report.headline import title
+from archsim.report.verdict import slow_layers
+
+WIDTH_IN = 9.0
+ROWS = 24
+
+Summary = Mapping[str, Any]
+
+
+def timeline(summary: Summary) -> Figure:
+    """Each layer's span over time (ms), slow layers named, coloured by what bounds it."""
+    hz, rows = summary["architecture"]["clock_hz"], [row for row in summary["layers"] if row["cycles_total"]]
+    figure, axes = _figure(max(2.0, 0.13 * len(rows) + 1), f"{title(summary)}: timeline")
+    named = {layer["name"] for layer in slow_layers(summary, 12)}
+    for index, layer in enumerate(rows):
+        start, length = 1e3 * layer["cycles_start"] / hz, 1e3 * layer["cycles_total"] / hz
+        axes.barh(-index, length, left=start, height=0.8, color=bound_colour(layer["bound_by"]))
+        if layer["name"] in named:
+            axes.text(start + length, -index, f" {shorten(layer['name'], 30)}", va="center", fontsize=7)
+    axes.set_yticks([])
+    axes.set_xlabel("time, ms")
+    _legend(axes, {bound_label(row["bound_by"]): bound_colour(row["bound_by"]) for row in rows})
+    return figure
+
+
+def roofline(summary: Summary) -> Figure:
+    """MAC/s of each layer against MACs per DRAM byte, under the ceilings of the chip; log-log."""
+    peak, bandwidth = summary["architecture"]["peak_macs_per_s"], summary["dram"]["peak_bytes_per_s"]
+    figure, axes = _figure(4.5, f"{title(summary)}: roofline")
+    dots = [dot for dot in points(summary["layers"], summary["architecture"]["clock_hz"]) if dot[0] is not None]
+    for intensity, rate, layer in dots:
+        size = 20 + 2000 * layer["cycles_critical"] / max(summary["cycles_total"], 1)
+        axes.scatter(intensity, rate, s=size, color=bound_colour(layer["bound_by"]), alpha=0.75, linewidths=0)
+    if bandwidth:
+        ridge = peak / bandwidth
+        reach = [min([ridge / 10, *(dot[0] for dot in dots if dot[0])]), max([ridge * 10, *(dot[0] for dot in dots if dot[0])])]
+        axes.plot([reach[0], ridge, reach[1]], [reach[0] * bandwidth, peak, peak], color="#1c2530", linewidth=1.4)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("MACs per byte of DRAM traffic")
+    axes.set_ylabel("MAC/s")
+    axes.grid(color="#e9ecf0")
+    axes.set_axisbelow(True)
+    _legend(axes, {bound_label(row["bound_by"]): bound_colour(row["bound_by"]) for _, _, row in dots})
+    return figure
+
+
+def energy(summary: Summary) -> Figure:
+    """Joules by part, largest on top."""
+    parts = sorted(summary["energy_breakdown_j"].items(), key=lambda item: (item[1], item[0]))
+    figure, axes = _figure(0.35 * len(parts) + 1.2, f"{title(summary)}: {si(summary['energy_j'], 'J')}")
+    axes.barh([name for name, _ in parts], [1e3 * joules for _, joules in parts], color=cause("busy").colour)
+    for index, (_, joules) in enumerate(parts):
+        axes.text(1e3 * joules, index, f" {percent(joules, summary['energy_j'])}", va="center", fontsize=8)
+    axes.set_xlabel("energy, mJ")
+    axes.margins(x=0.12, y=0.02)
+    return figure
+
+
+def stalls(summary: Summary) -> Figure:
+    """The critical path of the slowest layers in cycles, by cause."""
+    critical, rows = summary["details"]["critical"], slow_layers(summary, ROWS)[::-1]
+    figure, axes = _figure(0.26 * len(rows) + 1.4, f"{title(summary)}: critical path")
+    names = [shorten(layer["name"], 34) for layer in rows]
+    causes = in_order(sorted({key for layer in rows for key in critical.get(layer["name"], {})}))
+    left = [0.0] * len(rows)
+    for key in causes:
+        widths = [float(critical.get(layer["name"], {}).get(key, 0)) for layer in rows]
+        axes.barh(range(len(rows)), widths, left=left, color=cause(key).colour, label=label(key))
+        left = [start + width for start, width in zip(left, widths, strict=True)]
+    axes.set_yticks(range(len(rows)), names, fontsize=8)
+    axes.set_xlabel("cycles on the critical path")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _figure(height_in: float, heading: str) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(WIDTH_IN, height_in), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_title(heading, loc="left", fontsize=11)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return figure, axes
+
+
+def _legend(axes: Axes, colours: Mapping[str, str]) -> None:
+    from matplotlib.patches import Patch
+
+    handles = [Patch(color=colour, label=name) for name, colour in sorted(colours.items())]
+    axes.legend(handles=handles, frameon=False, fontsize=8)

@@ -1,0 +1,50 @@
+"""What a run leaves in its directory, and rebuilding the pages from it.
+
+summary.json (the public keys and ``details``), layers.csv, mappings.yaml, report.html, report.md and, where
+asked for, trace.json. The pages are made from summary.json alone, so they can be made again at any time.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from archsim.errors import ConfigError
+from archsim.report import html, markdown
+from archsim.report.summary import FILE, Summary, load, to_text
+from archsim.report.tables import layers_csv
+
+MAPPINGS, TRACE = "mappings.yaml", "trace.json"
+
+
+def write(directory: Path, summary: Summary, mappings: str = "", trace: str = "") -> list[Path]:
+    """Write the files of a run into ``directory`` (made if missing); returns their paths in the order above.
+
+    ``mappings`` and ``trace`` are texts; '' = no such file. Raises ConfigError when they cannot be written.
+    """
+    texts = {
+        FILE: to_text(summary),
+        "layers.csv": layers_csv(summary),
+        MAPPINGS: mappings,
+        **_pages(summary),
+        TRACE: trace,
+    }
+    return _write(directory, {name: text for name, text in texts.items() if text})
+
+
+def rebuild(directory: Path) -> list[Path]:
+    """Make report.html and report.md again from the stored summary; returns their paths."""
+    return _write(directory, _pages(load(directory)))
+
+
+def _pages(summary: Summary) -> dict[str, str]:
+    return {"report.html": html.render(summary), "report.md": markdown.render(summary)}
+
+
+def _write(directory: Path, texts: dict[str, str]) -> list[Path]:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (directory / name).write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise ConfigError(f"{directory}: cannot be written ({error.strerror})") from error
+    return [directory / name for name in texts]

@@ -1,0 +1,46 @@
+"""Numbers as people read them: thousands separators, SI prefixes, percentages. Missing values are a dash."""
+
+from __future__ import annotations
+
+from archsim import units
+
+NONE = "\N{EN DASH}"
+
+
+def count(value: int | None) -> str:
+    """``1234567`` as ``1,234,567``."""
+    return NONE if value is None else f"{value:,}"
+
+
+def si(value: float | None, unit: str, digits: int = 4) -> str:
+    """``0.00292, 's'`` as ``2.92 ms``; the micro sign instead of the ASCII u."""
+    if value is None:
+        return NONE
+    text = units.si(value, unit, digits)
+    return text.replace(" u", " \N{MICRO SIGN}", 1) if f" u{unit}" in text else text
+
+
+def percent(part: float | None, whole: float = 1.0, digits: int = 1) -> str:
+    """``part`` of ``whole`` as ``12.3 %``; a share above nothing never prints as plain zero."""
+    if part is None or not whole:
+        return NONE
+    share = 100 * part / whole
+    floor = 10.0**-digits / 2
+    return f"< {10.0**-digits:.{digits}f} %" if 0 < share < floor else f"{share:.{digits}f} %"
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A plain figure with ``digits`` significant digits and thousands separators."""
+    if value is None:
+        return NONE
+    if abs(value) >= 10**digits:
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"
+
+
+def shorten(text: str, length: int) -> str:
+    """``text`` cut in the middle to at most ``length`` characters."""
+    if len(text) <= length:
+        return text
+    head = (length - 1) * 2 // 3
+    return f"{text[:head]}\N{HORIZONTAL ELLIPSIS}{text[len(text) - (length - 1 - head) :]}"

@@ -1,0 +1,139 @@
+"""report.html: one self-contained page (inline style, script and drawings) from a summary."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from archsim.report.causes import BOUND_CAUSE, bound_colour, bound_label, cause
+from archsim.report.charts.gantt import gantt
+from archsim.report.charts.overview import overview
+from archsim.report.charts.parts import parts
+from archsim.report.charts.roofline import roofline
+from archsim.report.charts.stacked import Bar, legend, stacked
+from archsim.report.charts.waterfall import waterfall
+from archsim.report.format import count, percent
+from archsim.report.headline import headline, setting, title
+from archsim.report.promise import HEADINGS, PROMISES
+from archsim.report.rows import layer_row, operand_rows, why_rows
+from archsim.report.verdict import sentences, slow_layers
+
+TEMPLATES = Path(__file__).parent / "templates"
+SLOW = 16  # rows of the critical-path chart
+
+Page = dict[str, Any]
+
+
+def render(summary: Mapping[str, Any]) -> str:
+    """The page as text; equal summaries give equal bytes."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+    )
+    page = {**_head(summary), **_time(summary), **_charts(summary), **_tables(summary)}
+    page["contents"] = _contents(page)
+    return environment.get_template("report.html.j2").render(page)
+
+
+def _head(summary: Mapping[str, Any]) -> Page:
+    return {
+        "title": title(summary),
+        "setting": setting(summary),
+        "version": summary["provenance"]["archsim_version"],
+        "css": Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
+        "script": Markup((TEMPLATES / "report.js").read_text(encoding="utf-8")),
+        "headline": headline(summary),
+        "verdict": sentences(summary),
+        "warnings": summary["provenance"].get("warnings", []),
+        "cycles": count(summary["cycles_total"]),
+    }
+
+
+def _time(summary: Mapping[str, Any]) -> Page:
+    total = summary["cycles_total"]
+    units = [
+        Bar(unit, causes, percent(causes.get("busy", 0) + causes.get("fill_drain", 0), total))
+        for unit, causes in summary["time_breakdown"].items()
+    ]
+    slow = slow_layers(summary, SLOW)
+    critical = summary["details"].get("critical", {})
+    bars = [
+        Bar(
+            layer["name"],
+            critical.get(layer["name"])
+            or {BOUND_CAUSE.get(layer["bound_by"], "busy"): layer["cycles_critical"]},
+            f"{percent(layer['cycles_critical'], total)}  {bound_label(layer['bound_by'])}",
+        )
+        for layer in slow
+    ]
+    shown = [key for bar in [*units, *bars] for key, cycles in bar.parts.items() if cycles]
+    return {
+        "units": Markup(stacked(units, total, "Cycles of each unit by cause")),
+        "critical": Markup(
+            stacked(bars, max((sum(bar.parts.values()) for bar in bars), default=1), "Critical path by layer")
+        ),
+        "time_legend": legend(shown),
+        "slow_count": len(bars),
+        "layer_count": len(summary["layers"]),
+        "operands": operand_rows(summary),
+    }
+
+
+def _charts(summary: Mapping[str, Any]) -> Page:
+    details = summary["details"]
+    area = details.get("area_breakdown_mm2", {})
+    windows = details.get("timeline", [])
+    colours = [segment[2] for window in windows for unit in window["units"].values() for segment in unit]
+    bounds = sorted({layer["bound_by"] for layer in summary["layers"] if layer["macs"]})
+    return {
+        "waterfall": Markup(waterfall(summary["mac_breakdown"], summary["cycles_total"])),
+        "roofline": Markup(roofline(summary)),
+        "bound_legend": [(bound_colour(name), f"bound by {bound_label(name)}", "") for name in bounds],
+        "energy": Markup(parts(summary["energy_breakdown_j"], "J", cause("busy").colour, "Energy by part")),
+        "area": Markup(parts(area, "mm2", "#5F6873", "Area by part")) if area else "",
+        "overview": Markup(overview(summary)),
+        "timelines": [{"layer": window["layer"], "chart": Markup(gantt(window))} for window in windows],
+        "timeline_legend": [
+            (colour, name.removeprefix("waits for "), tip) for colour, name, tip in legend(colours)
+        ],
+    }
+
+
+def _tables(summary: Mapping[str, Any]) -> Page:
+    sources = summary["details"].get("sources", {})
+    provenance = {key: value for key, value in summary["provenance"].items() if key != "warnings"}
+    return {
+        "why": why_rows(summary["details"].get("why", [])),
+        "layers": [layer_row(layer, summary["cycles_total"]) for layer in summary["layers"]],
+        "estimated": [(key, text) for key, text in sources.items() if text.startswith("estimated")],
+        "sourced": [(key, text) for key, text in sources.items() if not text.startswith("estimated")],
+        "promise_headings": HEADINGS,
+        "promises": PROMISES,
+        "provenance": [(key, _plain(value)) for key, value in provenance.items()],
+    }
+
+
+def _contents(page: Page) -> list[tuple[str, str]]:
+    sections = [
+        ("waterfall", "MAC waterfall", True),
+        ("time", "Where the time went", True),
+        ("why", "What would help", bool(page["why"])),
+        ("roofline", "Roofline", bool(page["roofline"])),
+        ("energy", "Energy", True),
+        ("timeline", "Timeline", True),
+        ("layers", "Layers", True),
+        ("assumptions", "Assumptions", True),
+        ("provenance", "Provenance", True),
+    ]
+    return [(anchor, name) for anchor, name, present in sections if present]
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,166 @@
+"""report.md: the tables of the page as GitHub-flavoured Markdown, for pull requests and notes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from archsim.report.causes import cause, in_order, label
+from archsim.report.format import count, percent
+from archsim.report.headline import headline, setting, title
+from archsim.report.promise import HEADINGS, PROMISES
+from archsim.report.rows import layer_row, operand_rows, why_rows
+from archsim.report.verdict import sentences
+
+Alignment = str  # one letter per column: l or r
+
+
+def render(summary: Mapping[str, Any]) -> str:
+    """The report as Markdown text with a closing newline."""
+    blocks = [
+        f"# {_escape(title(summary))}",
+        "  \n".join(_escape(line) for line in setting(summary)),
+        _headline(summary),
+        _verdict(summary),
+    ]
+    blocks += _warnings(summary)
+    blocks += [
+        "## MAC waterfall",
+        _waterfall(summary),
+        "## Where the time went",
+        _units(summary),
+        _operands(summary),
+    ]
+    blocks += _why(summary)
+    blocks += [
+        "## Energy",
+        _energy(summary),
+        "## Layers",
+        _layers(summary),
+        "## Assumptions",
+        _assumptions(summary),
+    ]
+    blocks += [
+        '### What "cycle-level" promises',
+        table(HEADINGS, "llll", PROMISES),
+        "## Provenance",
+        _provenance(summary),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def table(headings: Sequence[str], alignment: Alignment, rows: Sequence[Sequence[str]]) -> str:
+    """A pipe table; ``alignment`` has one letter per column, ``r`` for numbers."""
+    rule = ["---:" if letter == "r" else "---" for letter in alignment]
+    lines = [headings, rule, *([_escape(cell) for cell in row] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _escape(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+
+
+def _headline(summary: Mapping[str, Any]) -> str:
+    return table(("", "", ""), "lrl", headline(summary))
+
+
+def _verdict(summary: Mapping[str, Any]) -> str:
+    return "\n".join(f"- {_escape(sentence)}" for sentence in sentences(summary))
+
+
+def _warnings(summary: Mapping[str, Any]) -> list[str]:
+    warnings = summary["provenance"].get("warnings", [])
+    return ["## Warnings", "\n".join(f"- {_escape(text)}" for text in warnings)] if warnings else []
+
+
+def _waterfall(summary: Mapping[str, Any]) -> str:
+    parts = summary["mac_breakdown"]
+    slots = sum(parts.values())
+    rows = [
+        (label(key), percent(parts[key], slots), count(parts[key]))
+        for key in in_order([*parts])
+        if parts[key]
+    ]
+    return table(("MAC slots", "share", "slots"), "lrr", [*rows, ("all", "100.0 %", count(slots))])
+
+
+def _units(summary: Mapping[str, Any]) -> str:
+    units = summary["time_breakdown"]
+    causes = in_order(sorted({key for row in units.values() for key, cycles in row.items() if cycles}))
+    rows = [(unit, *(count(row.get(key, 0)) for key in causes)) for unit, row in units.items()]
+    return table(("cycles", *(cause(key).label for key in causes)), "l" + "r" * len(causes), rows)
+
+
+def _operands(summary: Mapping[str, Any]) -> str:
+    keys = ("label", "operand", "cycles", "share", "layers")
+    rows = [[row[key] for key in keys] for row in operand_rows(summary)]
+    return (
+        table(("cause", "operand", "cycles", "of the run", "layers that wait longest"), "llrrl", rows)
+        if rows
+        else ""
+    )
+
+
+def _why(summary: Mapping[str, Any]) -> list[str]:
+    rows = why_rows(summary["details"].get("why", []))
+    keys = ("name", "change", "cycles", "gain", "percent", "area", "power")
+    headings = ("change", "keys", "cycles", "gain, cycles", "gain", "area, mm2", "power, mW")
+    return (
+        ["## What would help", table(headings, "llrrrrr", [[row[key] for key in keys] for row in rows])]
+        if rows
+        else []
+    )
+
+
+def _energy(summary: Mapping[str, Any]) -> str:
+    whole = summary["energy_j"]
+    parts = sorted(summary["energy_breakdown_j"].items(), key=lambda item: (-item[1], item[0]))
+    rows = [(name, f"{joules:.4e}", percent(joules, whole)) for name, joules in parts]
+    return table(("part", "energy, J", "share"), "lrr", [*rows, ("all", f"{whole:.4e}", "100.0 %")])
+
+
+def _layers(summary: Mapping[str, Any]) -> str:
+    keys = (
+        "name",
+        "op",
+        "macs_text",
+        "span_text",
+        "critical_text",
+        "share",
+        "use_text",
+        "bound",
+        "energy_text",
+        "wait",
+        "remarks",
+    )
+    headings = (
+        "layer",
+        "operator",
+        "MACs",
+        "span",
+        "critical",
+        "time",
+        "use",
+        "bound by",
+        "energy",
+        "longest wait",
+        "remarks",
+    )
+    rows = [layer_row(layer, summary["cycles_total"]) for layer in summary["layers"]]
+    return table(headings, "llrrrrrlrll", [[row[key] for key in keys] for row in rows])
+
+
+def _assumptions(summary: Mapping[str, Any]) -> str:
+    sources = summary["details"].get("sources", {})
+    guessed = [f"- `{key}`: {_escape(text)}" for key, text in sources.items() if text.startswith("estimated")]
+    return "\n".join(guessed) or "Every figure used has a published source."
+
+
+def _provenance(summary: Mapping[str, Any]) -> str:
+    rows = [
+        (key, json.dumps(value, ensure_ascii=False))
+        for key, value in summary["provenance"].items()
+        if key != "warnings"
+    ]
+    return table(("", ""), "ll", [(key, value.strip('"')) for key, value in rows])

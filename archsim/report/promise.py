@@ -1,0 +1,29 @@
+"""What "cycle-level" promises, part by part: the table that the README and every report carry."""
+
+from __future__ import annotations
+
+HEADINGS = ("part", "promised", "not promised", "in this version")
+
+PROMISES: tuple[tuple[str, str, str, str], ...] = (
+    (
+        "array, vector command",
+        "exact start and end; cycles by stated formula",
+        "operand-by-operand stalls inside a command",
+        "yes",
+    ),
+    ("SRAM", "fair-rate port sharing and stride bank conflicts", "per-cycle arbitration", "yes"),
+    ("DMA", "burst issue, outstanding limits, address order", "the bus protocol below a burst", "yes"),
+    (
+        "DRAM",
+        "exact: command for command (Ramulator 2.1 rules); fast: calibrated, error stated",
+        "a fidelity that the provenance does not name",
+        "open_row: channels, banks, open rows and refresh; not yet command for command",
+    ),
+    (
+        "NoC",
+        "flit: within 2 % of BookSim to 90 % of the knee; link: within 5 % below half load",
+        "loads beyond those ranges",
+        "not yet: chips with a network are refused",
+    ),
+    ("host", "event-level latencies", "what the host does between events", "yes"),
+)

@@ -1,0 +1,107 @@
+"""The rows of the tables on a page, as text with the number to sort by beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from archsim.report.causes import bound_colour, bound_label, cause, waiting
+from archsim.report.format import NONE, count, percent, shorten, si
+from archsim.report.verdict import operand_stalls
+
+Row = dict[str, Any]
+
+
+def layer_row(layer: Mapping[str, Any], total: int) -> Row:
+    """One layer: every number as text, and raw under the plain key for sorting."""
+    free = not layer["cycles_critical"] and not layer["cycles_total"]
+    longest, cycles = longest_wait(layer)
+    return {
+        "name": layer["name"],
+        "op": layer["op"],
+        "free": free,
+        "macs": layer["macs"],
+        "macs_text": si(layer["macs"], "", 3) if layer["macs"] else NONE,
+        "start": layer["cycles_start"],
+        "start_text": NONE if free else count(layer["cycles_start"]),
+        "span": layer["cycles_total"],
+        "span_text": NONE if free else count(layer["cycles_total"]),
+        "critical": layer["cycles_critical"],
+        "critical_text": count(layer["cycles_critical"]),
+        "share": percent(layer["cycles_critical"], total),
+        "use": layer["utilization"],
+        "use_text": percent(layer["utilization"]) if layer["macs"] else NONE,
+        "bound": "" if free else bound_label(layer["bound_by"]),
+        "colour": bound_colour(layer["bound_by"]),
+        "energy": layer["energy_j"],
+        "energy_text": si(layer["energy_j"], "J", 3) if layer["energy_j"] else NONE,
+        "read": layer["dram_read_bytes"],
+        "read_text": si(layer["dram_read_bytes"], "B", 3) if layer["dram_read_bytes"] else NONE,
+        "write": layer["dram_write_bytes"],
+        "write_text": si(layer["dram_write_bytes"], "B", 3) if layer["dram_write_bytes"] else NONE,
+        "wait": longest,
+        "wait_tip": f"{count(cycles)} cycles" if longest else "",
+        "remarks": remarks(layer),
+    }
+
+
+def longest_wait(layer: Mapping[str, Any]) -> tuple[str, int]:
+    """The largest stall of the layer, as ``('DRAM (weights)', 12345)`` cycles; ``('', 0)`` without stalls."""
+    stalls = sorted(
+        ((cycles, key) for key, cycles in layer["stalls"].items() if cycles),
+        key=lambda row: (-row[0], row[1]),
+    )
+    return (waiting(stalls[0][1]), stalls[0][0]) if stalls else ("", 0)
+
+
+def remarks(layer: Mapping[str, Any]) -> str:
+    """What was fused into the layer, what it is a view of, whether the host ran it."""
+    notes = []
+    if layer["view_of"]:
+        notes.append(f"view of {layer['view_of']}")
+    if layer["fused_with"]:
+        notes.append("with " + shorten(", ".join(layer["fused_with"]), 60))
+    if layer["on_host"]:
+        notes.append("on the host")
+    return "; ".join(notes)
+
+
+def operand_rows(summary: Mapping[str, Any], most: int = 12) -> list[Row]:
+    """Waiting by cause and operand, longest first, each with the three layers that wait longest."""
+    rows = []
+    for key, cycles in list(operand_stalls(summary).items())[:most]:
+        waits = sorted(
+            (
+                (layer["stalls"][key], layer["name"])
+                for layer in summary["layers"]
+                if layer["stalls"].get(key)
+            ),
+            key=lambda row: (-row[0], row[1]),
+        )
+        rows.append(
+            {
+                "label": cause(key).label,
+                "operand": key.partition(".")[2] or NONE,
+                "colour": cause(key).colour,
+                "cycles": count(cycles),
+                "share": percent(cycles, summary["cycles_total"]),
+                "layers": ", ".join(f"{shorten(name, 30)} {count(size)}" for size, name in waits[:3]),
+            }
+        )
+    return rows
+
+
+def why_rows(rows: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """The what-ifs: gains in cycles and percent, differences of area and power with their sign."""
+    return [
+        {
+            "name": row["name"],
+            "change": ", ".join(f"{key}={value}" for key, value in row["keys"].items()),
+            "cycles": row["reason"] if row["cycles_total"] is None else count(row["cycles_total"]),
+            "gain": NONE if row["gain_cycles"] is None else f"{row['gain_cycles']:+,}",
+            "percent": NONE if row["gain_percent"] is None else f"{row['gain_percent']:+.1f} %",
+            "area": NONE if row["area_mm2"] is None else f"{row['area_mm2']:+.3f}",
+            "power": NONE if row["power_mw"] is None else f"{row['power_mw']:+.1f}",
+        }
+        for row in rows
+    ]

@@ -1,0 +1,73 @@
+"""The summary: one Result as plain JSON types, the only thing that pages, tables and rebuilt reports read.
+
+It holds the public keys of ``archsim.result/1`` and one more, ``details``, with what pages draw beyond them:
+``critical`` (layer -> cause -> cycles on the critical path), ``area_breakdown_mm2``, ``sources`` (key path ->
+where the number comes from), ``timeline`` (the slowest layers), ``power_trace`` ([[time_s, watts], ...], 400
+windows at most) and, where asked for, ``why`` (re-simulated changes of the chip).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from archsim.errors import ConfigError
+from archsim.ir.result import SCHEMA, Result
+from archsim.report.timeline import timeline
+
+FILE = "summary.json"
+POWER_WINDOWS = 400
+
+Summary = Mapping[str, Any]
+
+
+def summarise(result: Result, why: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """The summary of ``result``; ``why``: rows of ``archsim.lab.why`` as plain mappings."""
+    details: dict[str, Any] = {
+        "critical": {layer: dict(causes) for layer, causes in result.critical.items()},
+        "area_breakdown_mm2": dict(result.area_breakdown_mm2),
+        "sources": dict(sorted(result.sources.items())),
+        "timeline": timeline(result.activity, result.layers) if result.activity else [],
+        "power_trace": _thinned(result.power_trace),
+    }
+    if why:
+        details["why"] = [dict(row) for row in why]
+    return {**result.to_json(), "details": details}
+
+
+def to_text(summary: Summary) -> str:
+    """JSON text: public keys indented, ``details`` on one line. Equal summaries give equal bytes.
+
+    Raises ValueError for NaN and infinity, which JSON cannot say.
+    """
+    public = {key: value for key, value in summary.items() if key != "details"}
+    text = json.dumps(public, indent=1, ensure_ascii=False, allow_nan=False)
+    details = json.dumps(summary["details"], separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return f'{text.removesuffix("}").rstrip()},\n "details": {details}\n}}\n'
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Read a stored summary from its file or directory; raises ConfigError naming the file and the fault."""
+    file = path / FILE if path.is_dir() else path
+    try:
+        summary = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(
+            f"{file}: cannot be read ({error.strerror}); 'archsim run MODEL --on CHIP --out DIR' writes it"
+        ) from error
+    except ValueError as error:
+        raise ConfigError(f"{file}: is not JSON: {error}") from error
+    if not isinstance(summary, dict) or summary.get("schema") != SCHEMA:
+        found = summary.get("schema") if isinstance(summary, dict) else type(summary).__name__
+        raise ConfigError(f"{file}: found schema {found!r}; allowed '{SCHEMA}'")
+    summary.setdefault("details", {})
+    return summary
+
+
+def _thinned(trace: Sequence[tuple[float, float]]) -> list[list[float]]:
+    """At most POWER_WINDOWS windows: neighbours are averaged in equal groups."""
+    size = -(-len(trace) // POWER_WINDOWS) or 1
+    groups = [trace[start : start + size] for start in range(0, len(trace), size)]
+    return [[group[0][0], sum(watts for _, watts in group) / len(group)] for group in groups]

@@ -1,0 +1,72 @@
+"""The few SVG elements that the charts are made of. Text is escaped here, and only here."""
+
+from __future__ import annotations
+
+from html import escape
+from math import ceil, floor, log10
+
+WIDTH = 1120.0  # user units of every chart: one per CSS pixel in a page of 1280
+
+Attribute = str | float | int
+
+
+def tag(name: str, content: str = "", **attributes: Attribute) -> str:
+    """One element; ``content`` is markup. Underscores in attribute names become hyphens."""
+    pairs = "".join(
+        f' {key.strip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items()
+    )
+    return f"<{name}{pairs}>{content}</{name}>" if content else f"<{name}{pairs}/>"
+
+
+def text(
+    x: float, y: float, words: str, css: str = "", anchor: str = "start", **attributes: Attribute
+) -> str:
+    """A line of text with its baseline at ``y``."""
+    return tag("text", escape(words), x=x, y=y, class_=css or "t", text_anchor=anchor, **attributes)
+
+
+def rect(
+    x: float, y: float, width: float, height: float, fill: str, tip: str = "", **attributes: Attribute
+) -> str:
+    """A filled rectangle with an optional tooltip."""
+    return tag("rect", title(tip), x=x, y=y, width=width, height=height, fill=fill, **attributes)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, css: str = "grid") -> str:
+    """A straight line."""
+    return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=css)
+
+
+def title(tip: str) -> str:
+    """A tooltip as child element, '' for none."""
+    return f"<title>{escape(tip)}</title>" if tip else ""
+
+
+def picture(height: float, description: str, parts: list[str]) -> str:
+    """The whole drawing, ``WIDTH`` x ``height``; ``description`` is read to those who cannot see it."""
+    return tag(
+        "svg",
+        title(description) + "".join(parts),
+        viewBox=f"0 0 {_value(WIDTH)} {_value(height)}",
+        role="img",
+        class_="chart",
+    )
+
+
+def ticks(high: float, most: int = 6, low: float = 0.0) -> list[float]:
+    """At most ``most`` + 1 round numbers in [``low``, ``high``]: steps of 1, 2 or 5 times a power of ten."""
+    if high <= low:
+        return [low]
+    power = 10.0 ** floor(log10(high - low))
+    step = next(
+        (power * factor for factor in (0.1, 0.2, 0.5, 1, 2, 5) if (high - low) / (power * factor) <= most),
+        power * 10,
+    )
+    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    return [index * step for index in range(first, last + 1)]
+
+
+def _value(value: Attribute) -> str:
+    if isinstance(value, float):
+        return f"{value:.2f}".rstrip("0").rstrip(".")
+    return escape(str(value), quote=True)

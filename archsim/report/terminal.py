@@ -1,0 +1,148 @@
+"""The run in a terminal: headline, MAC waterfall, slowest layers, warnings. 100 columns; plain in a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from archsim.report.causes import cause, in_order
+from archsim.report.format import count, percent, shorten
+from archsim.report.headline import headline, setting, title
+from archsim.report.rows import layer_row, why_rows
+from archsim.report.verdict import sentences, slow_layers
+
+WIDTH = 100
+BAR = 44
+LAYERS = 10
+
+
+def show(summary: Mapping[str, Any], console: Console) -> None:
+    """Print the run on ``console``."""
+    console.print(Text(title(summary), style="bold"))
+    console.print(Text("\n".join(setting(summary)), style="dim"))
+    console.print()
+    console.print(_headline(summary))
+    console.print()
+    console.print(waterfall(summary))
+    console.print()
+    console.print(_layers(summary))
+    console.print()
+    for sentence in sentences(summary):
+        console.print(Text(sentence))
+    show_why(summary, console)
+    for warning in summary["provenance"].get("warnings", []):
+        console.print(Text(f"warning: {warning}", style="yellow"))
+
+
+def console(width: int | None = None) -> Console:
+    """A console on stdout: the terminal's width up to WIDTH, WIDTH in a pipe; colour only on a terminal."""
+    made = Console(highlight=False)
+    made.width = width or (min(made.width, WIDTH) if made.is_terminal else WIDTH)
+    return made
+
+
+def waterfall(summary: Mapping[str, Any]) -> Table:
+    """The MAC waterfall as rows of blocks."""
+    breakdown, cycles = summary["mac_breakdown"], summary["cycles_total"]
+    slots, level = sum(breakdown.values()), sum(breakdown.values())
+    grid = _grid(("MAC slots", "left"), ("", "left"), ("share", "right"), ("cycles' worth", "right"))
+    losses = [key for key in in_order([*breakdown]) if key != "useful" and breakdown[key]]
+    for key in losses:
+        level -= breakdown[key]
+        grid.add_row(
+            cause(key).label,
+            _bar(level, breakdown[key], slots, cause(key).colour),
+            *_figures(breakdown[key], slots, cycles),
+        )
+    useful = breakdown.get("useful", 0)
+    grid.add_row(
+        cause("useful").label,
+        _bar(0, useful, slots, cause("useful").colour),
+        *_figures(useful, slots, cycles),
+    )
+    return grid
+
+
+def show_why(summary: Mapping[str, Any], console: Console) -> None:
+    """Print the re-simulated changes, if the run has them."""
+    rows = why_rows(summary["details"].get("why", []))
+    if not rows:
+        return
+    grid = _grid(
+        ("change of the chip", "left"),
+        ("cycles", "right"),
+        ("gain", "right"),
+        ("gain", "right"),
+        ("mm2", "right"),
+        ("mW", "right"),
+    )
+    for row in rows:
+        grid.add_row(row["name"], row["cycles"], row["gain"], row["percent"], row["area"], row["power"])
+    console.print()
+    console.print(grid)
+
+
+def _headline(summary: Mapping[str, Any]) -> Table:
+    grid = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for _ in range(2):
+        grid.add_column(style="dim", no_wrap=True)
+        grid.add_column(justify="right", style="bold", no_wrap=True)
+        grid.add_column(style="dim", no_wrap=True)
+    figures = headline(summary)
+    for left, right in zip(figures[::2], figures[1::2], strict=True):
+        grid.add_row(*left, *right)
+    return grid
+
+
+def _layers(summary: Mapping[str, Any]) -> Table:
+    slow = slow_layers(summary, LAYERS)
+    grid = _grid(
+        (f"slowest {len(slow)} of {len(summary['layers'])} layers", "left"),
+        ("operator", "left"),
+        ("critical", "right"),
+        ("time", "right"),
+        ("use", "right"),
+        ("bound by", "left"),
+        ("longest wait", "left"),
+    )
+    for layer in slow:
+        row = layer_row(layer, summary["cycles_total"])
+        bound = Text(row["bound"], style=row["colour"])
+        name = shorten(row["name"], 26)
+        grid.add_row(
+            name,
+            shorten(row["op"], 12),
+            row["critical_text"],
+            row["share"],
+            row["use_text"],
+            bound,
+            row["wait"],
+        )
+    return grid
+
+
+def _grid(*columns: tuple[str, str]) -> Table:
+    grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False, header_style="dim")
+    for name, justify in columns:
+        grid.add_column(name, justify="right" if justify == "right" else "left", no_wrap=True)
+    return grid
+
+
+def _bar(start: int, size: int, slots: int, colour: str) -> Text:
+    first = round(BAR * start / slots) if slots else 0
+    last = max(round(BAR * (start + size) / slots) if slots else 0, first + 1 if size else first)
+    first = min(first, BAR - 1)
+    return (
+        Text(" " * first)
+        + Text("\N{FULL BLOCK}" * (min(last, BAR) - first), style=colour)
+        + Text(" " * (BAR - min(last, BAR)))
+    )
+
+
+def _figures(size: int, slots: int, cycles: int) -> tuple[str, str]:
+    return percent(size, slots), count(round(size * cycles / slots) if slots else 0)

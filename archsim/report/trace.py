@@ -1,0 +1,154 @@
+"""trace.json: Chrome trace events (loads in ui.perfetto.dev): tracks per unit; bandwidth, occupancy, power.
+
+Format: "Trace Event Format" (Chromium project): complete events ``X`` with ``ts`` and ``dur`` in microseconds,
+counter events ``C``, metadata ``M``. Waits are events of category ``wait`` before the command they delay.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from archsim.ir.activity import Activity, Bandwidth, Record
+from archsim.ir.program import Program
+from archsim.ir.result import Result
+from archsim.report.occupancy import occupancy
+
+PS_PER_US = 1_000_000
+BINS = 2000  # windows of the bandwidth counters over the run
+UNITS, COUNTERS = 1, 2  # process ids
+
+Event = dict[str, Any]
+
+
+def trace_json(result: Result, program: Program | None = None) -> str:
+    """The trace as JSON text; occupancy needs the ``program``. Raises ValueError without an activity."""
+    if result.activity is None:
+        raise ValueError("the result holds no activity to trace")
+    events = [
+        *_names(result.activity),
+        *_commands(result.activity),
+        *_bandwidth(result.activity),
+        *_power(result),
+    ]
+    if program is not None:
+        events.extend(_occupancy(program, result.activity))
+    about = {
+        "workload": result.workload["name"],
+        "chip": result.architecture["name"],
+        "clock_hz": result.architecture["clock_hz"],
+    }
+    lines = ",\n".join(json.dumps(event, separators=(",", ":"), ensure_ascii=False) for event in events)
+    head = f'{{"displayTimeUnit":"ns","otherData":{json.dumps(about, ensure_ascii=False)},'
+    return f'{head}"traceEvents":[\n{lines}\n]}}\n'
+
+
+def _names(activity: Activity) -> Iterator[Event]:
+    yield {"ph": "M", "pid": UNITS, "tid": 0, "name": "process_name", "args": {"name": "units"}}
+    yield {
+        "ph": "M",
+        "pid": COUNTERS,
+        "tid": 0,
+        "name": "process_name",
+        "args": {"name": "memories and power"},
+    }
+    for tid, unit in enumerate(sorted(activity.records), start=1):
+        yield {"ph": "M", "pid": UNITS, "tid": tid, "name": "thread_name", "args": {"name": unit}}
+        yield {"ph": "M", "pid": UNITS, "tid": tid, "name": "thread_sort_index", "args": {"sort_index": tid}}
+
+
+def _commands(activity: Activity) -> Iterator[Event]:
+    for tid, unit in enumerate(sorted(activity.records), start=1):
+        for record in activity.records[unit]:
+            if record.start_ps > record.head_ps:
+                yield _span(
+                    tid,
+                    "wait",
+                    f"wait {record.name}",
+                    record.head_ps,
+                    record.start_ps,
+                    _waits_for(activity, record),
+                )
+            args = {
+                "layer": record.layer,
+                "op": record.op,
+                "role": record.role,
+                "macs": record.macs,
+                "index": record.index,
+            }
+            yield _span(tid, record.layer or "none", record.name, record.start_ps, record.end_ps, args)
+            yield from _phases(tid, record)
+
+
+def _phases(tid: int, record: Record) -> Iterator[Event]:
+    if len(record.phases) < 2:
+        return
+    since = record.start_ps
+    for cause, until in record.phases:
+        if until > since:
+            yield _span(tid, "phase", cause, since, until, {})
+        since = until
+
+
+def _waits_for(activity: Activity, record: Record) -> Event:
+    if record.critical is None:
+        return {}
+    unit, index = record.critical
+    return {"unit": unit, "command": activity.records[unit][index].name}
+
+
+def _span(tid: int, category: str, name: str, start_ps: int, end_ps: int, args: Event) -> Event:
+    times = {"ts": start_ps / PS_PER_US, "dur": (end_ps - start_ps) / PS_PER_US}
+    return {"ph": "X", "pid": UNITS, "tid": tid, "cat": category, "name": name, **times, "args": args}
+
+
+def _bandwidth(activity: Activity) -> Iterator[Event]:
+    """GB/s of each memory, read and written, averaged over windows of 1/BINS of the run."""
+    for memory in sorted({stream.memory for stream in activity.bandwidth}):
+        streams = [stream for stream in activity.bandwidth if stream.memory == memory]
+        window = -(-activity.total_ps // BINS) or 1
+        reads, writes = (_binned([s for s in streams if s.write is write], window) for write in (False, True))
+        for index, (read, written) in enumerate(zip(reads, writes, strict=True)):
+            values = {"read": _gb_per_s(read, window), "write": _gb_per_s(written, window)}
+            yield _counter(f"{memory} GB/s", index * window, values)
+
+
+def _binned(streams: Sequence[Bandwidth], window: int) -> list[int]:
+    """Bytes per window; a stream's bytes are spread evenly over its time, in whole bytes that sum exactly."""
+    bins = [0] * (BINS + 1)
+    for stream in streams:
+        length = max(stream.end_ps - stream.start_ps, 1)
+        done = 0
+        for index in range(stream.start_ps // window, min((stream.end_ps - 1) // window, BINS) + 1):
+            reached = min((index + 1) * window, stream.end_ps) - stream.start_ps
+            upto = stream.size_bytes * reached // length
+            bins[index] += upto - done
+            done = upto
+    return bins
+
+
+def _gb_per_s(size_bytes: int, window_ps: int) -> float:
+    return round(size_bytes * 1000 / window_ps, 4)
+
+
+def _power(result: Result) -> Iterator[Event]:
+    for time_s, watts in result.power_trace:
+        yield {
+            "ph": "C",
+            "pid": COUNTERS,
+            "tid": 0,
+            "name": "power W",
+            "ts": time_s * 1e6,
+            "args": {"W": watts},
+        }
+
+
+def _occupancy(program: Program, activity: Activity) -> Iterator[Event]:
+    for memory, levels in occupancy(program, activity).items():
+        for time_ps, held in levels:
+            yield _counter(f"{memory} bytes held by rings", time_ps, {"bytes": held})
+
+
+def _counter(name: str, time_ps: int, values: dict[str, float]) -> Event:
+    return {"ph": "C", "pid": COUNTERS, "tid": 0, "name": name, "ts": time_ps / PS_PER_US, "args": values}

@@ -1,0 +1,90 @@
+"""The attribution cube: units x layers x causes (x operands) in cycles, and its marginals.
+
+A pure pass over an Activity's records (``blame`` says who is charged). Cycles are differences of interval
+**boundaries** brought to the clock's grid by ``to_cycles``, never rounded durations: so every row of a unit sums
+to the same total, exactly, in any clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from archsim.ir.activity import CAUSES, Activity, to_cycles
+from archsim.sim.blame import State, Timeline, timelines
+
+Row = Mapping[State, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Cube:
+    """``rows``: unit -> (layer, cause, operand) -> reference-clock cycles; each row sums to ``cycles_total``.
+
+    ``timelines`` are the same in picoseconds, segment by segment.
+    """
+
+    clock_hz: int
+    total_ps: int
+    cycles_total: int
+    rows: Mapping[str, Row]
+    timelines: Mapping[str, Timeline]
+
+    def time_breakdown(self) -> dict[str, dict[str, int]]:
+        """Unit -> cause -> cycles, all causes in their order; every row sums to ``cycles_total``."""
+        found = {}
+        for unit, row in self.rows.items():
+            causes = dict.fromkeys(CAUSES, 0)
+            for state, cycles in row.items():
+                causes[state.cause] += cycles
+            found[unit] = causes
+        return found
+
+    def by_layer(self, unit: str) -> dict[str, dict[str, int]]:
+        """Layer -> cause -> cycles of one unit; layer '' holds the time after its work."""
+        found: dict[str, dict[str, int]] = {}
+        for state, cycles in self.rows[unit].items():
+            causes = found.setdefault(state.layer, {})
+            causes[state.cause] = causes.get(state.cause, 0) + cycles
+        return found
+
+    def stalls(self, units: Iterable[str]) -> dict[str, dict[str, int]]:
+        """Layer -> 'cause.operand' -> cycles over ``units``: stalls, launch and imbalance, in the order of CAUSES."""
+        sums: dict[str, dict[State, int]] = {}
+        for unit in units:
+            for state, cycles in self.rows[unit].items():
+                if cycles and (state.cause.startswith("stall_") or state.cause in ("launch", "imbalance")):
+                    layer = sums.setdefault(state.layer, {})
+                    layer[state] = layer.get(state, 0) + cycles
+        return {
+            layer: {_key(state): found[state] for state in sorted(found, key=_order)} for layer, found in sums.items()
+        }
+
+    def cycles(self, unit: str, clock_hz: int) -> Row:
+        """The row of ``unit`` in cycles of another clock."""
+        return _row(self.timelines[unit], self.total_ps, clock_hz)
+
+
+def attribute(activity: Activity) -> Cube:
+    """The cube of an Activity; raises SimulationError when its waits depend on each other."""
+    found = timelines(activity)
+    rows = {unit: _row(timeline, activity.total_ps, activity.clock_hz) for unit, timeline in found.items()}
+    cycles_total = to_cycles(activity.total_ps, activity.clock_hz)
+    return Cube(activity.clock_hz, activity.total_ps, cycles_total, rows, found)
+
+
+def _row(timeline: Timeline, total_ps: int, clock_hz: int) -> dict[State, int]:
+    row: dict[State, int] = {}
+    before = 0
+    for _, end_ps, state in timeline.segments(total_ps):
+        boundary = to_cycles(end_ps, clock_hz)
+        row[state] = row.get(state, 0) + boundary - before
+        before = boundary
+    return row
+
+
+def _key(state: State) -> str:
+    return f"{state.cause}.{state.operand}" if state.operand else state.cause
+
+
+def _order(state: State) -> tuple[int, str]:
+    return CAUSES.index(state.cause), state.operand

@@ -1,0 +1,245 @@
+"""Who holds each unit up, instant by instant: the timelines that every attribution is a sum of.
+
+A unit is BUSY (runs a command), WAIT (a command heads its queue and has not started; so from time 0) or DONE.
+
+BUSY. Arrays: fill_drain, stall_sram_port (the command is stretched by shared ports), busy. Vector units:
+stall_sram_port, busy. SETUP: launch. Everything else: busy.
+
+WAIT. The command whose signal came last is blamed: the wait takes over that producer's own timeline of the same
+instants, whose waits are resolved in the same way, so that every instant ends at a BUSY unit, the *holder*:
+
+    holder                                            cause of the wait
+    load, store: its phase                            stall_dram, stall_noc, stall_sram_port
+    host, SETUP                                       launch
+    array, vector: same kind and layer, another core  imbalance
+    array, vector: stretched by ports                 stall_sram_port
+    array of the waiter's core and layer              stall_compute (a waiting array: stall_dependency)
+    vector, another array or layer                    stall_dependency
+
+From the producer's end to the start (a clock crossing) its last holder stays to blame. A wait that no producer
+explains is stall_dependency. The layer is that of the waiting command, the operand the role of the holder's.
+
+DONE. imbalance while the same kind of unit in another core still runs the layer that ran last, else idle.
+
+A wait depends only on commands that happened before it, so commands are taken in that order, each once; the
+stretch of the producer's timeline is found by bisection.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from archsim.errors import SimulationError
+from archsim.ir.activity import Activity, Record
+
+MOVE_STALLS = {"dram": "stall_dram", "noc": "stall_noc", "sram_port": "stall_sram_port"}
+_BUSY = {"fill_drain": "fill_drain", "sram_port": "stall_sram_port"}
+
+
+class State(NamedTuple):
+    """What an instant of a unit is charged to. ``operand``: tensor role of the stall, '' where none."""
+
+    layer: str
+    cause: str
+    operand: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Holder:
+    """A BUSY unit that others wait for: unit, the command's op, layer and role, its phase. One object for each."""
+
+    unit: str
+    op: str
+    layer: str
+    role: str
+    phase: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """What a stretch of a unit's timeline says: who others would blame, and what the unit itself is charged."""
+
+    holder: Holder
+    state: State
+
+
+NOBODY = Holder("", "", "", "", "")
+IDLE = State("", "idle", "")
+
+
+@dataclass(slots=True)
+class Timeline:
+    """A unit's states over [0, total): ``states[i]`` holds from ``starts_ps[i]`` to the next start."""
+
+    starts_ps: list[int]
+    states: list[State]
+
+    def segments(self, total_ps: int) -> Iterator[tuple[int, int, State]]:
+        """(start_ps, end_ps, state), in order, without gap."""
+        ends_ps = [*self.starts_ps, total_ps][1:]
+        yield from zip(self.starts_ps, ends_ps, self.states, strict=True)
+
+
+def timelines(activity: Activity) -> dict[str, Timeline]:
+    """The timeline of every unit of ``activity``; raises SimulationError when waits depend on each other."""
+    units = {name: _Unit(name) for name in activity.records}
+    for name, records in activity.records.items():
+        _run(units, activity.records, name, len(records))
+    last_ends = _last_ends(activity.records)
+    return {name: unit.close(activity, last_ends) for name, unit in units.items()}
+
+
+def core_and_kind(unit: str) -> tuple[str, str]:
+    """('core[3]', 'load') of ``core[3].load``; units outside cores have core ''."""
+    core, _, kind = unit.rpartition(".")
+    return core, kind
+
+
+def phases(record: Record) -> Iterator[tuple[int, int, str]]:
+    """(start_ps, end_ps, phase) of a command, tiling [start, end); time without phase is '' at the end."""
+    now = record.start_ps
+    for phase, until in record.phases:
+        if until > now:
+            yield now, until, phase
+            now = until
+    if now < record.end_ps:
+        yield now, record.end_ps, ""
+
+
+def _run(units: dict[str, _Unit], records: Mapping[str, tuple[Record, ...]], name: str, count: int) -> None:
+    """Resolve the first ``count`` commands of a unit, and before each one those that it depends on."""
+    pending = [(name, count)]
+    under_way: set[tuple[str, int]] = set()
+    while pending:
+        unit, need = pending[-1]
+        done = units[unit].done
+        if done >= need:
+            pending.pop()
+            continue
+        record = records[unit][done]
+        if record.critical is not None and units[record.critical[0]].done <= record.critical[1]:
+            if (unit, done) in under_way:
+                raise SimulationError(f"waits depend on each other around '{record.name}' of {unit}")
+            under_way.add((unit, done))
+            pending.append((record.critical[0], record.critical[1] + 1))
+            continue
+        units[unit].take(record, units, records)
+
+
+class _Unit:
+    """A timeline under construction. ``_starts[i]``: where ``_entries[i]`` begins; equal neighbours are merged."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.core, self.kind = core_and_kind(name)
+        self.done = 0
+        self._end_ps = 0
+        self._layer = ""
+        self._starts: list[int] = []
+        self._entries: list[Entry] = []
+        self._works: dict[tuple[str, str, str, str], Entry] = {}
+        self._waits: dict[tuple[Holder, str, str], Entry] = {}
+
+    def take(self, record: Record, units: Mapping[str, _Unit], records: Mapping[str, tuple[Record, ...]]) -> None:
+        """Append the wait and the run of the next command."""
+        if record.start_ps > self._end_ps:
+            self._wait(record, units, records)
+        for start, _, phase in phases(record):
+            self._append(start, self._work(record, phase))
+        self._end_ps, self._layer = record.end_ps, record.layer
+        self.done += 1
+
+    def _wait(self, record: Record, units: Mapping[str, _Unit], records: Mapping[str, tuple[Record, ...]]) -> None:
+        """Append [end of the last command, start) of ``record`` as its critical producer's timeline says."""
+        now, last = self._end_ps, NOBODY
+        if record.critical is not None:
+            name, index = record.critical
+            producer, unit = records[name][index], units[name]
+            for start, holder in unit.held(now, min(producer.end_ps, record.start_ps)):
+                self._append(start, self._blame(holder, record))
+            last = unit.last_holder(producer)
+            now = max(now, producer.end_ps)
+        if now < record.start_ps:
+            self._append(now, self._blame(last, record))
+
+    def held(self, start_ps: int, end_ps: int) -> Iterator[tuple[int, Holder]]:
+        """(start, holder) of the stretches of [start_ps, end_ps)."""
+        if start_ps >= end_ps:
+            return
+        index = bisect_right(self._starts, start_ps) - 1
+        yield start_ps, self._entries[index].holder
+        for at in range(index + 1, bisect_left(self._starts, end_ps, index + 1)):
+            yield self._starts[at], self._entries[at].holder
+
+    def last_holder(self, record: Record) -> Holder:
+        """The holder at the end of one of this unit's commands; NOBODY when it took no time."""
+        last = ""
+        for _, _, phase in phases(record):
+            last = phase
+        return self._work(record, last).holder if record.end_ps > record.start_ps else NOBODY
+
+    def _work(self, record: Record, phase: str) -> Entry:
+        key = (record.op, record.layer, record.role, phase)
+        found = self._works.get(key)
+        if found is None:
+            holder = Holder(self.name, record.op, record.layer, record.role, phase)
+            found = self._works[key] = Entry(holder, _working(record, phase))
+        return found
+
+    def _blame(self, holder: Holder, record: Record) -> Entry:
+        key = (holder, record.layer, record.op)
+        found = self._waits.get(key)
+        if found is None:
+            cause = _cause(holder, self, record)
+            operand = holder.role if cause.startswith("stall_") else ""
+            found = self._waits[key] = Entry(holder, State(record.layer, cause, operand))
+        return found
+
+    def _append(self, start_ps: int, entry: Entry) -> None:
+        if not self._entries or self._entries[-1] is not entry:
+            self._starts.append(start_ps)
+            self._entries.append(entry)
+
+    def close(self, activity: Activity, last_ends: Mapping[tuple[str, str], Mapping[str, int]]) -> Timeline:
+        """Append what follows the last command and hand over the timeline."""
+        siblings = last_ends.get((self.kind, self._layer), {}) if self.done else {}
+        until = max((end for name, end in siblings.items() if name != self.name), default=0)
+        if self._end_ps < until:
+            self._append(self._end_ps, Entry(NOBODY, State(self._layer, "imbalance", "")))
+        if max(self._end_ps, until) < activity.total_ps:
+            self._append(max(self._end_ps, until), Entry(NOBODY, IDLE))
+        return Timeline(self._starts, [entry.state for entry in self._entries])
+
+
+def _working(record: Record, phase: str) -> State:
+    if record.op in ("MATMUL", "VECTOR") and phase in _BUSY:
+        return State(record.layer, _BUSY[phase], record.role if phase == "sram_port" else "")
+    return State(record.layer, "launch" if record.op == "SETUP" else "busy", "")
+
+
+def _last_ends(records: Mapping[str, tuple[Record, ...]]) -> dict[tuple[str, str], dict[str, int]]:
+    """(kind, layer) -> unit -> end of its last command of the layer."""
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for unit, queue in records.items():
+        kind = core_and_kind(unit)[1]
+        for record in queue:
+            found.setdefault((kind, record.layer), {})[unit] = record.end_ps
+    return found
+
+
+def _cause(holder: Holder, waiter: _Unit, record: Record) -> str:
+    if holder.op in ("HOST", "SETUP"):
+        return "launch"
+    if holder.op == "MOVE":
+        return MOVE_STALLS.get(holder.phase, "stall_dependency")
+    core, kind = core_and_kind(holder.unit)
+    same_layer = holder.layer == record.layer
+    if holder.op in ("MATMUL", "VECTOR") and same_layer and kind == waiter.kind and core != waiter.core:
+        return "imbalance"
+    if holder.phase == "sram_port":
+        return "stall_sram_port"
+    near = holder.op == "MATMUL" and same_layer and core == waiter.core
+    return "stall_compute" if near and record.op != "MATMUL" else "stall_dependency"

@@ -1,0 +1,51 @@
+"""Clock domains: edges in integer picoseconds, and what a receiver in another domain sees.
+
+Edge n of a clock of ``hz`` is at ``n * 10**12 // hz``. Engines start and end on edges of their own clock. A signal
+that crosses into a domain of another frequency is seen at the receiver's first edge strictly after it was given,
+plus ``sync_stages`` of the receiver's edges (the flip-flops of its synchroniser). Domains of equal frequency are one
+domain: edges coincide and a signal is seen the same instant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from archsim.ir.activity import edge_ps, to_cycles
+
+PS_PER_S = 10**12
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """One clock domain: frequency and the synchroniser stages at its border."""
+
+    hz: int
+    sync_stages: int = 0
+
+    def edge(self, cycle: int) -> int:
+        """Time in ps of edge ``cycle``."""
+        return edge_ps(cycle, self.hz)
+
+    def cycle(self, time_ps: int) -> int:
+        """Number of the first edge at or after ``time_ps``."""
+        return to_cycles(time_ps, self.hz)
+
+    def at_or_after(self, time_ps: int) -> int:
+        """Time in ps of the first edge at or after ``time_ps``."""
+        return edge_ps(to_cycles(time_ps, self.hz), self.hz)
+
+    def position(self, time_ps: int) -> int | Fraction:
+        """``time_ps`` in cycles of this clock: whole on an edge, exact and rational between edges."""
+        cycle = to_cycles(time_ps, self.hz)
+        if edge_ps(cycle, self.hz) == time_ps:
+            return cycle
+        return Fraction(time_ps * self.hz, PS_PER_S)
+
+    def crosses(self, giver: Clock) -> bool:
+        """Whether a signal from ``giver`` enters this domain from another one."""
+        return self.hz != giver.hz
+
+    def seen(self, given_ps: int) -> int:
+        """Time in ps at which a signal given at ``given_ps`` in another domain is seen in this one."""
+        return edge_ps(to_cycles(given_ps + 1, self.hz) + self.sync_stages, self.hz)

@@ -1,0 +1,107 @@
+"""The critical path: which commands the run's length consists of, and what bound each layer.
+
+From the command that ended last, walk back: to the command whose signal met the last wait, or, where nothing was
+waited for, to the one before in the same queue. What lies between a command and its predecessor's end (a clock
+crossing) is ``dependency``. The segments tile [0, total) without gap; time after the last command is the host's.
+
+    command            cause on the path
+    load, store        dram, noc, sram_port: its phases
+    array, vector      compute (fill and drain too); sram_port where stretched
+    host, SETUP        launch
+
+Fewer cycles on the path is what a layer's optimisation can gain at most, before another path becomes critical.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from archsim.ir.activity import Activity, Record, to_cycles
+from archsim.sim.blame import phases
+
+HOST = "_host"
+BOUNDS = ("compute", "dram", "noc", "sram_port", "dependency", "launch", "imbalance")
+_MOVES = ("dram", "noc", "sram_port")
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """[start_ps, end_ps) of the path: ``layer`` and ``cause`` that it is charged to, ``unit`` that ran ('' in gaps)."""
+
+    start_ps: int
+    end_ps: int
+    layer: str
+    cause: str
+    unit: str
+
+
+def critical_path(activity: Activity) -> tuple[Segment, ...]:
+    """Segments of the critical path in order of time, tiling [0, total) without gap."""
+    backwards: list[Segment] = []
+    covered = activity.total_ps
+    record = _last(activity)
+    if record is None or record.end_ps < covered:
+        backwards.append(Segment(record.end_ps if record else 0, covered, HOST, "launch", ""))
+    while record is not None:
+        backwards.extend(reversed(list(_segments(record))))
+        before = _predecessor(activity.records, record)
+        reached = before.end_ps if before else 0
+        if reached < record.start_ps:
+            backwards.append(Segment(reached, record.start_ps, record.layer or HOST, "dependency", ""))
+        record = before
+    return tuple(segment for segment in reversed(backwards) if segment.end_ps > segment.start_ps)
+
+
+def critical_cycles(path: tuple[Segment, ...], clock_hz: int) -> dict[str, dict[str, int]]:
+    """Layer -> cause -> cycles on the path; sums to the run's cycles, exactly (boundaries are rounded)."""
+    found: dict[str, dict[str, int]] = {}
+    for segment in path:
+        cycles = to_cycles(segment.end_ps, clock_hz) - to_cycles(segment.start_ps, clock_hz)
+        causes = found.setdefault(segment.layer, {})
+        causes[segment.cause] = causes.get(segment.cause, 0) + cycles
+    return found
+
+
+def bound_by(critical: Mapping[str, int], stalls: Mapping[str, int]) -> str:
+    """What bounds a layer: the largest cause of its critical cycles, else of its stalls, else compute.
+
+    ``stalls``: 'cause.operand' -> cycles. Ties go to the first of ``BOUNDS``.
+    """
+    if any(critical.values()):
+        return max(BOUNDS, key=lambda cause: critical.get(cause, 0))
+    sums = dict.fromkeys(BOUNDS, 0)
+    for key, cycles in stalls.items():
+        sums[key.partition(".")[0].removeprefix("stall_")] += cycles
+    return max(BOUNDS, key=lambda cause: sums[cause])
+
+
+def _last(activity: Activity) -> Record | None:
+    """The command that ended last; of several the one of the first unit, earliest in its queue."""
+    ends = [queue[-1].end_ps for queue in activity.records.values() if queue]
+    for queue in activity.records.values():
+        if queue and queue[-1].end_ps == max(ends):
+            return queue[-1]
+    return None
+
+
+def _predecessor(records: Mapping[str, tuple[Record, ...]], record: Record) -> Record | None:
+    before = records[record.unit][record.index - 1] if record.index else None
+    if record.critical is None or record.start_ps == record.head_ps:
+        return before
+    unit, index = record.critical
+    producer = records[unit][index]
+    return before if before is not None and before.end_ps > producer.end_ps else producer
+
+
+def _segments(record: Record) -> Iterator[Segment]:
+    for start, end, phase in phases(record):
+        yield Segment(start, end, record.layer or HOST, _cause(record.op, phase), record.unit)
+
+
+def _cause(op: str, phase: str) -> str:
+    if op in ("HOST", "SETUP"):
+        return "launch"
+    if phase in _MOVES:
+        return phase
+    return "compute" if op in ("MATMUL", "VECTOR") else "dependency"

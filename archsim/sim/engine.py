@@ -1,0 +1,113 @@
+"""What an engine is to the queue that drives it, and what the on-chip memories are to an engine.
+
+Engines live in rooms that do not know one another; they meet here. A queue calls ``execute`` for the command at its
+head, when its waits are met; the body yields events until the command has ended on an edge of the engine's clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from fractions import Fraction
+from typing import NamedTuple, Protocol
+
+from archsim.ir.unroll import Step
+from archsim.sim.clock import Clock
+from archsim.sim.kernel import Event
+
+Cycles = int | Fraction
+Phases = tuple[tuple[str, int], ...]
+
+
+class Outcome(NamedTuple):
+    """How a command went; fields as in ``Record``."""
+
+    phases: Phases = ()
+    macs: int = 0
+    slots_per_cycle: int = 0
+
+
+Execution = Generator[Event, object, Outcome]
+
+
+class Engine(Protocol):
+    """Runs one command at a time."""
+
+    clock: Clock
+
+    def execute(self, step: Step) -> Execution:
+        """Run ``step`` from the present instant, an edge, to its end, an edge; raises ProgramError for what it is not."""
+
+
+class Launch(NamedTuple):
+    """A command on its way in a pipelined engine: when it ends, when the next one may start."""
+
+    end_ps: int
+    free_ps: int
+
+
+class Pipeline(Protocol):
+    """Runs several commands at once, ends in order: the host."""
+
+    clock: Clock
+
+    def launch(self, step: Step, start_ps: int) -> Launch:
+        """Start ``step`` at ``start_ps``."""
+
+
+class Demand(NamedTuple):
+    """Bytes and whole word accesses of one stream of a command on an on-chip memory."""
+
+    memory: str
+    write: bool
+    size_bytes: int
+    accesses: int
+
+
+class Flow(Protocol):
+    """Streams under way."""
+
+    @property
+    def event(self) -> Event:
+        """Happens at the end; read it when about to wait, for it is replaced when the end moves."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the end has happened."""
+
+    @property
+    def end_ps(self) -> int:
+        """When it will end, as far as is known; when it has ended, the time of that."""
+
+
+class Streams(Protocol):
+    """The streams of a command, ready to start: natural duration and demands on ports."""
+
+    @property
+    def cycles(self) -> Cycles:
+        """Duration when no port is short, in cycles of the engine's clock."""
+
+    @property
+    def demands(self) -> tuple[Demand, ...]:
+        """What is moved."""
+
+    def begin(self) -> Flow:
+        """Start at the present instant, an edge of the engine's clock."""
+
+
+class Storage(Protocol):
+    """The on-chip memories."""
+
+    def demand(self, memory: str, size_bytes: int, *, write: bool, accesses: int | None = None) -> Demand:
+        """A stream of ``size_bytes``; ``accesses`` unless its bytes are contiguous.
+
+        Raises ProgramError when ``memory`` is not on chip.
+        """
+
+    def word_bytes(self, memory: str) -> int:
+        """Bytes of one word; raises ProgramError when ``memory`` is not on chip."""
+
+    def shortest(self, demands: Sequence[Demand], clock: Clock) -> Fraction:
+        """Cycles of ``clock`` that ``demands`` take at least, alone on their ports."""
+
+    def streams(self, demands: Sequence[Demand], cycles: Cycles, clock: Clock) -> Streams:
+        """Streams of a command of ``cycles`` cycles; raises ProgramError when bytes are to move in no time."""

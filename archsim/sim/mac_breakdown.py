@@ -1,0 +1,98 @@
+"""Where the chip's MAC slots went: cycles_total x peak, split into what was used and every reason why not.
+
+Per array, in cycles of **its own clock** (boundaries on its own edges), with p = its peak MACs per cycle:
+
+    useful = MACs done; a busy cycle at a dtype pair offers s <= p slots: dtype_loss = busy (p - s),
+    edge_underfill = busy s - useful; every other cause = its cycles x p (fill and drain too).
+
+Peak counts in reference cycles: P = sum over arrays of p x own clock / reference clock, an exact fraction, and
+the chip's slots are cycles_total x P. ``idle`` is what remains of them, so it takes up the part of a cycle by
+which the clocks' grids differ; with one clock nothing remains and idle is the idle time. Where fractions are left
+(a peak or a clock ratio that is not whole) they go to whole slots by largest remainder, and the total is rounded up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from math import ceil, floor
+
+from archsim.errors import SimulationError
+from archsim.ir.activity import CAUSES, Activity, Record, to_cycles
+from archsim.sim.attribution import Cube
+from archsim.sim.blame import core_and_kind, phases
+from archsim.spec.architecture import Architecture, Array
+
+_STALLS = tuple(cause for cause in CAUSES if cause.startswith("stall_"))
+KEYS = ("useful", "edge_underfill", "dtype_loss", "fill_drain", *_STALLS, "launch", "imbalance", "idle")
+
+
+def peak_macs_per_cycle(architecture: Architecture) -> Fraction:
+    """MACs per **reference** cycle of all arrays at their best dtype rates."""
+    slots = (a.peak_macs_per_cycle * a.copies * Fraction(a.clock_hz, architecture.clock_hz) for a in architecture.arrays)
+    return sum(slots, Fraction(0))
+
+
+def array_units(activity: Activity, architecture: Architecture) -> dict[str, Array]:
+    """The units that are arrays, with the part they are instances of.
+
+    A unit is called ``array`` in its core, or by the part's name where a core has several arrays.
+    """
+    named = {array.name: array for array in architecture.arrays}
+    if len(architecture.arrays) == 1:
+        named.setdefault("array", architecture.arrays[0])
+    found = {}
+    for unit, records in activity.records.items():
+        kind = core_and_kind(unit)[1].partition("[")[0]
+        if kind in named:
+            found[unit] = named[kind]
+        elif any(record.op == "MATMUL" for record in records):
+            raise SimulationError(f"unit '{unit}' runs MATMULs but is none of the arrays {', '.join(named)}")
+    return found
+
+
+def mac_breakdown(activity: Activity, architecture: Architecture, cube: Cube) -> dict[str, int]:
+    """MAC slots by reason, in the order of ``KEYS``; sums to ceil(cycles_total x peak MACs per cycle), exactly."""
+    total = cube.cycles_total * peak_macs_per_cycle(architecture)
+    shares = dict.fromkeys(KEYS, Fraction(0))
+    for unit, array in array_units(activity, architecture).items():
+        for key, slots in _unit_slots(activity.records[unit], array, cube, unit):
+            shares[key] += slots
+    shares["idle"] = total - sum(shares.values())
+    if shares["idle"] < 0:  # clock grids differ by a part of a cycle and there is no idle time to take it from
+        largest = max(KEYS[1:-1], key=lambda key: shares[key])
+        shares[largest] += shares["idle"]
+        shares["idle"] = Fraction(0)
+    return whole(shares, ceil(total))
+
+
+def whole(shares: Mapping[str, Fraction], total: int) -> dict[str, int]:
+    """Shares as integers that sum to ``total``: floors, the rest to the largest remainders, first come first."""
+    floors = {key: floor(share) for key, share in shares.items()}
+    rest = total - sum(floors.values())
+    order = sorted(shares, key=lambda key: floors[key] - shares[key])
+    for key in order[:rest]:
+        floors[key] += 1
+    return floors
+
+
+def _unit_slots(records: tuple[Record, ...], array: Array, cube: Cube, unit: str) -> Iterator[tuple[str, Fraction]]:
+    peak = array.peak_macs_per_cycle
+    for state, cycles in cube.cycles(unit, array.clock_hz).items():
+        if state.cause not in ("busy", "idle"):
+            yield state.cause, cycles * peak
+    for record in records:
+        if record.op != "MATMUL":
+            continue
+        busy = _busy_cycles(record, array.clock_hz)
+        yield "useful", Fraction(record.macs)
+        yield "edge_underfill", Fraction(busy * record.slots_per_cycle - record.macs)
+        yield "dtype_loss", busy * (peak - record.slots_per_cycle)
+
+
+def _busy_cycles(record: Record, clock_hz: int) -> int:
+    return sum(
+        to_cycles(end, clock_hz) - to_cycles(start, clock_hz)
+        for start, end, phase in phases(record)
+        if phase not in ("fill_drain", "sram_port")
+    )

@@ -1,0 +1,95 @@
+"""What all engines of a core share: time, the on-chip memories, the Program's stores, the books; SETUP and SYNC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+
+from archsim.errors import ProgramError
+from archsim.ir.program import Op, Region
+from archsim.ir.unroll import Step
+from archsim.sim.clock import Clock
+from archsim.sim.engine import Demand, Execution, Outcome, Storage
+from archsim.sim.kernel import Kernel
+from archsim.sim.stores import Stores
+from archsim.sim.tally import Tally, memory_entries
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The machine around an engine. ``setup_memory``: where the data of SETUP commands comes from."""
+
+    kernel: Kernel
+    storage: Storage
+    stores: Stores
+    tally: Tally
+    setup_memory: str
+
+
+class TileEngine:
+    """An engine with one kind of command of its own (``op``), beside SETUP and SYNC.
+
+    SETUP reads ``nbytes`` (weights to shift in, a scan chain, a descriptor) from ``setup_memory``, as fast as its port
+    goes. SYNC takes no time: it only moves tokens.
+    """
+
+    op: Op
+
+    def __init__(self, around: Surroundings, clock: Clock) -> None:
+        self.around = around
+        self.clock = clock
+
+    def execute(self, step: Step) -> Execution:
+        """Run ``step``; raises ProgramError for a command that this engine does not have."""
+        op = step.command.op
+        if op == self.op:
+            return self.run(step)
+        if op == "SETUP":
+            return self._set_up(step)
+        if op == "SYNC":
+            return _nothing()
+        raise ProgramError(f"{step.where}: queue '{step.queue}' cannot run {op}; it runs {self.op}, SETUP and SYNC")
+
+    def run(self, step: Step) -> Execution:
+        """Run a command of the engine's own kind."""
+        raise NotImplementedError
+
+    def demand(self, step: Step, region: Region, elements: int, *, write: bool) -> Demand:
+        """The stream of ``elements`` of ``region``; raises ProgramError when it is not on chip."""
+        memory = self.around.stores.memory(step, region)
+        try:
+            return self.around.storage.demand(memory, elements * region.element_bytes, write=write)
+        except ProgramError as error:
+            raise ProgramError(f"{step.where} of {step.queue}: operand '{region.operand}': {error}") from error
+
+    def _set_up(self, step: Step) -> Execution:
+        around, command = self.around, step.command
+        if not command.nbytes:
+            return Outcome()
+        demands = (around.storage.demand(around.setup_memory, command.nbytes, write=False),)
+        streams = around.storage.streams(demands, around.storage.shortest(demands, self.clock), self.clock)
+        start_ps = around.kernel.now
+        flow = streams.begin()
+        yield flow.event
+        around.tally.bill(command.layer, memory_entries(demands)).times += 1
+        around.tally.streamed(demands, start_ps, around.kernel.now)
+        return Outcome((("launch", around.kernel.now),))
+
+
+def _nothing() -> Execution:
+    return Outcome()
+    yield
+
+
+def elements_of(region: Region, step: Step) -> int:
+    """Elements that a command touches of ``region``: the product of the extents that move it."""
+    return prod(step.extents[dim] for dim, _ in region.strides)
+
+
+def region_of(step: Step, operand: str, regions: Iterable[Region]) -> Region:
+    """The region called ``operand``; raises ProgramError when the command has none."""
+    for region in regions:
+        if region.operand == operand:
+            return region
+    raise ProgramError(f"{step.where} of {step.queue}: {step.command.op} has no operand '{operand}'")

@@ -1,0 +1,189 @@
+"""In-order command queues: wait for tokens, run the command on the engine, signal, record.
+
+``CommandQueue`` runs one command at a time. ``PipelinedQueue`` starts the next command before the last has ended
+(the host's launches). A command takes its tokens at its start and gives its signals at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from functools import partial
+
+from archsim.errors import ProgramError
+from archsim.ir.activity import Record
+from archsim.ir.program import Queue
+from archsim.ir.unroll import Step, unroll
+from archsim.sim.engine import Engine, Outcome, Phases, Pipeline
+from archsim.sim.kernel import Event, Kernel, ProcessBody
+from archsim.sim.tokens import INITIAL, Arrival, Counter, Sink, last_met
+from archsim.sim.wiring import Wiring
+
+Waits = tuple[tuple[Counter, int], ...]
+Signals = tuple[tuple[Sink, int], ...]
+Tokens = tuple[tuple[str, int], ...]
+
+
+class TokenQueue:
+    """The token side of a queue: head command, waits, signals, records."""
+
+    def __init__(self, kernel: Kernel, queue: Queue) -> None:
+        self.kernel = kernel
+        self.name = queue.name
+        self.queue = queue
+        self.head: Step | None = None
+        self.records: list[Record] = []
+        self.ended = False
+        self._waits: dict[Tokens, Waits] = {}
+        self._signals: dict[Tokens, Signals] = {}
+        self._wiring: Wiring | None = None
+        self._lacking = 0
+        self._met: Event | None = None
+
+    def connect(self, wiring: Wiring) -> None:
+        """Give the queue its counters, before it runs."""
+        self._wiring = wiring
+
+    def notify(self) -> None:
+        """One of the counters that the head waits for has enough tokens."""
+        self._lacking -= 1
+        if self._lacking == 0 and self._met is not None:
+            self._met.succeed()
+            self._met = None
+
+    def lacking(self) -> list[tuple[str, int, int]]:
+        """Tokens that the blocked head waits for: (name, needed, present); empty when it is not blocked."""
+        if self._met is None or self.head is None:
+            return []
+        waits = self._resolve_waits(self.head.waits)
+        return [(c.name, n, len(c.tokens)) for c, n in waits if len(c.tokens) < n]
+
+    def take(self, step: Step) -> Generator[Event, object, Arrival]:
+        """Wait until all waits of ``step`` are met and take them; returns the arrival that came last."""
+        waits = self._waits.get(step.waits)
+        if waits is None:
+            waits = self._resolve_waits(step.waits)
+        lacking = 0
+        for counter, count in waits:
+            lacking += counter.lacks(count)
+        if lacking:
+            self._lacking = lacking
+            self._met = self.kernel.event()
+            yield self._met
+        if len(waits) == 1:
+            counter, count = waits[0]
+            return counter.take(count)
+        return last_met([counter.take(count) for counter, count in waits]) if waits else INITIAL
+
+    def close(self, step: Step, head_ps: int, start_ps: int, last: Arrival, outcome: Outcome) -> None:
+        """The command ends now: signal and record. ``last``: the token that met its last wait."""
+        end_ps = self.kernel.now
+        signals = self._signals.get(step.signals)
+        if signals is None:
+            signals = self._resolve_signals(step.signals)
+        arrival = Arrival(end_ps, self.name, step.index)
+        for sink, count in signals:
+            sink.give(count, arrival)
+        command = step.command
+        self.records.append(
+            Record(
+                self.name,
+                step.index,
+                command.name,
+                command.op,
+                command.layer,
+                command.role,
+                head_ps,
+                start_ps,
+                end_ps,
+                (last.unit, last.index) if last.time_ps > head_ps else None,
+                _tiled(outcome.phases, start_ps, end_ps),
+                outcome.macs,
+                outcome.slots_per_cycle,
+            )
+        )
+
+    def _resolve_waits(self, tokens: Tokens) -> Waits:
+        if self._wiring is None:
+            raise ProgramError(f"queue '{self.name}' is not connected")
+        merged: dict[str, int] = {}
+        for name, count in tokens:
+            merged[name] = merged.get(name, 0) + count
+        waits = tuple((self._wiring.counter(self.name, name), count) for name, count in merged.items() if count)
+        self._waits[tokens] = waits
+        return waits
+
+    def _resolve_signals(self, tokens: Tokens) -> Signals:
+        if self._wiring is None:
+            raise ProgramError(f"queue '{self.name}' is not connected")
+        signals = tuple(
+            (sink, count) for name, count in tokens if count for sink in self._wiring.sinks(self.name, name)
+        )
+        self._signals[tokens] = signals
+        return signals
+
+
+class CommandQueue(TokenQueue):
+    """Runs its commands one after the other on one engine."""
+
+    def __init__(self, kernel: Kernel, queue: Queue, engine: Engine) -> None:
+        super().__init__(kernel, queue)
+        self.engine = engine
+        self.clock = engine.clock
+
+    def run(self) -> ProcessBody:
+        """The process."""
+        kernel, engine = self.kernel, self.engine
+        for step in unroll(self.queue):
+            self.head = step
+            head_ps = kernel.now
+            last = yield from self.take(step)
+            start_ps = kernel.now
+            outcome = yield from engine.execute(step)
+            self.close(step, head_ps, start_ps, last, outcome)
+        self.ended = True
+
+
+class PipelinedQueue(TokenQueue):
+    """Starts commands while earlier ones are under way; they end in order.
+
+    Records do not overlap: a command is shown from the end of the one before it.
+    """
+
+    def __init__(self, kernel: Kernel, queue: Queue, engine: Pipeline) -> None:
+        super().__init__(kernel, queue)
+        self.engine = engine
+        self.clock = engine.clock
+        self._last_end_ps = 0
+
+    def run(self) -> ProcessBody:
+        """The process."""
+        kernel = self.kernel
+        end_ps = 0
+        for step in unroll(self.queue):
+            self.head = step
+            last = yield from self.take(step)
+            end_ps, free_ps = self.engine.launch(step, kernel.now)
+            kernel.at(end_ps, partial(self._end, step, last))
+            if free_ps > kernel.now:
+                yield kernel.timeout(free_ps - kernel.now)
+        if end_ps > kernel.now:
+            yield kernel.timeout(end_ps - kernel.now)
+        self.ended = True
+
+    def _end(self, step: Step, last: Arrival) -> None:
+        head_ps = self._last_end_ps
+        start_ps = max(head_ps, last.time_ps)
+        self._last_end_ps = self.kernel.now
+        self.close(step, head_ps, start_ps, last, Outcome((("launch", self.kernel.now),)))
+
+
+def _tiled(phases: Phases, start_ps: int, end_ps: int) -> Phases:
+    """``phases`` without the empty ones, the last one reaching to the end."""
+    tiled: list[tuple[str, int]] = []
+    before = start_ps
+    for cause, until in phases:
+        until = min(until, end_ps)
+        if until > before:
+            tiled.append((cause, until))
+            before = until
+    return tuple(tiled)

@@ -1,0 +1,52 @@
+"""Where the tensors and rings of a Program lie at run time: the machine never allocates, it looks up."""
+
+from __future__ import annotations
+
+from archsim.errors import ProgramError, nearest
+from archsim.ir.program import Program, Region, Ring, Tensor
+from archsim.ir.unroll import Step
+from archsim.sim.wiring import Wiring
+
+
+class Stores:
+    """Tensors and rings by name."""
+
+    def __init__(self, program: Program) -> None:
+        self._stores: dict[str, Tensor | Ring] = {}
+        for store in (*program.tensors, *program.rings):
+            if store.name in self._stores:
+                raise ProgramError(f"two tensors or rings are called '{store.name}'")
+            self._stores[store.name] = store
+        self._wiring: Wiring | None = None
+
+    def connect(self, wiring: Wiring) -> None:
+        """Give the stores the rings' counters, which say which slot a queue holds."""
+        self._wiring = wiring
+
+    def memory(self, step: Step, region: Region) -> str:
+        """Name of the memory that holds ``region``."""
+        return self._store(step, region).memory
+
+    def address(self, step: Step, region: Region) -> int:
+        """Byte address of the store's base or, in a ring, of the slot that the step's queue took last.
+
+        Raises ProgramError for rings that keep bytes between slots (``retain``): those are for on-chip memories,
+        whose addresses cost no time.
+        """
+        store = self._store(step, region)
+        if isinstance(store, Tensor):
+            return store.base
+        if store.retain:
+            raise ProgramError(f"{step.where} of {step.queue}: ring '{store.name}' in {store.memory} cannot retain bytes")
+        if self._wiring is None:
+            raise ProgramError(f"ring '{store.name}' is not connected")
+        return store.base + self._wiring.slot(step.queue, store.name) * store.slot_bytes
+
+    def _store(self, step: Step, region: Region) -> Tensor | Ring:
+        found = self._stores.get(region.store)
+        if found is None:
+            raise ProgramError(
+                f"{step.where} of {step.queue}: operand '{region.operand}' is in unknown tensor or ring "
+                f"'{region.store}'{nearest(region.store, self._stores)}"
+            )
+        return found

@@ -1,0 +1,85 @@
+"""Action counts and the bandwidth trace: every part writes here what it did, when it has done it.
+
+Commands of one loop mostly repeat the same actions, so a ``Bill`` is written once and stamped at each repetition;
+the sums are those of writing every action down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from archsim.ir.activity import Bandwidth, CountKey
+from archsim.sim.engine import Demand
+
+
+class Entry(NamedTuple):
+    """``amount`` times ``action`` of ``part``."""
+
+    part: str
+    action: str
+    amount: int
+
+
+class Bill:
+    """The actions of one command, and how often it was run."""
+
+    __slots__ = ("entries", "layer", "times")
+
+    def __init__(self, layer: str, entries: tuple[Entry, ...]) -> None:
+        self.layer = layer
+        self.entries = entries
+        self.times = 0
+
+
+class Tally:
+    """Counts by (layer, part, action), and who moved bytes when."""
+
+    def __init__(self, *, trace: bool) -> None:
+        self._bills: list[Bill] = []
+        self._counts: dict[CountKey, int] = {}
+        self._trace: list[tuple[str, int, int, int, bool]] | None = [] if trace else None
+
+    def bill(self, layer: str, entries: Iterable[Entry]) -> Bill:
+        """A bill to be stamped with ``bill.times += 1`` whenever its actions were performed."""
+        bill = Bill(layer, tuple(entry for entry in entries if entry.amount))
+        self._bills.append(bill)
+        return bill
+
+    def add(self, layer: str, part: str, action: str, amount: int) -> None:
+        """Count ``amount`` actions now."""
+        key = (layer, part, action)
+        self._counts[key] = self._counts.get(key, 0) + amount
+
+    def moved(self, memory: str, start_ps: int, end_ps: int, size_bytes: int, *, write: bool) -> None:
+        """Put a stream on the bandwidth trace."""
+        if self._trace is not None and size_bytes:
+            self._trace.append((memory, start_ps, end_ps, size_bytes, write))
+
+    def streamed(self, demands: Iterable[Demand], start_ps: int, end_ps: int) -> None:
+        """Put the streams of a command on the bandwidth trace."""
+        if self._trace is not None:
+            self._trace.extend((d.memory, start_ps, end_ps, d.size_bytes, d.write) for d in demands if d.size_bytes)
+
+    def counts(self) -> Mapping[CountKey, int]:
+        """All counts so far, sorted by key; actions never performed are absent."""
+        total = dict(self._counts)
+        for bill in self._bills:
+            for part, action, amount in bill.entries:
+                key = (bill.layer, part, action)
+                total[key] = total.get(key, 0) + amount * bill.times
+        return {key: total[key] for key in sorted(total) if total[key]}
+
+    def bandwidth(self) -> tuple[Bandwidth, ...]:
+        """The trace in order of start, empty when it was not asked for."""
+        return tuple(Bandwidth(*entry) for entry in sorted(self._trace or ()))
+
+
+def memory_entries(demands: Iterable[Demand]) -> list[Entry]:
+    """Bytes and word accesses of on-chip streams."""
+    entries = []
+    for demand in demands:
+        kind = "write" if demand.write else "read"
+        entries.append(Entry(demand.memory, f"{kind}_bytes", demand.size_bytes))
+        entries.append(Entry(demand.memory, f"{kind}_accesses", demand.accesses))
+    return entries

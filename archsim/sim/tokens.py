@@ -1,0 +1,150 @@
+"""Tokens at run time: counting semaphores and the two counters of each ring.
+
+A token knows when its taker saw it and which command gave it, so that a command can tell which of its waits was met
+last. Each counter has exactly one taking queue; a signal from another clock domain is seen later (``clock``).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple, Protocol
+
+from archsim.errors import SimulationError
+from archsim.sim.clock import Clock
+from archsim.sim.kernel import Kernel
+
+
+class Arrival(NamedTuple):
+    """When a token was seen, and the command (unit, index) that gave it; before time 0 for initial tokens."""
+
+    time_ps: int
+    unit: str
+    index: int
+
+
+INITIAL = Arrival(-1, "", -1)
+
+
+class Sink(Protocol):
+    """Where tokens go."""
+
+    def give(self, count: int, arrival: Arrival) -> None:
+        """Take in ``count`` tokens."""
+
+
+class Counter:
+    """The tokens of one semaphore, oldest first, as its taking queue sees them."""
+
+    __slots__ = ("_need", "_notify", "name", "taken", "tokens")
+
+    def __init__(self, name: str, initial: int, notify: Callable[[], None]) -> None:
+        self.name = name
+        self.tokens = deque([INITIAL] * initial)
+        self.taken = 0
+        self._need = 0
+        self._notify = notify
+
+    def give(self, count: int, arrival: Arrival) -> None:
+        """Add tokens; tells the taking queue once there are as many as it waits for."""
+        for _ in range(count):
+            self.tokens.append(arrival)
+        if self._need and len(self.tokens) >= self._need:
+            self._need = 0
+            self._notify()
+
+    def lacks(self, count: int) -> bool:
+        """Whether fewer than ``count`` tokens are here; if so the queue will be told when they are."""
+        if len(self.tokens) >= count:
+            return False
+        self._need = count
+        return True
+
+    def take(self, count: int) -> Arrival:
+        """Take ``count`` >= 1 tokens that are here; returns the last one."""
+        self.taken += count
+        tokens = self.tokens
+        for _ in range(count - 1):
+            tokens.popleft()
+        return tokens.popleft()
+
+
+class Crossing:
+    """The border of a clock domain in front of a counter."""
+
+    __slots__ = ("_clock", "_kernel", "_sink")
+
+    def __init__(self, kernel: Kernel, clock: Clock, sink: Sink) -> None:
+        self._kernel = kernel
+        self._clock = clock
+        self._sink = sink
+
+    def give(self, count: int, arrival: Arrival) -> None:
+        """Hand the tokens on when the receiving clock sees them."""
+        seen_ps = self._clock.seen(arrival.time_ps)
+        self._kernel.at(seen_ps, partial(self._sink.give, count, arrival._replace(time_ps=seen_ps)))
+
+
+class Held:
+    """Guard of a ring: a queue may signal no more slots than it has taken."""
+
+    __slots__ = ("_given", "_taken", "token")
+
+    def __init__(self, token: str, taken: Counter) -> None:
+        self.token = token
+        self._taken = taken
+        self._given = 0
+
+    def give(self, count: int, arrival: Arrival) -> None:
+        """Check a signal; raises SimulationError naming the command that holds no slot."""
+        self._given += count
+        if self._given > self._taken.taken:
+            raise SimulationError(
+                f"token underflow at {arrival.time_ps} ps: command {arrival.index} of {arrival.unit} signals "
+                f"{self.token} for the {self._given}th time, having taken {self._taken.taken} of "
+                f"{self._taken.name}"
+            )
+
+
+class Slots:
+    """The free slots of a ring: one is free again when all of its readers have signalled it."""
+
+    __slots__ = ("_free", "_freed", "readers")
+
+    def __init__(self, free: Counter, readers: tuple[str, ...]) -> None:
+        self._free = free
+        self._freed = 0
+        self.readers = {reader: Release(self) for reader in readers}
+
+    def released(self, arrival: Arrival) -> None:
+        """A reader has signalled: free the slots that this one was the last to hold."""
+        freed = min(release.given for release in self.readers.values())
+        if freed > self._freed:
+            self._free.give(freed - self._freed, arrival)
+            self._freed = freed
+
+    def lagging(self) -> tuple[str, ...]:
+        """The readers that hold the oldest slot that is not free."""
+        return tuple(reader for reader, release in self.readers.items() if release.given == self._freed)
+
+
+class Release:
+    """The slots of a ring that one reader has signalled."""
+
+    __slots__ = ("_slots", "given")
+
+    def __init__(self, slots: Slots) -> None:
+        self._slots = slots
+        self.given = 0
+
+    def give(self, count: int, arrival: Arrival) -> None:
+        """Count the reader's signal."""
+        self.given += count
+        self._slots.released(arrival)
+
+
+def last_met(arrivals: list[Arrival]) -> Arrival:
+    """The arrival that came last; ties go to the lowest (unit, index)."""
+    last_ps = max(arrival.time_ps for arrival in arrivals)
+    return min(arrival for arrival in arrivals if arrival.time_ps == last_ps)

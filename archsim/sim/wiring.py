@@ -1,0 +1,152 @@
+"""Which counter a token name means to a queue, and where its signals go: the Program's tokens, connected once.
+
+``NAME.free`` and ``NAME.full`` belong to ring NAME; ``full`` is one counter per reading queue. Every other name is
+a semaphore. A signal whose taker has another clock passes a ``Crossing``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from archsim.errors import ProgramError, nearest
+from archsim.ir.program import Command, Loop, Node, Program, Ring
+from archsim.sim.clock import Clock
+from archsim.sim.kernel import Kernel
+from archsim.sim.tokens import Counter, Crossing, Held, Sink, Slots
+
+
+class Wiring:
+    """All counters of one Program.
+
+    ``clocks``: queue -> clock of its engine; ``notify``: queue -> what to call when a counter it waits for is met.
+    Raises ProgramError for a semaphore with two taking queues and for rings without readers or with unknown queues.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        kernel: Kernel,
+        clocks: Mapping[str, Clock],
+        notify: Mapping[str, Callable[[], None]],
+    ) -> None:
+        self._program = program
+        self._kernel = kernel
+        self._clocks = clocks
+        self._notify = notify
+        self._counters: dict[tuple[str, str], Counter] = {}
+        self._rings: dict[str, tuple[Ring, Slots]] = {}
+        self._takers = _takers(program)
+        self._sinks: dict[tuple[str, str], tuple[Sink, ...]] = {}
+        for semaphore in program.semaphores:
+            taker = self._takers.get(semaphore.name)
+            if taker is not None:
+                self._count(taker, semaphore.name, semaphore.initial)
+        for ring in program.rings:
+            self._add_ring(ring)
+
+    def counter(self, queue: str, token: str) -> Counter:
+        """The counter that ``queue`` takes ``token`` from; raises ProgramError when it is not the taker of one."""
+        found = self._counters.get((queue, token))
+        if found is None:
+            known = sorted(name for taker, name in self._counters if taker == queue)
+            raise ProgramError(f"queue '{queue}' waits for '{token}', which it does not take{nearest(token, known)}")
+        return found
+
+    def sinks(self, queue: str, token: str) -> tuple[Sink, ...]:
+        """Where signals of ``token`` by ``queue`` go; raises ProgramError when it may not signal it."""
+        key = (queue, token)
+        if key not in self._sinks:
+            self._sinks[key] = self._connect(queue, token)
+        return self._sinks[key]
+
+    def slot(self, queue: str, ring: str) -> int:
+        """Slot of ``ring`` that ``queue`` took last; raises ProgramError when it holds none."""
+        found = self._rings[ring][0]
+        token = f"{ring}.free" if queue == found.writer else f"{ring}.full"
+        taken = self.counter(queue, token).taken
+        if taken == 0:
+            raise ProgramError(f"queue '{queue}' uses ring '{ring}' before it has taken a slot of it")
+        return (taken - 1) % found.slots
+
+    def givers(self, queue: str, token: str) -> tuple[str, ...]:
+        """Queues whose signal would raise ``token`` for ``queue``."""
+        ring, kind = self._ring_token(token)
+        if ring is None:
+            return tuple(q.name for q in self._program.queues if token in _signalled(q.body))
+        return (ring.writer,) if kind == "full" else self._rings[ring.name][1].lagging()
+
+    def _add_ring(self, ring: Ring) -> None:
+        unknown = [name for name in (ring.writer, *ring.readers) if name not in self._clocks]
+        if unknown or not ring.readers:
+            raise ProgramError(f"ring '{ring.name}': needs a writer and readers; unknown queues: {unknown}")
+        free = self._count(ring.writer, f"{ring.name}.free", ring.slots)
+        for reader in ring.readers:
+            self._count(reader, f"{ring.name}.full", 0)
+        self._rings[ring.name] = (ring, Slots(free, ring.readers))
+
+    def _count(self, taker: str, token: str, initial: int) -> Counter:
+        counter = Counter(token, initial, self._notify[taker])
+        self._counters[taker, token] = counter
+        return counter
+
+    def _connect(self, queue: str, token: str) -> tuple[Sink, ...]:
+        ring, kind = self._ring_token(token)
+        if ring is None:
+            return self._to_semaphore(queue, token)
+        if kind == "full":
+            self._allow(queue, token, (ring.writer,))
+            counters = [(reader, self.counter(reader, token)) for reader in ring.readers]
+            held = Held(token, self.counter(ring.writer, f"{ring.name}.free"))
+            return (held, *(self._border(queue, reader, counter) for reader, counter in counters))
+        self._allow(queue, token, ring.readers)
+        release = self._rings[ring.name][1].readers[queue]
+        held = Held(token, self.counter(queue, f"{ring.name}.full"))
+        return (held, self._border(queue, ring.writer, release))
+
+    def _to_semaphore(self, queue: str, token: str) -> tuple[Sink, ...]:
+        names = [semaphore.name for semaphore in self._program.semaphores]
+        if token not in names:
+            raise ProgramError(f"queue '{queue}' signals unknown token '{token}'{nearest(token, names)}")
+        taker = self._takers.get(token)
+        return () if taker is None else (self._border(queue, taker, self._counters[taker, token]),)
+
+    def _allow(self, queue: str, token: str, allowed: tuple[str, ...]) -> None:
+        if queue not in allowed:
+            raise ProgramError(f"queue '{queue}' signals '{token}'; only {', '.join(allowed)} may")
+
+    def _border(self, giver: str, taker: str, sink: Sink) -> Sink:
+        clock = self._clocks[taker]
+        return Crossing(self._kernel, clock, sink) if clock.crosses(self._clocks[giver]) else sink
+
+    def _ring_token(self, token: str) -> tuple[Ring | None, str]:
+        name, _, kind = token.rpartition(".")
+        if name in self._rings and kind in ("free", "full"):
+            return self._rings[name][0], kind
+        return None, ""
+
+
+def _takers(program: Program) -> dict[str, str]:
+    """Semaphore -> the one queue that waits for it."""
+    semaphores = {semaphore.name for semaphore in program.semaphores}
+    takers: dict[str, str] = {}
+    for queue in program.queues:
+        for command in _commands(queue.body):
+            for token in command.waits:
+                if token.name in semaphores and takers.setdefault(token.name, queue.name) != queue.name:
+                    raise ProgramError(
+                        f"semaphore '{token.name}' is waited on by '{takers[token.name]}' and '{queue.name}' "
+                        f"({command.name}); one queue may wait on it"
+                    )
+    return takers
+
+
+def _signalled(body: tuple[Node, ...]) -> set[str]:
+    return {token.name for command in _commands(body) for token in command.signals}
+
+
+def _commands(body: tuple[Node, ...]) -> Iterator[Command]:
+    for node in body:
+        if isinstance(node, Loop):
+            yield from _commands(node.body)
+        else:
+            yield node

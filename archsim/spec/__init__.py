@@ -1,0 +1,1 @@
+"""spec: see the module docstrings."""

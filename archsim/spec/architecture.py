@@ -1,0 +1,226 @@
+"""The resolved chip: a tree of parts in canonical form, plain integers and fractions, frozen.
+
+``archsim.spec.load`` makes it from YAML; compiler, machine and energy model read only this.
+Sizes are in bytes, clocks in Hz, bandwidths in bytes per cycle of the part's own clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from archsim.errors import ConfigError
+
+ROLES = ("inputs", "weights", "outputs", "partials", "tables", "kv")
+
+
+@dataclass(frozen=True, slots=True)
+class Sourced:
+    """A number of a chip file with where it comes from (``source``; 'estimated: ...' when not published)."""
+
+    value: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What all parts share. ``path`` is the key path in the chip file, e.g. ``l1``; ``name`` is unique."""
+
+    name: str
+    kind: str
+    clock_hz: int
+    sync_stages: int
+    scope: str  # chip | dram | host
+    energy_pj: Mapping[str, Sourced]  # action -> pJ, overrides of the technology table
+    area_mm2: Sourced | None  # override
+    leakage_w: Sourced | None  # override
+    copies: int  # instances on the chip (product of the fan-outs above it)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory(Part):
+    """An explicit or folded memory. ``kind``: dram | sram | registers."""
+
+    capacity_bytes: int
+    keeps: tuple[str, ...]  # roles, in ROLES order
+    slots: Mapping[str, int]  # role -> slots of its rings (default 2)
+    filled_by: str  # dma (explicit: rings and moves) | array (folded into the array's formula)
+    # sram
+    banks: int = 1
+    word_bytes: int = 1
+    read_ports: int = 1
+    write_ports: int = 1
+    ports_shared: bool = False  # one read/write port set instead of separate ones
+    # dram
+    standard: str = ""
+    speed_mts: int = 0
+    width_bits: int = 0
+    channels: int = 1
+    fidelity: str = "exact"
+    bytes_per_cycle: Fraction | None = None  # a plain constant-rate memory (standard: constant); None = infinite
+    latency_cycles: int = 0  # constant-rate memories only
+
+    @property
+    def read_bytes_per_cycle(self) -> int:
+        """Bytes per cycle of all read ports: banks x word x ports."""
+        return self.banks * self.word_bytes * self.read_ports
+
+    @property
+    def write_bytes_per_cycle(self) -> int:
+        """Bytes per cycle of all write ports: banks x word x ports."""
+        return self.banks * self.word_bytes * self.write_ports
+
+
+@dataclass(frozen=True, slots=True)
+class Fanout:
+    """One spatial axis of an array: ``size`` copies; roles multicast to or reduced over them."""
+
+    axis: str
+    size: int
+    multicast: tuple[str, ...]
+    reduce: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterFile:
+    """A folded memory inside the array, per PE."""
+
+    name: str
+    keeps: tuple[str, ...]
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Array(Part):
+    """A PE array in expanded form: fan-outs, registers, MAC. ``dataflow`` names a file of pe/dataflows."""
+
+    rows: int
+    cols: int
+    dataflow: str
+    fanouts: tuple[Fanout, ...]
+    registers: tuple[RegisterFile, ...]
+    rates: Mapping[tuple[str, str], Fraction]  # (inputs dtype, weights dtype) -> MACs per PE and cycle
+    weight_double_buffer: bool = False
+    fold_overlap: bool = False
+    startup_cycles: int = 0  # issue of one tile command
+    form: str = "systolic"  # systolic | generic (fill and drain 0)
+
+    @property
+    def peak_macs_per_cycle(self) -> Fraction:
+        """MACs per cycle at the best dtype rate."""
+        return self.rows * self.cols * max(self.rates.values())
+
+    def rate(self, inputs: str, weights: str) -> Fraction:
+        """MACs per PE and cycle for a dtype pair; raises ConfigError naming the pairs present."""
+        found = self.rates.get((inputs, weights))
+        if found is None:
+            have = ", ".join(f"{a}x{b}" for a, b in sorted(self.rates))
+            raise ConfigError(f"array '{self.name}' has no rate for {inputs} inputs x {weights} weights; it has: {have}")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Vector(Part):
+    """A vector unit. ``lanes``: elements per cycle by dtype; ``rates``: cycles per pass of slow functions."""
+
+    lanes: Mapping[str, int]  # dtype -> elements per cycle
+    function_cycles: Mapping[str, Fraction]  # function (exp, divide, sqrt, ...) -> cycles per group of lanes
+    startup_cycles: int = 0
+
+    def lane_count(self, dtype: str) -> int:
+        """Elements per cycle at ``dtype``; raises ConfigError naming the dtypes present."""
+        if dtype not in self.lanes:
+            raise ConfigError(f"vector unit '{self.name}' has no lanes for {dtype}; it has: {', '.join(sorted(self.lanes))}")
+        return self.lanes[dtype]
+
+    def slow_cycles(self, functions: tuple[str, ...]) -> Fraction:
+        """Cycles per group of lanes of all slow ``functions``; raises ConfigError naming those present."""
+        for name in functions:
+            if name not in self.function_cycles:
+                have = ", ".join(sorted(self.function_cycles)) or "none"
+                raise ConfigError(f"vector unit '{self.name}' has no rate for function '{name}'; it has: {have}")
+        return sum((self.function_cycles[name] for name in functions), Fraction(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Host(Part):
+    """The host runtime: launch latency, queue depth, issue interval, and its link and compute for fallbacks."""
+
+    launch_ps: int
+    depth: int
+    issue_ps: int
+    link_bytes_per_s: int
+    flops_per_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dma(Part):
+    """The load and store engines of a core: ``merged`` = one in-order engine for both."""
+
+    merged: bool = False
+    setup_cycles: int = 0  # descriptor cost of one move
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """A whole chip. ``memories`` outermost first along the tree; leaves under one node share its memories.
+
+    Raises ConfigError from its lookups with the names present.
+    """
+
+    name: str
+    clock_hz: int
+    technology: str  # name of a table in configs/technology
+    voltage_v: float
+    memories: tuple[Memory, ...]
+    arrays: tuple[Array, ...]
+    vectors: tuple[Vector, ...]
+    dma: Dma
+    host: Host | None
+    dtypes: Mapping[str, str]  # role -> dtype; 'accumulate' too
+    not_modelled: tuple[str, ...]
+    source: str
+    sha256: str = ""
+    warnings: tuple[str, ...] = field(default=())
+    description: str = ""
+    sources: Mapping[str, str] = field(default_factory=dict)  # key path of every number -> where it comes from
+
+    def path(self, role: str) -> tuple[Memory, ...]:
+        """Explicit memories that keep ``role``, outermost first."""
+        return tuple(m for m in self.memories if role in m.keeps and m.filled_by == "dma")
+
+    def outer(self, role: str) -> Memory:
+        """The outermost memory of ``role`` (where its tensors live at time 0)."""
+        return self._keeper(role, 0)
+
+    def inner(self, role: str) -> Memory:
+        """The innermost explicit memory of ``role`` (what arrays and vector units read and write)."""
+        return self._keeper(role, -1)
+
+    def memory(self, name: str) -> Memory:
+        """The memory called ``name``."""
+        for memory in self.memories:
+            if memory.name == name:
+                return memory
+        raise ConfigError(f"chip '{self.name}' has no memory '{name}'; it has: {', '.join(m.name for m in self.memories)}")
+
+    def parts(self) -> Iterator[Part]:
+        """Every part, outermost first."""
+        yield from self.memories
+        yield self.dma
+        yield from self.arrays
+        yield from self.vectors
+        if self.host is not None:
+            yield self.host
+
+    @property
+    def peak_macs_per_cycle(self) -> Fraction:
+        """MACs per cycle of all arrays at their best dtype rates."""
+        return sum((a.peak_macs_per_cycle * a.copies for a in self.arrays), Fraction(0))
+
+    def _keeper(self, role: str, index: int) -> Memory:
+        path = self.path(role)
+        if not path:
+            raise ConfigError(f"chip '{self.name}': no memory keeps '{role}'")
+        return path[index]

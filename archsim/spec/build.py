@@ -1,0 +1,152 @@
+"""One validated section to one part of the Architecture: units become integers, sugar the expanded form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from archsim.spec import architecture as a
+from archsim.spec import schema
+from archsim.spec.domains import Measured
+from archsim.spec.dtypes import BITS
+from archsim.spec.expand import Facts
+from archsim.spec.rules_parts import CONSTANT, dataflow_name
+from archsim.spec.sources import lookup
+
+_PS_PER_S = 10**12
+_SYNC_STAGES: int = schema.Part.model_fields["sync_stages"].default
+
+
+def common(spec: schema.Part, kind: str, clock_hz: int, sources: Mapping[str, str]) -> dict[str, Any]:
+    """The fields that every part has."""
+
+    def sourced(key: str, value: float) -> a.Sourced:
+        return a.Sourced(value, lookup(sources, f"{spec.name}.{key}"))
+
+    return {
+        "name": spec.name,
+        "kind": kind,
+        "clock_hz": clock_hz,
+        "sync_stages": spec.sync_stages,
+        "scope": kind if kind in ("dram", "host") else "chip",
+        "energy_pj": {
+            action: sourced(f"energy.{action}", spec.energy[action]) for action in sorted(spec.energy)
+        },
+        "area_mm2": None if spec.area is None else sourced("area", spec.area),
+        "leakage_w": None if spec.leakage is None else sourced("leakage", spec.leakage),
+        "copies": 1,
+    }
+
+
+def memory(spec: schema.Storage, base: dict[str, Any]) -> a.Memory:
+    """A dram, sram or registers section."""
+    base["keeps"] = spec.keeps
+    base["slots"] = {role: spec.slots.get(role, spec.slots.get("all", 2)) for role in spec.keeps}
+    if isinstance(spec, schema.Dram):
+        return _dram(spec, base)
+    if isinstance(spec, schema.Sram):
+        return _sram(spec, base)
+    if isinstance(spec, schema.Registers):
+        return a.Memory(**base, capacity_bytes=spec.size, filled_by="array")
+    raise TypeError(type(spec).__name__)
+
+
+def _sram(spec: schema.Sram, base: dict[str, Any]) -> a.Memory:
+    ports = spec.ports
+    return a.Memory(
+        **base,
+        capacity_bytes=spec.size,
+        filled_by=spec.filled_by,
+        banks=spec.banks,
+        word_bytes=spec.word,
+        read_ports=ports.shared or ports.read or 1,
+        write_ports=ports.shared or ports.write or 1,
+        ports_shared=ports.shared is not None,
+    )
+
+
+def _dram(spec: schema.Dram, base: dict[str, Any]) -> a.Memory:
+    if spec.standard != CONSTANT:
+        return a.Memory(
+            **base,
+            capacity_bytes=spec.capacity,
+            filled_by="dma",
+            standard=spec.standard,
+            speed_mts=(spec.speed or 0) // 10**6,
+            width_bits=spec.width or 0,
+            channels=spec.channels,
+            fidelity=spec.fidelity,
+        )
+    return a.Memory(
+        **base,
+        capacity_bytes=spec.capacity,
+        filled_by="dma",
+        standard=CONSTANT,
+        fidelity=CONSTANT,
+        bytes_per_cycle=_bytes_per_cycle(spec.bandwidth, base["clock_hz"]),
+        latency_cycles=cycles(spec.latency, base["clock_hz"]),
+    )
+
+
+def array(spec: schema.Array, base: dict[str, Any], facts: Facts) -> a.Array:
+    """An array section in expanded form."""
+    fanouts, registers = facts.fanouts, facts.registers
+    if spec.fanouts is not None:
+        fanouts = tuple(a.Fanout(item.axis, item.size, item.multicast, item.reduce) for item in spec.fanouts)
+    if spec.registers is not None:
+        registers = tuple(a.RegisterFile(item.name, item.keeps, item.size) for item in spec.registers)
+    return a.Array(
+        **base,
+        rows=spec.shape[0],
+        cols=spec.shape[1],
+        dataflow=dataflow_name(spec),
+        form=spec.kind,
+        fanouts=fanouts,
+        registers=registers,
+        rates={pair: spec.rates[pair] for pair in sorted(spec.rates)},
+        weight_double_buffer=spec.weight_double_buffer,
+        fold_overlap=spec.fold_overlap,
+        startup_cycles=cycles(spec.startup, base["clock_hz"]),
+    )
+
+
+def vector(spec: schema.Vector, base: dict[str, Any]) -> a.Vector:
+    """A vector section; ``lanes: N`` means N elements of every dtype."""
+    dtypes = BITS if "all" in spec.lanes else spec.lanes
+    return a.Vector(
+        **base,
+        lanes={dtype: spec.lanes.get(dtype, spec.lanes.get("all", 0)) for dtype in sorted(dtypes)},
+        function_cycles={name: spec.functions[name] for name in sorted(spec.functions)},
+        startup_cycles=cycles(spec.startup, base["clock_hz"]),
+    )
+
+
+def dma(spec: schema.Dma, base: dict[str, Any]) -> a.Dma:
+    """A dma section."""
+    return a.Dma(**base, merged=spec.merged, setup_cycles=cycles(spec.setup, base["clock_hz"]))
+
+
+def host(spec: schema.Host, base: dict[str, Any]) -> a.Host:
+    """A host section."""
+    return a.Host(
+        **base,
+        launch_ps=spec.launch,
+        depth=spec.depth,
+        issue_ps=spec.issue,
+        link_bytes_per_s=spec.link,
+        flops_per_s=spec.compute,
+    )
+
+
+def cycles(amount: Measured, clock_hz: int) -> int:
+    """A duration in whole cycles of a clock, rounded up."""
+    if amount.per == "ps":
+        return -(-amount.value * clock_hz // _PS_PER_S)
+    return -(-amount.value // 1)
+
+
+def _bytes_per_cycle(bandwidth: Measured | None, clock_hz: int) -> Fraction | None:
+    if bandwidth is None or bandwidth.per == "B/cycle":
+        return None if bandwidth is None else bandwidth.value
+    return bandwidth.value / clock_hz

@@ -1,0 +1,223 @@
+"""The Architecture as text: the resolved chip in the grammar of chip files; it loads to an equal one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import yaml
+
+from archsim import units
+from archsim.spec.architecture import ROLES, Architecture, Array, Dma, Host, Memory, Part, Vector
+from archsim.spec.dtypes import BITS
+
+_Section = dict[str, Any]
+_LINE = 100  # characters of a mapping or list that goes on one line
+_NOT_NUMBERS = frozenset(
+    ["schema", "name", "description", "source", "sources", "dtypes", "not_modelled", "hierarchy", "node"]
+    + ["keeps", "standard", "fidelity", "filled_by", "kind", "dataflow", "merged"]
+    + ["weight_double_buffer", "fold_overlap"]
+)
+
+
+def to_yaml(chip: Architecture) -> str:
+    """The canonical text of a chip; ``load.loads`` reads it back to an equal Architecture.
+
+    Every value is stated, defaults and expanded arrays included, except clocks that follow from the one
+    above; ``sources`` says where each number comes from.
+    """
+    return _dump(_document(chip), _Dumper) + _dump({"sources": dict(chip.sources)}, yaml.SafeDumper)
+
+
+def number_paths(chip: Architecture) -> list[str]:
+    """Key paths of every number of the canonical text, in its order."""
+    document = _document(chip)
+    paths = list(_numbers(document, ""))
+    for entry in document["hierarchy"]:
+        for kind, section in entry.items():
+            parts = [part for item in section for part in item.values()] if kind == "parallel" else [section]
+            for part in parts:
+                paths += _numbers(part, f"{part['name']}.")
+    return paths
+
+
+def _numbers(section: _Section, prefix: str) -> Iterator[str]:
+    for key, value in section.items():
+        if key in _NOT_NUMBERS:
+            continue
+        if isinstance(value, dict):
+            yield from _numbers(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}"
+
+
+def _document(chip: Architecture) -> _Section:
+    above = chip.clock_hz
+    hierarchy: list[_Section] = []
+    for memory in chip.memories:
+        hierarchy.append({memory.kind: _memory(memory, above)})
+        above = memory.clock_hz
+    leaves: list[_Section] = [{"array": _array(part, above)} for part in chip.arrays]
+    leaves += [{"vector": _vector(part, above)} for part in chip.vectors]
+    hierarchy.append({"dma": _dma(chip.dma, chip.clock_hz)})
+    if chip.host is not None:
+        hierarchy.append({"host": _host(chip.host, chip.clock_hz)})
+    hierarchy.append({"parallel": leaves} if len(leaves) > 1 else leaves[0])
+    document: _Section = {"schema": "archsim.chip/1", "name": chip.name}
+    if chip.description:
+        document["description"] = chip.description
+    document |= {
+        "source": chip.source,
+        "technology": {"node": chip.technology, "voltage": f"{_real(chip.voltage_v)} V"},
+        "clock": units.exact(chip.clock_hz, units.FREQUENCY),
+        "dtypes": {key: dtype for key, dtype in chip.dtypes.items() if key != "partials"},
+        "hierarchy": hierarchy,
+    }
+    if chip.not_modelled:
+        document["not_modelled"] = list(chip.not_modelled)
+    return document
+
+
+def _common(part: Part, above_hz: int) -> _Section:
+    section: _Section = {"name": part.name}
+    if part.clock_hz != above_hz:
+        section["clock"] = units.exact(part.clock_hz, units.FREQUENCY)
+    section["sync_stages"] = part.sync_stages
+    return section
+
+
+def _overrides(part: Part) -> _Section:
+    section: _Section = {}
+    if part.energy_pj:
+        section["energy"] = {action: f"{_real(item.value)} pJ" for action, item in part.energy_pj.items()}
+    if part.area_mm2 is not None:
+        section["area"] = f"{_real(part.area_mm2.value)} mm2"
+    if part.leakage_w is not None:
+        section["leakage"] = f"{_real(part.leakage_w.value)} W"
+    return section
+
+
+def _memory(part: Memory, above_hz: int) -> _Section:
+    section = _common(part, above_hz)
+    if part.kind == "dram":
+        section |= _dram(part)
+    else:
+        section["size"] = units.exact(part.capacity_bytes, units.SIZE)
+    if part.kind == "sram":
+        ports = {"read": part.read_ports, "write": part.write_ports}
+        section |= {"banks": part.banks, "word": units.exact(part.word_bytes, units.SIZE)}
+        section["ports"] = {"shared": part.read_ports} if part.ports_shared else ports
+        section["filled_by"] = part.filled_by
+    section["keeps"] = "all" if part.keeps == ROLES else list(part.keeps)
+    section["slots"] = _one_or_each(dict(part.slots), tuple(part.keeps))
+    return section | _overrides(part)
+
+
+def _dram(part: Memory) -> _Section:
+    section: _Section = {"standard": part.standard, "capacity": units.exact(part.capacity_bytes, units.SIZE)}
+    if part.standard == "constant":
+        rate = part.bytes_per_cycle
+        section["bandwidth"] = (
+            "infinite" if rate is None else units.exact(rate * part.clock_hz, units.BANDWIDTH)
+        )
+        section["latency"] = units.exact(Fraction(part.latency_cycles * 10**12, part.clock_hz), units.TIME)
+        return section
+    section["speed"] = units.exact(part.speed_mts * 10**6, units.TRANSFER_RATE)
+    section |= {"width": f"{part.width_bits} b", "channels": part.channels, "fidelity": part.fidelity}
+    return section
+
+
+def _array(part: Array, above_hz: int) -> _Section:
+    section = _common(part, above_hz)
+    section |= {"kind": part.form, "shape": [part.rows, part.cols], "dataflow": part.dataflow}
+    section["rates"] = {_pair(*pair): _ratio(rate) for pair, rate in part.rates.items()}
+    section["weight_double_buffer"] = part.weight_double_buffer
+    section["fold_overlap"] = part.fold_overlap
+    section["startup"] = _cycles(part.startup_cycles)
+    section["fanouts"] = [
+        {"axis": item.axis, "size": item.size, "multicast": list(item.multicast), "reduce": list(item.reduce)}
+        for item in part.fanouts
+    ]
+    section["registers"] = [
+        {"name": item.name, "keeps": list(item.keeps), "size": units.exact(item.size_bytes, units.SIZE)}
+        for item in part.registers
+    ]
+    return section | _overrides(part)
+
+
+def _vector(part: Vector, above_hz: int) -> _Section:
+    section = _common(part, above_hz)
+    section["lanes"] = _one_or_each(dict(part.lanes), tuple(BITS))
+    section["functions"] = {name: _ratio(rate) for name, rate in part.function_cycles.items()}
+    section["startup"] = _cycles(part.startup_cycles)
+    return section | _overrides(part)
+
+
+def _dma(part: Dma, above_hz: int) -> _Section:
+    section = _common(part, above_hz)
+    section |= {"merged": part.merged, "setup": _cycles(part.setup_cycles)}
+    return section | _overrides(part)
+
+
+def _host(part: Host, above_hz: int) -> _Section:
+    section = _common(part, above_hz)
+    section["launch"] = units.exact(part.launch_ps, units.TIME)
+    section["depth"] = part.depth
+    section["issue"] = units.exact(part.issue_ps, units.TIME)
+    section["link"] = units.exact(part.link_bytes_per_s, units.BANDWIDTH)
+    section["compute"] = units.exact(part.flops_per_s, units.COMPUTE_RATE)
+    return section | _overrides(part)
+
+
+def _one_or_each(values: dict[str, int], everything: tuple[str, ...]) -> int | dict[str, int]:
+    """One number when it holds for all of ``everything``, else a number for each."""
+    if set(values) == set(everything) and len(set(values.values())) == 1:
+        return next(iter(values.values()))
+    return values
+
+
+def _pair(inputs: str, weights: str) -> str:
+    return inputs if inputs == weights else f"{inputs}x{weights}"
+
+
+def _ratio(value: Fraction) -> int | str:
+    return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+
+
+def _cycles(count: int) -> str:
+    return f"{count} cycles"
+
+
+def _real(value: float) -> str:
+    return units.rational(Fraction(repr(value)))
+
+
+class _Dumper(yaml.SafeDumper):
+    """Short lists and mappings of scalars on one line, the rest in blocks."""
+
+    def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> yaml.MappingNode:
+        """One line for a short mapping of scalars, a block for others."""
+        node = super().represent_mapping(tag, mapping, flow_style=False)
+        node.flow_style = _short([part for pair in node.value for part in pair])
+        return node
+
+    def represent_sequence(
+        self, tag: str, sequence: Any, flow_style: bool | None = None
+    ) -> yaml.SequenceNode:
+        """One line for a short list of scalars, a block for others."""
+        node = super().represent_sequence(tag, sequence, flow_style=False)
+        node.flow_style = _short(node.value)
+        return node
+
+
+def _dump(document: _Section, dumper: type[yaml.SafeDumper]) -> str:
+    text = yaml.dump(
+        document, Dumper=dumper, default_flow_style=False, sort_keys=False, allow_unicode=True, width=10**6
+    )
+    return str(text)
+
+
+def _short(nodes: list[yaml.Node]) -> bool:
+    scalars = all(isinstance(node, yaml.ScalarNode) for node in nodes)
+    return scalars and sum(len(node.value) + 2 for node in nodes) < _LINE

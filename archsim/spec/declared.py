@@ -1,0 +1,80 @@
+"""A validated chip file before it is resolved: its top level, its parts, and where each key stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar, cast
+
+from archsim.spec import schema
+from archsim.spec.nodes import Mark, Node
+from archsim.spec.problems import Problems, validate
+from archsim.spec.tree import Placed, placed
+
+S_co = TypeVar("S_co", bound=schema.Part, covariant=True)
+
+
+@dataclass(frozen=True)
+class Declared(Generic[S_co]):
+    """A part of the file with its validated section."""
+
+    at: Placed
+    spec: S_co
+
+    def mark(self, key: str) -> Mark:
+        """The place of a key, or of the part when the file does not state it."""
+        node = self.at.node.mapping.get(key)
+        return node.mark if node is not None else self.at.mark
+
+    def found(self, key: str) -> object:
+        """The value of a key as the file writes it; None when it does not."""
+        node = self.at.node.mapping.get(key)
+        return node.plain() if node is not None else None
+
+
+@dataclass(frozen=True)
+class File:
+    """A validated file: the document, its top level, its parts, and where to report."""
+
+    root: Node
+    chip: schema.Chip
+    parts: tuple[Declared[schema.Part], ...]
+    problems: Problems
+
+    def of(self, kind: type[S_co]) -> Iterator[Declared[S_co]]:
+        """The parts whose section is a ``kind`` (``schema.Sram``, ``schema.Storage``, ...), in order."""
+        for part in self.parts:
+            if isinstance(part.spec, kind):
+                yield cast("Declared[S_co]", part)
+
+    def mark(self, *keys: str) -> Mark:
+        """The place of a top-level key path, or of the deepest part of it that the file states."""
+        node = self.root
+        for key in keys:
+            node = node.mapping.get(key, node)
+        return node.mark
+
+    def add(self, part: Declared[schema.Part], key: str, message: str) -> None:
+        """Report a problem with a key of a part."""
+        self.problems.add(part.mark(key), f"{part.spec.name}.{key}", message)
+
+
+def declare(root: Node, problems: Problems) -> File | None:
+    """The validated sections of a document; None, with problems added, when one does not fit the schema."""
+    chip = validate(schema.Chip, root, "", problems)
+    parts = []
+    whole = True
+    for part in placed(root):
+        if part.kind not in schema.PARTS:
+            continue
+        spec = validate(schema.PARTS[part.kind], part.node, part.name or part.label, problems)
+        whole = whole and spec is not None
+        if spec is not None:
+            parts.append(Declared(part, spec))
+    return File(root, chip, tuple(parts), problems) if chip is not None and whole else None
+
+
+def explicit(part: Declared[schema.Part]) -> bool:
+    """Whether a part is a memory with rings and moves of its own."""
+    spec = part.spec
+    return isinstance(spec, schema.Dram) or (isinstance(spec, schema.Sram) and spec.filled_by == "dma")

@@ -1,0 +1,256 @@
+"""What a value of a chip file may be: one object that checks, converts, and says in words what is allowed.
+
+A ``Domain`` stands in the annotation of a schema field. Validation, error messages and the documentation page
+all come from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from archsim import units
+from archsim.errors import ConfigError, NotBuiltError, nearest
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+
+
+@dataclass(frozen=True)
+class Domain:
+    """``allowed``: the allowed values in words; ``convert`` raises ConfigError for everything else."""
+
+    allowed: str
+    convert: Callable[[object], object]
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Make pydantic call ``convert`` and nothing else for a field with this domain."""
+        return core_schema.no_info_plain_validator_function(self._checked)
+
+    def _checked(self, value: object) -> object:
+        try:
+            return self.convert(value)
+        except NotBuiltError as error:
+            raise PydanticCustomError("not_built", "{message}", {"message": str(error)}) from None
+        except ConfigError as error:
+            raise PydanticCustomError("domain", "{message}", {"message": str(error)}) from None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A value whose unit decides its meaning: ``per`` is the base unit (B/s or B/cycle, ps or cycles)."""
+
+    value: Fraction
+    per: str
+
+
+def whole(kind: units.Kind, low: str, high: str) -> Domain:
+    """An integer number of the base unit (bytes, hertz, picoseconds) between two quantities."""
+    least, most = units.parse_whole(low, kind), units.parse_whole(high, kind)
+
+    def convert(value: object) -> int:
+        amount = units.parse_whole(value, kind)
+        _in_range(value, least <= amount <= most, f"{low} to {high}")
+        return amount
+
+    return Domain(f"{low} to {high}, in {kind.unit_list}", convert)
+
+
+def real(kind: units.Kind, low: str, high: str) -> Domain:
+    """A float in the base unit (V, W, pJ, mm2) between two quantities."""
+    least, most = units.parse(low, kind), units.parse(high, kind)
+
+    def convert(value: object) -> float:
+        amount = units.parse(value, kind)
+        _in_range(value, least <= amount <= most, f"{low} to {high}")
+        return float(amount)
+
+    return Domain(f"{low} to {high}, in {kind.unit_list}", convert)
+
+
+def measured(allowed: str, *kinds: units.Kind, positive: bool = False, endless: str = "") -> Domain:
+    """A quantity of one of several kinds (``Measured``), or None for the word ``endless``."""
+    word = f", or '{endless}'" if endless else ""
+    described = f"{allowed}, in {', '.join(kind.unit_list for kind in kinds)}{word}"
+
+    def convert(value: object) -> Measured | None:
+        if endless and value == endless:
+            return None
+        amount, kind = units.parse_kind(value, *kinds)
+        _in_range(value, not positive or amount > 0, described)
+        return Measured(amount, kind.base)
+
+    return Domain(described, convert)
+
+
+def count(low: int, high: int) -> Domain:
+    """A whole number between ``low`` and ``high``."""
+
+    def convert(value: object) -> int:
+        ok = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+        _in_range(value, ok, f"whole numbers {low} to {high}")
+        return int(str(value))
+
+    return Domain(f"whole numbers {low} to {high}", convert)
+
+
+def ratio(low: str, high: str) -> Domain:
+    """An exact number such as 2, 0.5 or 1/2 between two numbers."""
+    allowed = f"a number {low} to {high} such as 2, 0.5 or 1/2"
+
+    def convert(value: object) -> Fraction:
+        amount = units.number(value)
+        _in_range(value, Fraction(low) <= amount <= Fraction(high), allowed)
+        return amount
+
+    return Domain(allowed, convert)
+
+
+def choice(*names: str, later: tuple[str, ...] = ()) -> Domain:
+    """One of ``names``; the words in ``later`` belong to the grammar but not to this version."""
+
+    def convert(value: object) -> str:
+        if value in later:
+            raise NotBuiltError(f"'{value}' is not built yet; this version has: {', '.join(names)}")
+        if value not in names:
+            raise ConfigError(_not_one_of(value, names))
+        return str(value)
+
+    return Domain(" or ".join(names) if len(names) < 3 else "one of " + ", ".join(names), convert)
+
+
+def flag() -> Domain:
+    """true or false."""
+
+    def convert(value: object) -> bool:
+        if not isinstance(value, bool):
+            raise ConfigError(f"found {units.shown(value)}; allowed true or false")
+        return value
+
+    return Domain("true or false", convert)
+
+
+def text(allowed: str = "text") -> Domain:
+    """Text that is not empty."""
+
+    def convert(value: object) -> str:
+        if not isinstance(value, str) or not value.strip():
+            raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
+        return value.strip()
+
+    return Domain(allowed, convert)
+
+
+def source() -> Domain:
+    """Where numbers come from: a citation, or ``estimated: the reasoning``."""
+    allowed = "a citation, or 'estimated: ' and the reasoning"
+
+    def convert(value: object) -> str:
+        words = str(value).strip() if isinstance(value, str) else ""
+        bare = words.lower().startswith("estimated") and not re.match(r"estimated: *\S", words)
+        if not words or bare:
+            raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
+        return words
+
+    return Domain(allowed, convert)
+
+
+def name(allowed: str = "a name of letters, digits and underscores that begins with a letter") -> Domain:
+    """An identifier."""
+
+    def convert(value: object) -> str:
+        if not isinstance(value, str) or not _NAME.fullmatch(value):
+            raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
+        return value
+
+    return Domain(allowed, convert)
+
+
+def texts() -> Domain:
+    """A list of texts."""
+
+    def convert(value: object) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
+            raise ConfigError(f"found {units.shown(value)}; allowed a list of texts")
+        return tuple(item.strip() for item in value)
+
+    return Domain("a list of texts", convert)
+
+
+def parts() -> Domain:
+    """The list of parts; what is in it is checked part by part."""
+    allowed = "a list of parts, outermost first, such as '- sram: {name: l1, ...}'"
+
+    def convert(value: object) -> list[object]:
+        if not isinstance(value, list) or not value:
+            raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
+        return value
+
+    return Domain(allowed, convert)
+
+
+def subset(names: tuple[str, ...], everything: str = "") -> Domain:
+    """A list of some of ``names``, returned in their order; the word ``everything`` stands for all."""
+    word = f"{everything}, or " if everything else ""
+    allowed = f"{word}a list of {', '.join(names)}"
+
+    def convert(value: object) -> tuple[str, ...]:
+        if everything and value == everything:
+            return names
+        if not isinstance(value, list):
+            raise ConfigError(
+                f"found {units.shown(value)}; allowed {allowed}{_hint(value, (*names, everything))}"
+            )
+        for item in value:
+            if item not in names:
+                raise ConfigError(_not_one_of(item, names))
+        return tuple(item for item in names if item in value)
+
+    return Domain(allowed, convert)
+
+
+def sequence(length: int, low: int, high: int) -> Domain:
+    """A list of ``length`` whole numbers between ``low`` and ``high``."""
+    allowed = f"a list of {length} whole numbers {low} to {high}"
+
+    def convert(value: object) -> tuple[int, ...]:
+        items = value if isinstance(value, list) else []
+        whole_numbers = all(isinstance(item, int) and not isinstance(item, bool) for item in items)
+        if len(items) != length or not whole_numbers or not all(low <= item <= high for item in items):
+            found = f"[{', '.join(str(item) for item in items[:8])}]" if items else units.shown(value)
+            raise ConfigError(f"found {found}; allowed {allowed}")
+        return tuple(items)
+
+    return Domain(allowed, convert)
+
+
+def pair(names: tuple[str, ...]) -> Domain:
+    """A dtype or a pair ``INPUTSxWEIGHTS``, returned as (inputs, weights)."""
+    allowed = f"a dtype or INPUTSxWEIGHTS such as int8xint4, of {', '.join(names)}"
+
+    def convert(value: object) -> tuple[str, str]:
+        inputs, _, weights = str(value).partition("x")
+        for dtype in (inputs, weights or inputs):
+            if dtype not in names:
+                raise ConfigError(f"found {units.shown(value)}; allowed {allowed}{_hint(dtype, names)}")
+        return inputs, weights or inputs
+
+    return Domain(allowed, convert)
+
+
+def _in_range(value: object, inside: bool, allowed: str) -> None:
+    if not inside:
+        raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
+
+
+def _not_one_of(value: object, names: tuple[str, ...]) -> str:
+    return f"found {units.shown(value)}; allowed {', '.join(names)}{_hint(value, names)}"
+
+
+def _hint(value: object, names: Iterable[str]) -> str:
+    return nearest(value, names) if isinstance(value, str) else ""

@@ -1,0 +1,65 @@
+"""Array sugar to its expanded form: ``shape`` and ``dataflow`` become fan-outs and per-PE registers.
+
+What a dataflow multicasts, reduces and keeps is stated in its own file, which is found by its name; this room
+imports none of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import NamedTuple
+
+from archsim import registry
+from archsim.errors import ConfigError
+from archsim.spec.architecture import Fanout, RegisterFile
+
+DATAFLOWS = "archsim.pe.dataflows"
+DEFAULT_DATAFLOW = {"systolic": "weight_stationary", "generic": "dot_product"}
+
+
+class Sugar(NamedTuple):
+    """The short form of an array: ``rate`` = MACs per PE and cycle of the chip's own dtypes."""
+
+    dataflow: str
+    rows: int
+    cols: int
+    rate: Fraction
+    weight_double_buffer: bool
+    fold_overlap: bool
+
+
+class Facts(NamedTuple):
+    """What a dataflow says about an array: its axes, the registers of one PE, the options it knows.
+
+    ``options``: names among ``weight_double_buffer`` and ``fold_overlap``.
+    """
+
+    fanouts: tuple[Fanout, ...]
+    registers: tuple[RegisterFile, ...]
+    options: tuple[str, ...]
+
+
+DataflowFacts = Callable[[Sugar, Mapping[str, int]], Facts]
+"""Facts of an array whose values have ``bits[role]`` bits; raises ConfigError for an unknown dataflow."""
+
+
+def dataflow_facts(sugar: Sugar, bits: Mapping[str, int]) -> Facts:
+    """Facts from the dataflow's own file; raises ConfigError with the names present when there is none.
+
+    Options that the dataflow does not know are left out here; the rules report them with their place.
+    """
+    module = registry.load(DATAFLOWS, sugar.dataflow)
+    shape = importlib.import_module(f"{DATAFLOWS}.fold").ArrayShape
+    try:
+        options = tuple(module.OPTIONS)
+        known = {option: getattr(sugar, option) for option in options}
+        array = shape(rows=sugar.rows, cols=sugar.cols, rate=sugar.rate, **known)
+        return Facts(
+            tuple(Fanout(**item) for item in module.fanouts(sugar.rows, sugar.cols)),
+            tuple(RegisterFile(**item) for item in module.registers(bits, array)),
+            options,
+        )
+    except (AttributeError, TypeError) as error:
+        raise ConfigError(f"dataflow '{sugar.dataflow}' ({module.__file__}): {error}") from error

@@ -1,0 +1,156 @@
+"""The front of this room: chips by name, path or text, variants of them, and their canonical text.
+
+    chip = load("edge_npu")                          # a resolved, frozen Architecture
+    faster = replace(chip, {"clock": "1.2 GHz", "dram.channels": 8})
+    text = to_yaml(chip)                             # loads(text) == chip
+
+The schema library is imported at the first load, not with this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from archsim.errors import ConfigError, nearest
+from archsim.spec.architecture import Architecture
+from archsim.spec.locate import config_files
+from archsim.spec.nodes import MAX_DEPTH, Node, parse, read
+
+if TYPE_CHECKING:
+    from archsim.spec.expand import DataflowFacts
+
+KIND = "accelerators"
+
+
+def names() -> tuple[str, ...]:
+    """Names of all chips that ``load`` finds, sorted."""
+    return tuple(config_files(KIND))
+
+
+def load(
+    name_or_path: str | Path,
+    values: Mapping[str, object] | None = None,
+    *,
+    facts: DataflowFacts | None = None,
+    origin: str = "--set",
+) -> Architecture:
+    """The chip of a name (``names()``) or of a YAML file, with values set by key path.
+
+    ``values``: e.g. ``{"dram.channels": 4, "l1.size": "4 MiB"}``; ``origin`` names them in messages;
+    ``facts`` replaces the look-up of dataflow facts. Raises ConfigError with file:line:column, key path,
+    value found and what is allowed; NotBuiltError for parts of the grammar that this version lacks.
+    """
+    return _resolve(_document(name_or_path), values, facts, origin)
+
+
+def loads(
+    text: str,
+    values: Mapping[str, object] | None = None,
+    *,
+    file: str = "<text>",
+    facts: DataflowFacts | None = None,
+    origin: str = "--set",
+) -> Architecture:
+    """As ``load`` for YAML text; ``file`` names it in messages and anchors relative paths in ``extends``."""
+    return _resolve(_extended(parse(text, file), file, ()), values, facts, origin)
+
+
+def replace(chip: Architecture | str | Path, values: Mapping[str, object]) -> Architecture:
+    """A variant of a chip with values set by key path; an Architecture is left as it is.
+
+    Fan-outs and registers of an array are derived anew when its shape or dataflow is set. Raises ConfigError
+    for a key path that the chip does not have (with the nearest one) and for every value that is not allowed.
+    """
+    if isinstance(chip, Architecture):
+        return loads(to_yaml(chip), values, file=chip.name, origin="replace")
+    return load(chip, values, origin="replace")
+
+
+def to_yaml(chip: Architecture) -> str:
+    """The canonical text of a chip: all stated, arrays expanded; ``loads`` reads it back to an equal one."""
+    from archsim.spec import canonical
+
+    return canonical.to_yaml(chip)
+
+
+def key_paths(name_or_path: str | Path) -> list[str]:
+    """Every key path that ``replace`` and ``--set`` accept for a chip, sorted."""
+    from archsim.spec import tree
+
+    return tree.known_paths(_document(name_or_path))
+
+
+def assignments(texts: Iterable[str]) -> dict[str, object]:
+    """``["dram.channels=4", "clock=2 GHz"]`` as values for ``load``; the text after ``=`` is read as YAML.
+
+    Raises ConfigError for text without ``=`` and for a path given twice.
+    """
+    values: dict[str, object] = {}
+    for text in texts:
+        path, equals, value = text.partition("=")
+        path = path.strip()
+        if not equals or not path or not value.strip():
+            raise ConfigError(f"--set: found '{text}'; allowed KEY.PATH=VALUE such as dram.channels=4")
+        if path in values:
+            raise ConfigError(f"--set {path}: given twice; allowed once")
+        values[path] = parse(f"value: {value.strip()}", f"--set {path}").mapping["value"].plain()
+    return values
+
+
+def _resolve(
+    document: Node, values: Mapping[str, object] | None, facts: DataflowFacts | None, origin: str
+) -> Architecture:
+    from archsim.spec import expand, merge, resolve
+
+    if values:
+        document = merge.override(document, values, origin)
+    return resolve.resolve(document, facts or expand.dataflow_facts)
+
+
+def _document(name_or_path: str | Path) -> Node:
+    path = _find(str(name_or_path), Path())
+    return _extended(read(path), str(path), ())
+
+
+def _find(name: str, folder: Path) -> Path:
+    """The file of a chip's name, or of a path relative to ``folder``."""
+    known = config_files(KIND)
+    if name in known:
+        return known[name]
+    if "/" in name or name.endswith((".yaml", ".yml")):
+        path = folder / name
+        if not path.is_file():
+            raise ConfigError(f"{path}: no such file")
+        return path
+    raise ConfigError(f"no chip '{name}'; known: {', '.join(known) or 'none'}{nearest(name, known)}")
+
+
+def _extended(document: Node, file: str, chain: tuple[Path, ...]) -> Node:
+    """A document over the one it extends, with the sources of all of them written into their leaves."""
+    from archsim.spec import merge, sources
+    from archsim.spec.problems import Problems
+
+    problems = Problems()
+    sources.annotate(document, problems)
+    problems.raise_all()
+    entry = document.mapping.get("extends")
+    if entry is None:
+        return document
+    if not isinstance(entry.value, str):
+        raise ConfigError(f"{entry.mark}: extends: found no text; allowed a chip's name or a path")
+    chain = (*chain, Path(file).resolve())
+    try:
+        path = _find(entry.value, Path(file).parent)
+    except ConfigError as error:
+        raise ConfigError(f"{entry.mark}: extends: found '{entry.value}'; {error}") from None
+    if path.resolve() in chain or len(chain) > MAX_DEPTH:
+        loop = " -> ".join(item.stem for item in (*chain, path))
+        raise ConfigError(
+            f"{entry.mark}: extends: found '{entry.value}', a circle: {loop}; allowed another chip"
+        )
+    base = _extended(read(path), str(path), chain)
+    merged = merge.merge(base, document, problems)
+    problems.raise_all()
+    return merged

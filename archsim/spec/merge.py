@@ -1,0 +1,152 @@
+"""Variants: a document on top of the one it extends, and single values set from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from archsim.errors import ConfigError, nearest
+from archsim.spec.nodes import Mark, Node, of_value
+from archsim.spec.problems import Problems
+from archsim.spec.tree import PARALLEL, Placed, has_open_keys, known_paths, placed
+
+OPTION = "option"
+_OWN = ("extends", "name", "description")  # never inherited
+_EXPANSION = ("fanouts", "registers")
+_EXPANDED_FROM = ("shape", "dataflow", "kind", "weight_double_buffer")
+
+
+def merge(base: Node, child: Node, problems: Problems) -> Node:
+    """``child`` over ``base``: mappings key by key, parts by name, the rest replaced. Changes ``base``.
+
+    A part that ``base`` lacks goes behind the part that precedes it in ``child`` (outermost if it is the
+    first); one inside ``parallel`` joins the base's. A part of another kind than the base's is a problem.
+    """
+    top = {key: node for key, node in base.mapping.items() if key not in _OWN}
+    for key, node in child.mapping.items():
+        if key != "hierarchy" or "hierarchy" not in top:
+            top[key] = _over(top.get(key), node)
+    merged = Node(top, child.mark)
+    if "hierarchy" in base.mapping:
+        _merge_parts(merged, child, problems)
+    return merged
+
+
+def override(root: Node, values: Mapping[str, object], origin: str) -> Node:
+    """A copy of a document with values set by key path, e.g. ``{"dram.channels": 4, "clock": "2 GHz"}``.
+
+    ``origin`` names the place in messages (``--set``, ``replace``). Raises ConfigError for a path that the
+    document's grammar does not have, with the nearest one.
+    """
+    copy = _copy(root)
+    known = known_paths(copy)
+    for path, value in values.items():
+        if path not in known and not has_open_keys(copy, path):
+            raise ConfigError(f"{origin} {path}: no such key path in this chip{nearest(path, known)}")
+        node = of_value(value, Mark(f"{origin} {path}"))
+        _set_source(node, f"{OPTION}: {origin}")
+        _set(copy, path, node)
+    for path in values:
+        _forget_expansion(copy, path, values)
+    return copy
+
+
+def _over(under: Node | None, node: Node) -> Node:
+    if under is None or not isinstance(under.value, dict) or not isinstance(node.value, dict):
+        return node
+    children = dict(under.value)
+    for key, child in node.value.items():
+        children[key] = _over(children.get(key), child)
+    return Node(children, node.mark)
+
+
+def _merge_parts(merged: Node, child: Node, problems: Problems) -> None:
+    there = {part.name: part for part in placed(merged) if part.name}
+    anchor: Placed | None = None
+    for part in placed(child):
+        found = there.get(part.name)
+        if found is None:
+            _insert(merged, part, anchor)
+        elif found.kind != part.kind:
+            message = f"found a part of kind {part.kind}; allowed {found.kind}, as in the extended chip"
+            problems.add(part.mark, part.name, message)
+        else:
+            _merge_part(found, part)
+        there = {item.name: item for item in placed(merged) if item.name}
+        anchor = there.get(part.name)
+
+
+def _merge_part(found: Placed, part: Placed) -> None:
+    children = dict(found.node.mapping)
+    if any(key in part.node.mapping for key in _EXPANDED_FROM):
+        for key in _EXPANSION:
+            children.pop(key, None)
+    for key, node in part.node.mapping.items():
+        children[key] = _over(children.get(key), node)
+    found.node.value = children
+
+
+def _insert(merged: Node, part: Placed, anchor: Placed | None) -> None:
+    hierarchy = merged.mapping["hierarchy"]
+    entry = Node({part.kind: part.node}, part.mark)
+    if part.parallel:
+        holder = next((item.mapping[PARALLEL] for item in hierarchy.items if PARALLEL in item.mapping), None)
+        if holder is None:
+            hierarchy.items.append(Node({PARALLEL: Node([entry], part.mark)}, part.mark))
+        else:
+            holder.items.append(entry)
+        return
+    place = 0
+    for index, item in enumerate(hierarchy.items):
+        if anchor is not None and any(node is anchor.node for node in _nodes_of(item)):
+            place = index + 1
+    hierarchy.items.insert(place, entry)
+
+
+def _nodes_of(entry: Node) -> list[Node]:
+    inner = [
+        node for child in entry.mapping.values() for item in child.items for node in item.mapping.values()
+    ]
+    return [*entry.mapping.values(), *inner]
+
+
+def _set(root: Node, path: str, node: Node) -> None:
+    first, *steps = path.split(".")
+    section = next((part.node for part in placed(root) if part.name == first), None)
+    if section is None:
+        section, steps = root, [first, *steps]
+    for step in steps[:-1]:
+        children = section.mapping
+        below = children.get(step)
+        if below is None:
+            below = Node({}, node.mark)
+        elif not isinstance(below.value, dict):
+            below = Node({"all": below}, below.mark)
+        children[step] = below
+        section = below
+    section.mapping[steps[-1]] = node
+
+
+def _forget_expansion(root: Node, path: str, values: Mapping[str, object]) -> None:
+    """Fan-outs and registers of an array follow from its shape and dataflow: set those, and they are new."""
+    name, _, key = path.partition(".")
+    if key not in _EXPANDED_FROM:
+        return
+    for part in placed(root):
+        if part.name == name and part.kind == "array":
+            for derived in _EXPANSION:
+                if f"{name}.{derived}" not in values:
+                    part.node.mapping.pop(derived, None)
+
+
+def _set_source(node: Node, source: str) -> None:
+    node.source = source
+    for child in (*node.mapping.values(), *node.items):
+        _set_source(child, source)
+
+
+def _copy(node: Node) -> Node:
+    if isinstance(node.value, dict):
+        return Node({key: _copy(child) for key, child in node.value.items()}, node.mark, node.source)
+    if isinstance(node.value, list):
+        return Node([_copy(child) for child in node.value], node.mark, node.source)
+    return Node(node.value, node.mark, node.source)

@@ -1,0 +1,244 @@
+"""YAML text to a tree of nodes that know their place: nothing is ever constructed from tags.
+
+The tree is built from the parser's events alone, so no tag can make an object and no alias is expanded
+beyond a limit. Refused with file:line:column: duplicate keys, tags, tabs as indentation, more than one
+document, a document that is not a mapping, oversized files, too many aliases or nodes. Plain scalars follow
+the core schema of YAML 1.2 (``no``, ``on`` and ``010`` are text or decimal numbers, not booleans or octals);
+numbers with a point stay exact (Decimal).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from archsim.errors import ConfigError
+
+MAX_BYTES = 2**20
+MAX_NODES = 20_000  # after expansion of aliases
+MAX_ALIASES = 100
+MAX_DEPTH = 32
+
+Scalar = None | bool | int | Decimal | str
+_INTEGER = re.compile(r"[-+]?[0-9]{1,40}")
+_DECIMAL = re.compile(r"[-+]?(\.[0-9]{1,40}|[0-9]{1,40}\.[0-9]{0,40})([eE][-+]?[0-9]{1,2})?")
+_WORDS: dict[str, Scalar] = {"": None, "~": None, "null": None, "true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a file; line and column count from 1. Line 0: not from a file (an option, a call)."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        """``file:line:column``, or the name alone when the value is not from a file."""
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+
+@dataclass(slots=True)
+class Node:
+    """A value with the place of its key (of the value itself in lists) and, later, its source."""
+
+    value: Scalar | dict[str, Node] | list[Node]
+    mark: Mark
+    source: str = field(default="", compare=False)
+
+    @property
+    def mapping(self) -> dict[str, Node]:
+        """The children of a mapping; empty for everything else."""
+        return self.value if isinstance(self.value, dict) else {}
+
+    @property
+    def items(self) -> list[Node]:
+        """The children of a list; empty for everything else."""
+        return self.value if isinstance(self.value, list) else []
+
+    def plain(self) -> Any:
+        """The tree as plain dicts, lists and scalars."""
+        if isinstance(self.value, dict):
+            return {key: child.plain() for key, child in self.value.items()}
+        if isinstance(self.value, list):
+            return [child.plain() for child in self.value]
+        return self.value
+
+    def leaves(self, prefix: str = "") -> Iterator[tuple[str, Node]]:
+        """Every leaf under a mapping with its key path; a list counts as one leaf."""
+        for key, child in self.mapping.items():
+            path = f"{prefix}{key}"
+            if isinstance(child.value, dict):
+                yield from child.leaves(f"{path}.")
+            else:
+                yield path, child
+
+
+def read(path: str | Path) -> Node:
+    """The tree of a YAML file; raises ConfigError naming the file for everything that cannot be read."""
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"{path}: more than {MAX_BYTES} bytes; allowed files of at most 1 MiB")
+    try:
+        return parse(data.decode("utf-8-sig"), str(path))
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8 text (byte {error.start})") from None
+
+
+def parse(text: str, file: str = "<text>") -> Node:
+    """The tree of YAML text; ``file`` names it in messages. Raises ConfigError with file:line:column."""
+    _refuse_tabs(text, file)
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return _Builder(yaml.parse(text, Loader=loader), file).document()
+    except yaml.MarkedYAMLError as error:
+        raise ConfigError(_syntax_message(error, file)) from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{file}: not YAML text: {str(error).splitlines()[0]}") from None
+
+
+def scalar(text: str) -> Scalar:
+    """The value of a plain scalar under the core schema of YAML 1.2, with exact decimals."""
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return Decimal(text) if _DECIMAL.fullmatch(text) else text
+
+
+def of_value(value: object, mark: Mark) -> Node:
+    """A tree from plain Python data (``replace``, ``--set``): every node gets ``mark``."""
+    if isinstance(value, dict):
+        return Node({str(key): of_value(child, mark) for key, child in value.items()}, mark)
+    if isinstance(value, (list, tuple)):
+        return Node([of_value(child, mark) for child in value], mark)
+    if value is None or isinstance(value, (bool, int, Decimal)):
+        return Node(value, mark)
+    return Node(repr(value) if isinstance(value, float) else str(value), mark)
+
+
+class _Builder:
+    """Consumes parser events; counts what it expands."""
+
+    def __init__(self, events: Iterator[Any], file: str) -> None:
+        self._events = events
+        self._file = file
+        self._anchors: dict[str, Node | None] = {}
+        self._nodes = 0
+        self._aliases = 0
+
+    def document(self) -> Node:
+        """The one document of the stream, a mapping."""
+        next(self._events)
+        if isinstance(next(self._events), yaml.StreamEndEvent):
+            raise ConfigError(f"{self._file}: empty; allowed a mapping of keys to values")
+        root = self._node(next(self._events), depth=0)
+        if not isinstance(root.value, dict):
+            raise ConfigError(
+                f"{root.mark}: the document is not a mapping; allowed lines such as 'name: my_chip'"
+            )
+        next(self._events)
+        following = next(self._events)
+        if not isinstance(following, yaml.StreamEndEvent):
+            raise ConfigError(f"{self._mark(following)}: a second document; allowed one per file")
+        return root
+
+    def _node(self, event: Any, depth: int) -> Node:
+        mark = self._mark(event)
+        if depth > MAX_DEPTH:
+            raise ConfigError(f"{mark}: nested deeper than {MAX_DEPTH} levels")
+        if isinstance(event, yaml.AliasEvent):
+            return self._alias(event, mark)
+        self._count(1, mark)
+        if event.tag not in (None, "!"):
+            raise ConfigError(f"{mark}: tag '{event.tag}' is refused; allowed plain values without tags")
+        if event.anchor:
+            self._anchors[event.anchor] = None
+        node = self._content(event, mark, depth)
+        if event.anchor:
+            self._anchors[event.anchor] = node
+        return node
+
+    def _content(self, event: Any, mark: Mark, depth: int) -> Node:
+        if isinstance(event, yaml.MappingStartEvent):
+            return Node(self._mapping(depth), mark)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return Node(self._sequence(depth), mark)
+        return Node(scalar(event.value) if event.implicit[0] else event.value, mark)
+
+    def _mapping(self, depth: int) -> dict[str, Node]:
+        children: dict[str, Node] = {}
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            mark = self._mark(event)
+            if not isinstance(event, yaml.ScalarEvent):
+                raise ConfigError(f"{mark}: a key is not plain text; allowed keys such as 'name'")
+            if event.value in children:
+                first = children[event.value].mark
+                raise ConfigError(
+                    f"{mark}: duplicate key '{event.value}', first at line {first.line}; allowed once"
+                )
+            child = self._node(next(self._events), depth + 1)
+            children[event.value] = Node(child.value, mark)
+        return children
+
+    def _sequence(self, depth: int) -> list[Node]:
+        children = []
+        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+            children.append(self._node(event, depth + 1))
+        return children
+
+    def _alias(self, event: Any, mark: Mark) -> Node:
+        self._aliases += 1
+        if self._aliases > MAX_ALIASES:
+            raise ConfigError(
+                f"{mark}: more than {MAX_ALIASES} aliases; allowed at most {MAX_ALIASES} in a file"
+            )
+        target = self._anchors.get(event.anchor)
+        if target is None:
+            raise ConfigError(
+                f"{mark}: alias '*{event.anchor}' has no finished anchor '&{event.anchor}' before it"
+            )
+        return self._copy(target, mark)
+
+    def _copy(self, node: Node, mark: Mark) -> Node:
+        self._count(1, mark)
+        if isinstance(node.value, dict):
+            return Node({key: self._copy(child, mark) for key, child in node.value.items()}, node.mark)
+        if isinstance(node.value, list):
+            return Node([self._copy(child, mark) for child in node.value], node.mark)
+        return Node(node.value, node.mark)
+
+    def _count(self, nodes: int, mark: Mark) -> None:
+        self._nodes += nodes
+        if self._nodes > MAX_NODES:
+            raise ConfigError(f"{mark}: more than {MAX_NODES} values after expanding aliases; allowed fewer")
+
+    def _mark(self, event: Any) -> Mark:
+        return Mark(self._file, event.start_mark.line + 1, event.start_mark.column + 1)
+
+
+def _refuse_tabs(text: str, file: str) -> None:
+    for number, line in enumerate(text.split("\n"), start=1):
+        indent = line[: len(line) - len(line.lstrip())]
+        if "\t" in indent and line.strip():
+            raise ConfigError(
+                f"{file}:{number}:{indent.index(chr(9)) + 1}: a tab as indentation; allowed spaces"
+            )
+
+
+def _syntax_message(error: yaml.MarkedYAMLError, file: str) -> str:
+    mark = error.problem_mark or error.context_mark
+    place = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
+    problem = error.problem or error.context or "cannot be parsed"
+    what = "a tab where YAML allows spaces only" if "\\t" in problem else problem
+    return f"{place}: not YAML: {what}"

@@ -1,0 +1,202 @@
+"""Schema errors for people: ``file:line:column: key.path: found VALUE; allowed ... (did you mean ...?)``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from archsim import units
+from archsim.errors import ArchsimError, ConfigError, NotBuiltError, nearest
+from archsim.spec.domains import Domain
+from archsim.spec.nodes import Mark, Node
+from archsim.spec.schema_base import KEYS_LATER
+
+M = TypeVar("M", bound=BaseModel)
+# What the same thing is called elsewhere in the grammar, for hints that spelling cannot give.
+_SYNONYMS = {"capacity": "size", "size": "capacity", "frequency": "clock", "depth": "size", "bytes": "size"}
+_SYNONYMS |= {"precision": "dtypes", "hz": "clock", "data_width": "width", "rows": "shape", "cols": "shape"}
+
+
+class Problems:
+    """Collects the problems of one file; ``raise_all`` raises one error with all of them."""
+
+    def __init__(self) -> None:
+        """Begin without problems."""
+        self._lines: list[tuple[Mark, str]] = []
+        self._later = False
+
+    def add(self, mark: Mark, path: str, message: str) -> None:
+        """One problem at a place."""
+        self._lines.append((mark, f"{mark}: {path}: {message}"))
+
+    def not_built(self, mark: Mark, path: str, message: str) -> None:
+        """One use of something that belongs to the grammar but not to this version."""
+        self.add(mark, path, message)
+        self._later = True
+
+    def raise_all(self) -> None:
+        """Raise ConfigError (NotBuiltError when that is the matter) unless there are no problems."""
+        if not self._lines:
+            return
+        ordered = sorted(self._lines, key=lambda item: (item[0].file, item[0].line, item[0].column))
+        lines = list(dict.fromkeys(text for _, text in ordered))
+        kind: type[ArchsimError] = NotBuiltError if self._later else ConfigError
+        if len(lines) == 1:
+            raise kind(lines[0])
+        raise kind(f"{len(lines)} problems:\n" + "\n".join(f"  {line}" for line in lines))
+
+
+def validate(
+    model: type[M], node: Node, prefix: str, problems: Problems, ignore: Iterable[str] = ()
+) -> M | None:
+    """``node`` as an instance of ``model``; None, with problems added, when it does not fit.
+
+    ``prefix``: key path of the node ('' at the top); ``ignore``: keys that are not the model's concern.
+    """
+    skipped = set(ignore)
+    data = {key: child.plain() for key, child in node.mapping.items() if key not in skipped}
+    nothing = [(path, leaf) for path, leaf in node.leaves() if leaf.value is None]
+    for path, leaf in nothing:
+        problems.add(
+            leaf.mark,
+            _join(prefix, path),
+            f"found nothing; allowed {_allowed(model, tuple(path.split('.')))}",
+        )
+    try:
+        instance = model.model_validate(data)
+    except ValidationError as error:
+        for details in error.errors(include_url=False):
+            _add(problems, model, node, prefix, dict(details))
+        return None
+    return None if nothing else instance
+
+
+def _add(
+    problems: Problems, model: type[BaseModel], node: Node, prefix: str, details: Mapping[str, Any]
+) -> None:
+    location = tuple(item for item in details["loc"] if item != "[key]")
+    kind = details["type"]
+    found, depth = _walk(node, location)
+    if kind == "missing":
+        path = _join(prefix, _dotted(location))
+        problems.add(found.mark, path, f"missing; allowed {_allowed(model, location)}")
+        return
+    path = _join(prefix, _dotted(location[:depth]))
+    if kind == "extra_forbidden" and location[-1] in KEYS_LATER:
+        problems.not_built(found.mark, path, f"key '{location[-1]}' is not built yet; allowed without it")
+    elif kind == "extra_forbidden":
+        problems.add(found.mark, path, unknown_key(str(location[-1]), _keys(model, location[:-1])))
+    elif kind == "not_built":
+        problems.not_built(found.mark, path, details["msg"])
+    elif kind == "domain":
+        problems.add(found.mark, path, details["msg"])
+    else:
+        shown = units.shown(found.plain())
+        problems.add(found.mark, path, f"found {shown}; allowed {_allowed(model, location[:depth])}")
+
+
+def unknown_key(key: str, known: Iterable[str]) -> str:
+    """The message for a key that the grammar does not have here."""
+    names = sorted(known)
+    hint = nearest(key, names)
+    synonym = _SYNONYMS.get(key.lower(), "")
+    if not hint and synonym in names:
+        hint = f" (did you mean '{synonym}'?)"
+    return f"unknown key '{key}'; allowed {', '.join(names)}{hint}"
+
+
+def allowed_text(annotation: object, metadata: Iterable[object] = ()) -> str:
+    """What a schema annotation allows, in words."""
+    for item in metadata:
+        if isinstance(item, Domain):
+            return item.allowed
+    arguments = get_args(annotation)
+    if getattr(annotation, "__metadata__", ()):
+        return allowed_text(arguments[0], arguments[1:])
+    if get_origin(annotation) is dict:
+        return f"a mapping of {allowed_text(arguments[0])} to {allowed_text(arguments[1])}"
+    if get_origin(annotation) is list:
+        return f"a list of entries with the keys {', '.join(keys(arguments[0]))}"
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return f"a mapping with the keys {', '.join(keys(annotation))}"
+    wanted = [item for item in arguments if item is not type(None)]
+    return allowed_text(wanted[0]) if wanted else "text"
+
+
+def keys(model: type[BaseModel]) -> list[str]:
+    """The keys of a section as the file spells them, in the order of the schema."""
+    return [info.alias or name for name, info in model.model_fields.items()]
+
+
+def field_of(model: type[BaseModel], key: str) -> FieldInfo | None:
+    """The field that the file spells ``key``."""
+    for name, info in model.model_fields.items():
+        if key == (info.alias or name):
+            return info
+    return None
+
+
+def submodel(annotation: object) -> type[BaseModel] | None:
+    """The section inside an annotation such as ``Ports`` or ``list[Fanout] | None``."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for argument in get_args(annotation):
+        inner = submodel(argument)
+        if inner is not None:
+            return inner
+    return None
+
+
+def _walk(node: Node, location: tuple[object, ...]) -> tuple[Node, int]:
+    """The deepest node along ``location`` that the file has, and how many steps lead to it."""
+    for depth, step in enumerate(location):
+        child = (
+            node.items[step]
+            if isinstance(step, int) and step < len(node.items)
+            else node.mapping.get(str(step))
+        )
+        if child is None:
+            return node, depth
+        node = child
+    return node, len(location)
+
+
+def _section(
+    model: type[BaseModel], location: tuple[object, ...]
+) -> tuple[type[BaseModel] | None, FieldInfo | None]:
+    info: FieldInfo | None = None
+    section: type[BaseModel] | None = model
+    for step in location:
+        if isinstance(step, int):
+            continue
+        if section is None:
+            return None, info
+        info = field_of(section, str(step))
+        if info is None:
+            return None, None
+        section = submodel(info.annotation)
+    return section, info
+
+
+def _keys(model: type[BaseModel], location: tuple[object, ...]) -> list[str]:
+    section, _ = _section(model, location)
+    return keys(section) if section is not None else []
+
+
+def _allowed(model: type[BaseModel], location: tuple[object, ...]) -> str:
+    _, info = _section(model, location)
+    return allowed_text(info.annotation, info.metadata) if info is not None else "a value"
+
+
+def _dotted(location: tuple[object, ...]) -> str:
+    text = ""
+    for step in location:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}"
+    return text.removeprefix(".")
+
+
+def _join(prefix: str, path: str) -> str:
+    return f"{prefix}.{path}" if prefix and path else prefix or path

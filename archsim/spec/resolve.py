@@ -1,0 +1,103 @@
+"""A document to the canonical Architecture: checked, units as integers, sugar expanded, clocks inherited."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import Any
+
+from archsim.spec import build, canonical, rules_parts, rules_tree, schema
+from archsim.spec import sources as origins
+from archsim.spec.architecture import ROLES, Architecture
+from archsim.spec.declared import Declared, File, declare
+from archsim.spec.dtypes import BITS
+from archsim.spec.expand import DataflowFacts, Facts, dataflow_facts
+from archsim.spec.nodes import Node
+from archsim.spec.problems import Problems
+from archsim.spec.tree import check as check_tree
+
+
+def resolve(root: Node, facts: DataflowFacts = dataflow_facts) -> Architecture:
+    """The canonical chip of a document whose leaves know their sources (``sources.annotate``).
+
+    ``facts``: fan-outs and registers of a dataflow by name. Raises ConfigError (NotBuiltError for parts of
+    the grammar that this version lacks) with one line of file:line:column, key path, value found and what
+    is allowed for each problem of the file.
+    """
+    problems = Problems()
+    check_tree(root, problems)
+    file = declare(root, problems)
+    if file is None:
+        problems.raise_all()
+        raise TypeError("a document was refused without a reason")
+    rules_tree.check(file)
+    rules_parts.check(file)
+    bits = _bits(file.chip.dtypes)
+    arrays = [(part, rules_parts.array_facts(file, part, facts, bits)) for part in file.of(schema.Array)]
+    problems.raise_all()
+    return _architecture(file, {part.spec.name: found for part, found in arrays if found is not None})
+
+
+def _bits(dtypes: schema.Dtypes) -> dict[str, int]:
+    """Bits per value by tensor role; partial sums have the accumulate width."""
+    by_role = {role: BITS[getattr(dtypes, role)] for role in ROLES if role != "partials"}
+    return by_role | {"partials": BITS[dtypes.accumulate]}
+
+
+def _architecture(file: File, facts: dict[str, Facts]) -> Architecture:
+    chip = file.chip
+    stated = origins.collect(file.root) | _derived(file)
+    clocks = _clocks(file)
+
+    def base(part: Declared[schema.Part]) -> dict[str, Any]:
+        return build.common(part.spec, part.at.kind, clocks[part.spec.name], stated)
+
+    bare = Architecture(
+        name=chip.name,
+        description=chip.description,
+        clock_hz=chip.clock,
+        technology=chip.technology.node,
+        voltage_v=chip.technology.voltage,
+        memories=tuple(build.memory(part.spec, base(part)) for part in file.of(schema.Storage)),
+        arrays=tuple(
+            build.array(part.spec, base(part), facts[part.spec.name]) for part in file.of(schema.Array)
+        ),
+        vectors=tuple(build.vector(part.spec, base(part)) for part in file.of(schema.Vector)),
+        dma=next(
+            (build.dma(part.spec, base(part)) for part in file.of(schema.Dma)), _default_dma(chip.clock)
+        ),
+        host=next((build.host(part.spec, base(part)) for part in file.of(schema.Host)), None),
+        dtypes={**chip.dtypes.model_dump(), "partials": chip.dtypes.accumulate},
+        not_modelled=chip.not_modelled,
+        source=chip.source or origins.USER,
+    )
+    sourced = {path: origins.lookup(stated, path) for path in canonical.number_paths(bare)}
+    whole = replace(bare, sources=sourced)
+    return replace(whole, sha256=hashlib.sha256(canonical.to_yaml(whole).encode()).hexdigest())
+
+
+def _derived(file: File) -> dict[str, str]:
+    """Sources of what follows from a dataflow, for arrays that do not state it."""
+    return {
+        f"{part.spec.name}.{key}": f"derived: dataflow {rules_parts.dataflow_name(part.spec)}"
+        for part in file.of(schema.Array)
+        for key in ("fanouts", "registers")
+        if getattr(part.spec, key) is None
+    }
+
+
+def _clocks(file: File) -> dict[str, int]:
+    """Clock of each part: its own, else that of the nearest memory above it, else the chip's."""
+    clocks = {}
+    above = file.chip.clock
+    for part in file.parts:
+        inherited = file.chip.clock if isinstance(part.spec, (schema.Dma, schema.Host)) else above
+        clocks[part.spec.name] = part.spec.clock or inherited
+        if isinstance(part.spec, schema.Storage):
+            above = clocks[part.spec.name]
+    return clocks
+
+
+def _default_dma(clock_hz: int) -> Any:
+    spec = schema.Dma.model_validate({})
+    return build.dma(spec, build.common(spec, "dma", clock_hz, {}))

@@ -1,0 +1,140 @@
+"""The hierarchy of a chip document: its parts, where they stand, and the key paths that reach into them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from archsim.errors import nearest
+from archsim.spec.nodes import Mark, Node
+from archsim.spec.problems import Problems, field_of, keys, submodel
+from archsim.spec.schema import PARTS, PARTS_LATER, Chip
+
+PARALLEL = "parallel"
+_FIXED = ("schema", "name", "extends", "hierarchy", "source", "sources")
+_DEFAULT_NAMES = ("dma", "host")
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A part where it stands: ``holder`` is the list with it, ``label`` its place in the file's own terms."""
+
+    kind: str
+    name: str
+    node: Node
+    mark: Mark
+    holder: Node
+    label: str
+    parallel: bool
+
+
+def placed(root: Node) -> Iterator[Placed]:
+    """Every part of a document in order; entries that are none are passed over (``check`` reports them)."""
+    hierarchy = root.mapping.get("hierarchy")
+    if hierarchy is not None:
+        yield from _of_list(hierarchy, "hierarchy", parallel=False)
+
+
+def _of_list(holder: Node, label: str, parallel: bool) -> Iterator[Placed]:
+    for index, item in enumerate(holder.items):
+        if len(item.mapping) != 1:
+            continue
+        kind, node = next(iter(item.mapping.items()))
+        place = f"{label}[{index}].{kind}"
+        if kind == PARALLEL and not parallel:
+            yield from _of_list(node, place, parallel=True)
+        elif isinstance(node.value, dict):
+            yield Placed(kind, part_name(kind, node), node, node.mark, holder, place, parallel)
+
+
+def part_name(kind: str, node: Node) -> str:
+    """The name of a part; '' when it has none."""
+    given = node.mapping.get("name")
+    if given is not None:
+        return given.value if isinstance(given.value, str) else ""
+    return kind if kind in _DEFAULT_NAMES else ""
+
+
+def check(root: Node, problems: Problems) -> None:
+    """Report entries of the hierarchy that are not one part each, and kinds that do not exist (yet)."""
+    hierarchy = root.mapping.get("hierarchy")
+    if hierarchy is not None and isinstance(hierarchy.value, list):
+        _check_list(hierarchy, "hierarchy", problems, parallel=False)
+
+
+def _check_list(holder: Node, label: str, problems: Problems, parallel: bool) -> None:
+    for index, item in enumerate(holder.items):
+        place = f"{label}[{index}]"
+        if len(item.mapping) != 1:
+            problems.add(
+                item.mark, place, f"found {_entry(item)}; allowed one part such as 'sram: {{name: l1, ...}}'"
+            )
+            continue
+        kind, node = next(iter(item.mapping.items()))
+        if kind == PARALLEL:
+            _check_parallel(node, place, problems, parallel)
+        else:
+            _check_kind(kind, node, place, problems)
+
+
+def _check_parallel(node: Node, place: str, problems: Problems, inside: bool) -> None:
+    if inside:
+        problems.not_built(
+            node.mark, place, "parallel inside parallel is not built yet; this version has one level"
+        )
+    elif not node.items:
+        problems.add(node.mark, f"{place}.parallel", "allowed a list of parts that stand side by side")
+    else:
+        _check_list(node, f"{place}.parallel", problems, parallel=True)
+
+
+def _check_kind(kind: str, node: Node, place: str, problems: Problems) -> None:
+    known = (*PARTS, PARALLEL)
+    if kind in PARTS_LATER:
+        problems.not_built(
+            node.mark, place, f"part kind '{kind}' is not built yet; this version has: {', '.join(known)}"
+        )
+    elif kind not in PARTS:
+        hint = nearest(kind, known)
+        problems.add(node.mark, place, f"unknown part kind '{kind}'; allowed {', '.join(known)}{hint}")
+    elif not isinstance(node.value, dict):
+        problems.add(
+            node.mark, f"{place}.{kind}", f"found no mapping; allowed the keys {', '.join(keys(PARTS[kind]))}"
+        )
+
+
+def _entry(item: Node) -> str:
+    if item.mapping:
+        return f"{len(item.mapping)} keys ({', '.join(item.mapping)}) in one entry"
+    return "a value" if item.value is not None else "nothing"
+
+
+def known_paths(root: Node) -> list[str]:
+    """Every key path that ``replace`` and ``--set`` accept on this document, sorted."""
+    paths = [key for key in keys(Chip) if key not in _FIXED]
+    paths += [f"{key}.{inner}" for key in paths for inner in _inner_keys(Chip, key)]
+    for part in placed(root):
+        model = PARTS.get(part.kind)
+        if model is None or not part.name:
+            continue
+        own = [key for key in keys(model) if key not in _FIXED]
+        paths += [f"{part.name}.{key}" for key in own]
+        paths += [f"{part.name}.{key}.{inner}" for key in own for inner in _inner_keys(model, key)]
+    return sorted(paths)
+
+
+def has_open_keys(root: Node, path: str) -> bool:
+    """Whether ``path`` is an entry of a table with free keys, such as ``mxu.rates.int8``."""
+    first, _, rest = path.partition(".")
+    key = rest.partition(".")[0]
+    if key in _FIXED:
+        return False
+    model = next((PARTS.get(part.kind) for part in placed(root) if part.name == first), None)
+    info = field_of(model, key) if model is not None else None
+    return info is not None and rest.count(".") == 1 and "dict[" in str(info.annotation)
+
+
+def _inner_keys(model: type, key: str) -> list[str]:
+    info = field_of(model, key)
+    section = submodel(info.annotation) if info is not None else None
+    return keys(section) if section is not None and "list[" not in str(info and info.annotation) else []

@@ -1,0 +1,104 @@
+"""The whole machine: parts built from an Architecture, wired to the queues of a Program, run to the end.
+
+``simulate`` is what the compiler's re-ranking, the lab and the command line call. The Program is taken as checked
+(``archsim.ir.check``); what remains at run time is deadlock and token underflow, which raise SimulationError.
+"""
+
+from __future__ import annotations
+
+from archsim.errors import ProgramError, SimulationError
+from archsim.host.runtime import HostRuntime
+from archsim.ir.activity import Activity
+from archsim.ir.program import Program, Queue
+from archsim.memory.dma import DmaEngine
+from archsim.memory.offchip import OffChip
+from archsim.memory.scratchpad import Scratchpads
+from archsim.pe.core import compute_engine, idle_names
+from archsim.sim.deadlock import report
+from archsim.sim.engine import Engine
+from archsim.sim.kernel import Kernel
+from archsim.sim.machine import Surroundings
+from archsim.sim.queue import CommandQueue, PipelinedQueue
+from archsim.sim.stores import Stores
+from archsim.sim.tally import Tally
+from archsim.sim.wiring import Wiring
+from archsim.spec.architecture import Architecture
+
+
+def simulate(program: Program, architecture: Architecture, *, trace_bandwidth: bool = True) -> Activity:
+    """Run ``program`` on ``architecture`` from the doorbell at time 0 to its last command's end.
+
+    ``trace_bandwidth``: keep who moved bytes when (Activity.bandwidth). Raises ProgramError for what the machine
+    cannot run, ConfigError for a part that cannot be built, SimulationError for deadlock (who waits for whom) and
+    token underflow.
+    """
+    return Machine(program, architecture, trace=trace_bandwidth).run()
+
+
+class Machine:
+    """The parts of one chip, loaded with one Program."""
+
+    def __init__(self, program: Program, architecture: Architecture, *, trace: bool) -> None:
+        self._program = program
+        self._architecture = architecture
+        self._kernel = Kernel()
+        self._tally = Tally(trace=trace)
+        explicit = [memory for memory in architecture.memories if memory.filled_by == "dma"]
+        self._drams = {
+            memory.name: OffChip(memory, self._kernel, self._tally) for memory in explicit if memory.kind == "dram"
+        }
+        stores = Stores(program)
+        weights = architecture.path("weights")
+        self._around = Surroundings(
+            kernel=self._kernel,
+            storage=Scratchpads([memory for memory in explicit if memory.kind != "dram"], self._kernel),
+            stores=stores,
+            tally=self._tally,
+            setup_memory=weights[-1].name if weights else "",
+        )
+        self._queues = [self._queue(rank, queue) for rank, queue in enumerate(program.queues)]
+        self._wiring = Wiring(
+            program,
+            self._kernel,
+            {queue.name: queue.clock for queue in self._queues},
+            {queue.name: queue.notify for queue in self._queues},
+        )
+        stores.connect(self._wiring)
+        for queue in self._queues:
+            queue.connect(self._wiring)
+
+    def run(self) -> Activity:
+        """Simulate to the end and give the account."""
+        kernel, queues = self._kernel, self._queues
+        for queue in queues:
+            kernel.start(queue.run())
+        kernel.run()
+        if not all(queue.ended for queue in queues):
+            raise SimulationError(report(queues, self._wiring, kernel.now))
+        total_ps = max((queue.records[-1].end_ps for queue in queues if queue.records), default=0)
+        kernel.finish(total_ps)
+        dram = {name: part.close() for name, part in self._drams.items()}
+        records = {queue.name: tuple(queue.records) for queue in queues}
+        idle = idle_names(self._architecture, self._program.queues)
+        return Activity(
+            program=self._program.name,
+            total_ps=total_ps,
+            clock_hz=self._architecture.clock_hz,
+            records=records | dict.fromkeys(idle, ()),
+            counts=self._tally.counts(),
+            dram=dram,
+            bandwidth=self._tally.bandwidth(),
+            fidelity={name: part.model.fidelity for name, part in self._drams.items()},
+        )
+
+    def _queue(self, rank: int, queue: Queue) -> CommandQueue | PipelinedQueue:
+        if queue.engine != "host":
+            return CommandQueue(self._kernel, queue, self._engine(rank, queue))
+        if self._architecture.host is None:
+            raise ProgramError(f"queue '{queue.name}': chip '{self._architecture.name}' has no host")
+        return PipelinedQueue(self._kernel, queue, HostRuntime(self._tally, self._architecture.host))
+
+    def _engine(self, rank: int, queue: Queue) -> Engine:
+        if queue.engine in ("load", "store"):
+            return DmaEngine(self._around, self._architecture.dma, self._drams, rank)
+        return compute_engine(queue, self._architecture, self._around)

@@ -1,0 +1,95 @@
+"""Mappings on disk, keyed by content: problem, chip, objective and a hash of the code that makes them."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
+
+SOURCES = ("mapper", "archsim.pe.dataflows", "archsim.ops", "archsim.energy")
+
+
+class MappingCache:
+    """Found and new mappings of one chip in one JSON file; ``folder`` None keeps them in memory only."""
+
+    def __init__(self, folder: Path | None, chip_sha256: str) -> None:
+        name = f"{chip_sha256[:16]}-{code_sha256()[:16]}.json"
+        self._path = folder / "mappings" / name if folder is not None else None
+        self._entries: dict[str, Any] = self._read()
+        self._changed = False
+
+    def get(self, key: str) -> LayerMapping | None:
+        """The mapping stored under ``key``, or None."""
+        entry = self._entries.get(key)
+        return _from_json(entry) if entry is not None else None
+
+    def put(self, key: str, mapping: LayerMapping) -> None:
+        """Remember a mapping."""
+        self._entries[key] = _to_json(mapping)
+        self._changed = True
+
+    def save(self) -> None:
+        """Write the file at once (atomically); a folder that cannot be written is no error."""
+        if self._path is None or not self._changed:
+            return
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=self._path.parent, delete=False, suffix=".tmp") as handle:
+                json.dump(self._entries, handle, sort_keys=True)
+            os.replace(handle.name, self._path)
+        except OSError:
+            self._path = None
+
+    def _read(self) -> dict[str, Any]:
+        if self._path is None:
+            return {}
+        try:
+            found = json.loads(self._path.read_text())
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+
+def digest(parts: Iterable[object]) -> str:
+    """Key of a problem: sha256 of the parts' text."""
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
+
+
+@cache
+def code_sha256() -> str:
+    """Hash of every source file that a mapping depends on."""
+    found = hashlib.sha256()
+    for package in SOURCES:
+        spec = importlib.util.find_spec(package)
+        for place in sorted(spec.submodule_search_locations or ()) if spec is not None else ():
+            for path in sorted(Path(place).rglob("*.py")):
+                found.update(path.name.encode())
+                found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def _to_json(mapping: LayerMapping) -> dict[str, Any]:
+    nodes = [
+        {"loop": [node.dim, node.tile, node.axis]}
+        if isinstance(node, Loop)
+        else {"keep": [node.operand, node.level, node.slots, node.reserve_at]}
+        for node in mapping.nodes
+    ]
+    plain = {name: getattr(mapping, name) for name in ("unit", "kind", "bound_cycles", "space", "evaluated", "proof")}
+    return {**plain, "resident": list(mapping.resident), "nodes": nodes}
+
+
+def _from_json(entry: dict[str, Any]) -> LayerMapping:
+    nodes: list[MapNode] = [
+        Loop(*node["loop"]) if "loop" in node else Keep(*node["keep"]) for node in entry["nodes"]
+    ]
+    rest = {name: entry[name] for name in ("unit", "kind", "bound_cycles", "space", "evaluated", "proof")}
+    return LayerMapping(layer="", nodes=tuple(nodes), resident=tuple(entry["resident"]), **rest)

@@ -1,0 +1,145 @@
+"""Analytic cost over a tiling grid: latency (a lower bound of the simulated one), energy and bytes held.
+
+Latency is the largest of: every engine's own work with the first tile's way to it and the last tile's way from it, and
+the bytes over every memory port and DRAM. Convention ``archsim``: slots as given, a drain is a read, the first
+partial-sum read is elided, loops that do not move an operand cost only where they lie outside one that does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from mapper.costs import ChipCosts
+from mapper.grid import Array, Grid, Traffic, Work, needs, traffic
+from mapper.problem import ACC, OUT, OperandPlan
+
+Depths = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Arrays over the grid: reference cycles, picojoules, bytes held in all memories; infinite where illegal."""
+
+    cycles: Array
+    energy_pj: Array
+    held: Array
+    commands: Array
+    moved: Mapping[str, Traffic]
+
+
+def evaluate(grid: Grid, chip: ChipCosts, done: Work, order: tuple[str, ...], depths: Depths) -> Costs:
+    """Cost of one template: loop order of the groups and keep depth of each operand."""
+    problem = grid.problem
+    moved = {plan.name: traffic(grid, plan, order, depths[plan.name]) for plan in problem.operands}
+    held, legal = _capacity(grid, moved)
+    cycles = _latency(grid, chip, done, moved)
+    energy = _energy(grid, chip, done, moved)
+    commands = sum((moved[plan.name].moves for plan in problem.operands), np.zeros(grid.shape))
+    never = ~legal | ~np.isfinite(done.array_total)
+    return Costs(
+        np.where(never, np.inf, np.ceil(cycles - 1e-6)), np.where(never, np.inf, energy), held, commands, moved
+    )
+
+
+def _capacity(grid: Grid, moved: Mapping[str, Traffic]) -> tuple[Array, np.ndarray]:
+    used: dict[str, Array] = {}
+    for plan in grid.problem.operands:
+        need = needs(plan, moved[plan.name])
+        used[plan.level] = used.get(plan.level, np.zeros(grid.shape)) + need
+    legal = np.ones(grid.shape, dtype=bool)
+    for level, need in used.items():
+        legal &= need <= grid.problem.capacity[level]
+    return sum(used.values(), np.zeros(grid.shape)), legal
+
+
+def _latency(grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic]) -> Array:
+    problem = grid.problem
+    loads = [plan for plan in problem.reads if not plan.resident]
+    out = problem.operand(OUT)
+    load_total, load_first = _load_times(chip, loads, moved)
+    store_total, store_last = _store_times(grid, chip, out, moved)
+    compute_first = done.array_first + done.vector_first
+    compute_last = done.array_last + done.vector_last
+    bounds = [
+        load_total + compute_last + store_last,
+        load_first + done.array_total + done.vector_last + store_last,
+        load_first + done.array_first + done.vector_total + store_last,
+        load_first + compute_first + store_total,
+    ]
+    bounds += _port_bounds(grid, chip, done, moved)
+    worst = bounds[0]
+    for bound in bounds[1:]:
+        worst = np.maximum(worst, bound)
+    return worst
+
+
+def _load_times(chip: ChipCosts, loads: list[OperandPlan], moved: Mapping[str, Traffic]) -> tuple[Array, Array]:
+    hz = chip.architecture.clock_hz
+    total: Array = np.zeros(())
+    first: Array = np.zeros(())
+    for plan in loads:
+        flow = moved[plan.name]
+        read, write = chip.read_rate(plan.home), chip.write_rate(plan.level)
+        floor = chip.floors.cycles(plan.home, False, hz)
+        pin = np.maximum(flow.touched * plan.element_bytes / read, flow.filled * plan.element_bytes / write)
+        total = total + pin + flow.moves * floor
+        first = first + flow.first * plan.element_bytes / read + floor
+    return total, first
+
+
+def _store_times(grid: Grid, chip: ChipCosts, out: OperandPlan, moved: Mapping[str, Traffic]) -> tuple[Array, Array]:
+    if out.resident:
+        return np.zeros(()), np.zeros(())
+    flow = moved[OUT]
+    rate = min(chip.write_rate(out.home), chip.read_rate(out.level))
+    floor = chip.floors.cycles(out.home, True, chip.architecture.clock_hz)
+    return flow.touched * out.element_bytes / rate + flow.moves * floor, np.zeros(()) + floor
+
+
+def _port_bounds(grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic]) -> list[Array]:
+    """Bytes over each memory's read and write ports; a DRAM is one port for both."""
+    used: dict[tuple[str, str], Array] = {}
+    for (memory, direction), count in memory_bytes(grid, done, moved).items():
+        is_dram = chip.architecture.memory(memory).kind == "dram"
+        key = (memory, "any" if is_dram else direction)
+        used[key] = used.get(key, np.zeros(())) + count
+    return [count / (chip.write_rate(m) if d == "write" else chip.read_rate(m)) for (m, d), count in used.items()]
+
+
+def memory_bytes(grid: Grid, done: Work, moved: Mapping[str, Traffic]) -> dict[tuple[str, str], Array]:
+    """Bytes read and written at every memory: fills, drains, and the units' streams."""
+    problem = grid.problem
+    found: dict[tuple[str, str], Array] = {}
+
+    def add(memory: str, direction: str, count: Array) -> None:
+        found[memory, direction] = found.get((memory, direction), np.zeros(())) + count
+
+    for plan in problem.reads:
+        if not plan.resident:
+            add(plan.home, "read", moved[plan.name].touched * plan.element_bytes)
+            add(plan.level, "write", moved[plan.name].filled * plan.element_bytes)
+    out = problem.operand(OUT)
+    add(out.level, "write", moved[OUT].touched * out.element_bytes)
+    if not out.resident:
+        add(out.level, "read", moved[OUT].touched * out.element_bytes)
+        add(out.home, "write", moved[OUT].touched * out.element_bytes)
+    if problem.accumulates:
+        acc = problem.operand(ACC)
+        add(acc.level, "read", moved[OUT].touched * acc.element_bytes)
+        for name, direction in (("acc_read", "read"), ("acc_write", "write")):
+            add(acc.level, direction, done.edge[name] * acc.element_bytes)
+        for name in ("a", "b"):
+            plan = problem.operand(name)
+            add(plan.level, "read", done.edge[name] * plan.element_bytes)
+    return found
+
+
+def _energy(grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic]) -> Array:
+    total: Array = np.zeros(grid.shape)
+    for (memory, direction), count in memory_bytes(grid, done, moved).items():
+        finite = np.where(np.isfinite(count), count, 0.0)
+        total = total + finite * chip.energy_pj.get((memory, direction), 0.0)
+    return total

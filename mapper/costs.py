@@ -1,0 +1,93 @@
+"""What the cost model knows of the chip: rates in reference-clock cycles, energy per byte, cycles of a command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+
+from archsim.ir.workload import Layer
+from archsim.ops.vector_cost import vector_cycles
+from archsim.pe.dataflows import catalog
+from archsim.pe.dataflows.fold import ArrayShape, Fold, Nest
+from archsim.spec.architecture import Architecture, Array, Memory, Vector
+
+
+@dataclass(frozen=True)
+class Floors:
+    """Least time that one move spends outside its data beats, per memory, in seconds: (read, write). Default none."""
+
+    seconds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def cycles(self, memory: str, write: bool, hz: int) -> float:
+        """Floor in reference cycles."""
+        return self.seconds.get(memory, (0.0, 0.0))[write] * hz
+
+
+@dataclass(frozen=True)
+class ChipCosts:
+    """Rates of one chip for the cost model. ``energy_pj``: (part, 'read' | 'write') -> pJ per byte."""
+
+    architecture: Architecture
+    floors: Floors
+    peak_bytes_per_s: Mapping[str, float]  # DRAM peaks
+    energy_pj: Mapping[tuple[str, str], float]
+
+    def read_rate(self, name: str) -> float:
+        """Bytes per reference cycle that a memory can be read at (infinite where unlimited)."""
+        return self._rate(name, write=False)
+
+    def write_rate(self, name: str) -> float:
+        """Bytes per reference cycle that a memory can be written at."""
+        return self._rate(name, write=True)
+
+    def _rate(self, name: str, write: bool) -> float:
+        memory = self.architecture.memory(name)
+        if memory.kind == "dram":
+            return self.peak_bytes_per_s.get(name, float("inf")) / self.architecture.clock_hz
+        width = memory.write_bytes_per_cycle if write else memory.read_bytes_per_cycle
+        return width * self.scale(memory)
+
+    def scale(self, part: Memory | Array | Vector) -> float:
+        """Cycles of the part's clock in one reference cycle."""
+        return float(Fraction(part.clock_hz, self.architecture.clock_hz))
+
+
+FoldFunction = Callable[[tuple[tuple[str, int], ...]], Fold]
+
+
+def fold_function(layer: Layer, array: Array, dtypes: Mapping[str, str]) -> FoldFunction:
+    """Memoised fold of the layer's nest on the array at the dtypes used (accumulating form)."""
+    flow = catalog.get(array.dataflow)
+    nest = Nest(layer.batch, layer.m, layer.n, layer.k)
+    shape = array_shape(array, dtypes["inputs"], dtypes["weights"])
+
+    @lru_cache(maxsize=None)
+    def folded(extents: tuple[tuple[str, int], ...]) -> Fold:
+        return flow.fold(nest, dict(extents), shape, accumulate=True)
+
+    return folded
+
+
+def array_shape(array: Array, inputs: str, weights: str) -> ArrayShape:
+    """The array as its dataflow sees it at a dtype pair; raises ConfigError when the pair has no rate."""
+    return ArrayShape(
+        array.rows,
+        array.cols,
+        array.rate(inputs, weights),
+        weight_double_buffer=array.weight_double_buffer,
+        fold_overlap=array.fold_overlap,
+    )
+
+
+def drain_steps(layer: Layer) -> tuple[int, tuple[str, ...], str]:
+    """(passes, slow functions, name) of the vector command that finishes a tile; a plain drain is one pass."""
+    passes = sum(step.passes for step in layer.steps) or 1
+    slow = tuple(name for step in layer.steps for name in step.slow)
+    return passes, slow, "+".join(step.function for step in layer.steps) or "drain"
+
+
+def vector_time(elements: int, passes: int, slow: tuple[str, ...], unit: Vector, dtype: str) -> int:
+    """Cycles of a VECTOR command on ``unit``; raises ConfigError when dtype or function has no rate there."""
+    return vector_cycles(elements, unit.lane_count(dtype), passes, unit.slow_cycles(slow), unit.startup_cycles)

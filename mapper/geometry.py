@@ -1,0 +1,114 @@
+"""How an operand's tile lies in its tensor and in a slot: axis components, tile ranges, strides.
+
+An axis ``sum(coef * dim) + offset`` is one dense window when neighbouring positions overlap or touch (a 3-tap filter at
+stride 1 or 2), else it is split in components (a 1x1 filter at stride 2 fetches every second row only).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from archsim.ir.workload import Axis
+
+
+@dataclass(frozen=True)
+class Component:
+    """One dense progression of an axis: index = ``unit`` * (sum(coef * dim)) + ``offset``; ``clip`` = axis length or None."""
+
+    axis: int
+    terms: tuple[tuple[str, int], ...]
+    unit: int
+    offset: int
+    clip: int | None
+
+    @cached_property
+    def name(self) -> str:
+        """Extent name in move commands: the dims joined."""
+        return "_".join(dim for dim, _ in self.terms) or f"axis{self.axis}"
+
+    def size(self, tiles: Mapping[str, int]) -> int:
+        """Positions covered by a tile."""
+        return sum(coef * (tiles[dim] - 1) for dim, coef in self.terms) + 1
+
+    def tiled_dim(self, whole: frozenset[str]) -> str | None:
+        """The one dim of this component that loops may cut, if any."""
+        free = [dim for dim, _ in self.terms if dim not in whole]
+        return free[0] if free else None
+
+    def step(self, dim: str) -> int:
+        """Coefficient of ``dim`` (0 when absent)."""
+        return dict(self.terms).get(dim, 0)
+
+
+def components(axes: tuple[Axis, ...], shape: tuple[int, ...], dims: Mapping[str, int]) -> tuple[Component, ...]:
+    """Components of all axes, in memory order."""
+    found: list[Component] = []
+    for index, axis in enumerate(axes):
+        found.extend(_split(index, axis, shape[index], dims))
+    return tuple(found)
+
+
+def _split(index: int, axis: Axis, length: int, dims: Mapping[str, int]) -> list[Component]:
+    moving = sorted(((dim, coef) for dim, coef in axis.terms if dims[dim] > 1), key=lambda term: (-term[1], term[0]))
+    last = axis.offset + sum(coef * (dims[dim] - 1) for dim, coef in moving)
+    inside = axis.offset >= 0 and last < length
+    if inside and moving:
+        (dim, coef), rest = moving[0], tuple(moving[1:])
+        span = sum(c * (dims[d] - 1) for d, c in rest) + 1
+        if coef > span:
+            outer = Component(index, ((dim, 1),), coef, axis.offset, None)
+            return [outer, Component(index, rest, 1, 0, None)] if rest else [outer]
+    return [Component(index, tuple(moving), 1, axis.offset, None if inside else length)]
+
+
+def slot_sizes(parts: tuple[Component, ...], tiles: Mapping[str, int]) -> tuple[int, ...]:
+    """Positions per component of a slot that holds the largest tile."""
+    return tuple(part.size(tiles) for part in parts)
+
+
+def slot_elements(parts: tuple[Component, ...], tiles: Mapping[str, int]) -> int:
+    """Elements of a slot."""
+    return prod(slot_sizes(parts, tiles))
+
+
+def row_major(sizes: tuple[int, ...], element_bytes: int) -> tuple[int, ...]:
+    """Byte strides of a dense row-major block."""
+    strides: list[int] = []
+    step = element_bytes
+    for size in reversed(sizes):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
+
+
+def halo(part: Component, dim: str, tile: int, dims: Mapping[str, int]) -> int:
+    """Positions shared by neighbouring tiles of ``dim`` in a component (filter span - step x tile, at least 0)."""
+    whole = {name: (tile if name == dim else dims[name]) for name, _ in part.terms}
+    return max(0, part.size(whole) - part.step(dim) * tile)
+
+
+def ranges(part: Component, dim: str | None, tile: int, dims: Mapping[str, int], sliding: bool) -> list[tuple[int, int]]:
+    """(filled, touched) positions of each tile along ``dim``: filled includes padding, touched lies inside the tensor.
+
+    ``sliding``: a tile after the first brings only what its predecessor did not hold.
+    """
+    if dim is None:
+        return [_clipped(part, 0, part.size({name: dims[name] for name, _ in part.terms}))]
+    kept = halo(part, dim, tile, dims) if sliding else 0
+    found = []
+    for start in range(0, dims[dim], tile):
+        here = {name: (min(tile, dims[dim] - start) if name == dim else dims[name]) for name, _ in part.terms}
+        skip = kept if start else 0
+        found.append(_clipped(part, part.step(dim) * start + skip, part.size(here) - skip))
+    return found
+
+
+def _clipped(part: Component, start: int, size: int) -> tuple[int, int]:
+    if part.clip is None:
+        return size, size
+    low = max(0, start + part.offset)
+    high = min(part.clip, start + size + part.offset)
+    return size, max(0, high - low)

@@ -1,0 +1,1 @@
+"""Lowering: from LoopTrees and placements to the Program."""

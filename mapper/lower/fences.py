@@ -1,0 +1,99 @@
+"""Order between layers: which command must wait for which earlier layer's queue, and the tokens that say so.
+
+Two touches of overlapping bytes, one of them a write, in different layers are ordered by a token from the earlier layer's
+end in its queue to the later command - unless the queues' own order or an earlier token already implies it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from archsim.ir.program import Semaphore
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Bytes [low, high) of a memory."""
+
+    memory: str
+    low: int
+    high: int
+
+    def meets(self, other: Span) -> bool:
+        """Whether two spans share bytes."""
+        return self.memory == other.memory and self.low < other.high and other.low < self.high
+
+    def covers(self, other: Span) -> bool:
+        """Whether this span holds all of the other."""
+        return self.memory == other.memory and self.low <= other.low and other.high <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class _Touch:
+    span: Span
+    layer: int
+    queue: str
+    write: bool
+
+
+@dataclass
+class Fences:
+    """Accumulates touches layer by layer; ``wait_for`` returns the token names that a command must take."""
+
+    spans: Mapping[str, Span]
+    _past: list[_Touch] = field(default_factory=list)
+    _known: dict[str, dict[str, int]] = field(default_factory=dict)  # queue -> other queue -> last layer known complete
+    _at_end: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
+    _given: dict[tuple[str, int], list[str]] = field(default_factory=dict)
+    _layer_touches: list[_Touch] = field(default_factory=list)
+
+    def wait_for(self, layer: int, queue: str, touches: tuple[tuple[str, bool], ...]) -> list[str]:
+        """Tokens that a command of ``layer`` in ``queue`` takes before its first run."""
+        needed: dict[str, int] = {}
+        for name, write in touches:
+            span = self.spans[name]
+            for past in self._past:
+                if (write or past.write) and past.queue != queue and past.span.meets(span):
+                    needed[past.queue] = max(needed.get(past.queue, -1), past.layer)
+            self._layer_touches.append(_Touch(span, layer, queue, write))
+        return [self._token(source, needed[source], queue) for source in sorted(needed) if self._new(source, needed[source], queue)]
+
+    def need(self, layer: int, source: str, queue: str) -> list[str]:
+        """Token that orders ``queue`` after all that ``source`` does up to ``layer``; [] when already known."""
+        return [self._token(source, layer, queue)] if self._new(source, layer, queue) else []
+
+    def _new(self, source: str, layer: int, queue: str) -> bool:
+        return self._known.setdefault(queue, {}).get(source, -1) < layer
+
+    def _token(self, source: str, layer: int, queue: str) -> str:
+        token = f"{source}.{layer}>{queue}"
+        self._given.setdefault((source, layer), []).append(token)
+        mine = self._known[queue]
+        mine[source] = layer
+        for other, until in self._at_end.get((source, layer), {}).items():
+            mine[other] = max(mine.get(other, -1), until)
+        return token
+
+    def close_layer(self, layer: int, queues: tuple[str, ...]) -> None:
+        """End a layer: its touches become past; what each queue knows is what a later waiter on it learns."""
+        for queue in queues:
+            self._at_end[queue, layer] = dict(self._known.get(queue, {}))
+        for touch in self._layer_touches:
+            if touch.write:
+                self._past = [old for old in self._past if not self._superseded(old, touch)]
+        self._past.extend(self._layer_touches)
+        self._layer_touches = []
+
+    def _superseded(self, old: _Touch, new: _Touch) -> bool:
+        """Whoever waits for ``new`` has waited for ``old``: same queue, or its order is known to the new one's queue."""
+        known = old.queue == new.queue or self._known.get(new.queue, {}).get(old.queue, -1) >= old.layer
+        return known and old.layer < new.layer and new.span.covers(old.span)
+
+    def signals(self, queue: str, layer: int) -> list[str]:
+        """Tokens that ``queue`` gives when it is done with ``layer``."""
+        return self._given.get((queue, layer), [])
+
+    def semaphores(self) -> list[Semaphore]:
+        """All tokens used, as semaphores of the Program."""
+        return [Semaphore(token) for given in self._given.values() for token in given]

@@ -1,0 +1,193 @@
+"""The frame of one layer's lowering: its loops, the depth of every Keep, and affine tile starts and extents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from archsim.ir.mapping import Keep, LayerMapping, Loop
+from archsim.ir.program import Affine, Clip, Edge, Extent, Region, When
+from mapper.geometry import Component, components, row_major, slot_sizes
+from mapper.problem import OperandPlan, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Where an operand's tensor lies: store name, byte offset of element 0, byte strides per axis."""
+
+    store: str
+    offset: int
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One layer mapped: ``stored`` places of its tensors by operand name; ring names are ``layer@operand``."""
+
+    problem: Problem
+    mapping: LayerMapping
+    stored: Mapping[str, Stored]
+
+    @property
+    def name(self) -> str:
+        """The layer's name."""
+        return self.problem.layer.name
+
+    @cached_property
+    def loops(self) -> tuple[Loop, ...]:
+        """All loops, outermost first."""
+        return tuple(node for node in self.mapping.nodes if isinstance(node, Loop))
+
+    @cached_property
+    def keeps(self) -> dict[str, tuple[int, bool]]:
+        """Operand -> (number of loops above its reservation, whether its window slides over the last of them)."""
+        found = {}
+        for index, node in enumerate(self.mapping.nodes):
+            if isinstance(node, Keep):
+                above = sum(isinstance(other, Loop) for other in self.mapping.nodes[: node.reserve_at])
+                found[node.operand] = (above, node.reserve_at != index)
+        return found
+
+    @cached_property
+    def parts(self) -> dict[str, tuple[Component, ...]]:
+        """Components of every operand."""
+        return {plan.name: components(plan.axes, plan.shape, self.problem.dims) for plan in self.problem.operands}
+
+    def var(self, dim: str) -> str:
+        """Loop variable of a dim."""
+        return f"{self.name}.{dim}"
+
+    def ring(self, operand: str) -> str:
+        """Ring name of an operand (tensors have no @, so names cannot meet)."""
+        return f"{self.name}@{operand}"
+
+    def tiles(self, depth: int) -> dict[str, int]:
+        """Tile size of every dim below ``depth`` loops."""
+        return {**self.problem.dims, **{loop.dim: loop.tile for loop in self.loops[:depth]}}
+
+    def cut(self, depth: int) -> dict[str, int]:
+        """Tile sizes of the dims that have a loop above ``depth``."""
+        return {loop.dim: loop.tile for loop in self.loops[:depth]}
+
+    def edges(self, kind: str, low: int, high: int) -> When:
+        """first(v) or last(v) of every loop between two depths."""
+        return tuple(Edge("first" if kind == "first" else "last", self.var(loop.dim)) for loop in self.loops[low:high])
+
+    def extent(self, dim: str, depth: int) -> Extent:
+        """A dim's clamped extent below ``depth`` loops."""
+        part = Component(0, ((dim, 1),), 1, 0, None)
+        return self.part_extent(part, depth, 0, dim)
+
+    def part_extent(self, part: Component, depth: int, skip: int, name: str) -> Extent:
+        """Clamped positions of a component (less ``skip`` kept ones) below ``depth`` loops."""
+        cut = self.cut(depth)
+        dims = self.problem.dims
+        choices = []
+        for dim, coef in part.terms:
+            full = Affine(coef * (cut.get(dim, dims[dim]) - 1))
+            options = [full]
+            if dim in cut and dims[dim] % cut[dim]:
+                options.append(Affine(coef * (dims[dim] - 1), ((self.var(dim), -coef * cut[dim]),)))
+            choices.append(options)
+        sums = [_sum(combo, 1 - skip) for combo in product(*choices)] if choices else [Affine(1 - skip)]
+        return Extent(name, sums[0].const, tuple(sums[1:]))
+
+    def tensor_region(self, plan: OperandPlan, operand: str, depth: int, skip: int = 0) -> Region:
+        """The operand's tile in its tensor, one extent per component; ``skip`` = sliding rows already held."""
+        stored, cut = self.stored[plan.name], self.cut(depth)
+        strides: list[tuple[str, int]] = []
+        clips: list[Clip] = []
+        const, terms = stored.offset, dict[str, int]()
+        for part in self.parts[plan.name]:
+            stride = stored.strides[part.axis] * part.unit
+            const += part.offset * stored.strides[part.axis]
+            if not part.terms:
+                continue
+            strides.append((part.name, stride))
+            kept = skip if self._slides(plan.name, part, depth) else 0
+            const += kept * stride
+            for dim, coef in part.terms:
+                if dim in cut:
+                    terms[self.var(dim)] = terms.get(self.var(dim), 0) + coef * cut[dim] * stride
+            if part.clip is not None:
+                clips.append(self._clip(part, cut, kept))
+        offset = Affine(const, tuple(terms.items()))
+        return Region(operand, stored.store, plan.element_bytes, tuple(strides), offset, tuple(clips))
+
+    def _clip(self, part: Component, cut: Mapping[str, int], kept: int) -> Clip:
+        assert part.clip is not None
+        starts = tuple((self.var(dim), coef * cut[dim]) for dim, coef in part.terms if dim in cut)
+        return Clip(part.name, Affine(part.offset + kept, starts), part.clip)
+
+    def _slides(self, operand: str, part: Component, depth: int) -> bool:
+        above, sliding = self.keeps.get(operand, (0, False))
+        return sliding and depth == above and self.loops[above - 1].dim in dict(part.terms)
+
+    def slot_region(self, plan: OperandPlan, operand: str, depth: int, skip: int = 0) -> Region:
+        """The whole slot of an operand's ring, one extent per component (row-major, largest tile)."""
+        part_strides = self.slot_strides(plan)
+        strides, const = [], 0
+        for part, stride in zip(self.parts[plan.name], part_strides, strict=True):
+            if part.terms:
+                strides.append((part.name, stride))
+            if skip and self._slides(plan.name, part, depth):
+                const += skip * stride
+        return Region(operand, self.ring(plan.name), plan.element_bytes, tuple(strides), Affine(const))
+
+    def slot_strides(self, plan: OperandPlan) -> tuple[int, ...]:
+        """Byte strides of the operand's slot, one per component."""
+        above, _ = self.keeps[plan.name]
+        return row_major(slot_sizes(self.parts[plan.name], self.tiles(above)), plan.element_bytes)
+
+    def dims_region(self, plan: OperandPlan, operand: str, depth: int) -> Region:
+        """The operand as a unit indexes it, by the layer's dims below ``depth`` loops: in its ring or its pinned tensor."""
+        if plan.resident or not plan.buffered:
+            return self._dims_in_tensor(plan, operand, depth)
+        above, _ = self.keeps[plan.name]
+        strides: dict[str, int] = {}
+        for part, stride in zip(self.parts[plan.name], self.slot_strides(plan), strict=True):
+            for dim, coef in part.terms:
+                strides[dim] = strides.get(dim, 0) + coef * stride
+        terms = [
+            (self.var(loop.dim), loop.tile * strides[loop.dim])
+            for loop in self.loops[above:depth]
+            if loop.dim in strides
+        ]
+        return Region(operand, self.ring(plan.name), plan.element_bytes, self._moving(strides, depth), Affine(0, tuple(terms)))
+
+    def _dims_in_tensor(self, plan: OperandPlan, operand: str, depth: int) -> Region:
+        stored, cut = self.stored[plan.name], self.cut(depth)
+        const, strides = stored.offset, dict[str, int]()
+        for axis, stride in zip(plan.axes, stored.strides, strict=True):
+            const += axis.offset * stride
+            for dim, coef in axis.terms:
+                strides[dim] = strides.get(dim, 0) + coef * stride
+        terms = tuple((self.var(dim), tile * strides[dim]) for dim, tile in cut.items() if dim in strides)
+        return Region(operand, stored.store, plan.element_bytes, self._moving(strides, depth), Affine(const, terms))
+
+    def _moving(self, strides: Mapping[str, int], depth: int) -> tuple[tuple[str, int], ...]:
+        tiles = self.tiles(depth)
+        return tuple((dim, stride) for dim, stride in strides.items() if tiles[dim] > 1)
+
+    def halo(self, operand: str) -> tuple[int, int]:
+        """(positions, bytes) of a sliding operand's slot that its predecessor still holds."""
+        plan = self.problem.operand(operand)
+        above, _ = self.keeps[operand]
+        dim = self.loops[above - 1].dim
+        tiles = self.tiles(above)
+        for part, stride in zip(self.parts[operand], self.slot_strides(plan), strict=True):
+            if dim in dict(part.terms):
+                kept = part.size(tiles) - part.step(dim) * tiles[dim]
+                return kept, kept * stride
+        return 0, 0
+
+
+def _sum(parts: tuple[Affine, ...], const: int) -> Affine:
+    terms: dict[str, int] = {}
+    for part in parts:
+        const += part.const
+        for var, coefficient in part.terms:
+            terms[var] = terms.get(var, 0) + coefficient
+    return Affine(const, tuple(terms.items()))

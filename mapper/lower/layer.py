@@ -1,0 +1,261 @@
+"""Commands of one layer: which engine does what at which loop depth, with its ring tokens.
+
+Loads bring each kept operand below the loops above its Keep; the array (or the vector unit) works below all loops; the
+vector unit drains an accumulator tile when the reduction is done; the store engine writes finished tiles back.
+A stationary tile's token is taken at the first and given back at the last iteration of the loops below its Keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from archsim.ir.program import Command, Edge, Extent, Nest, Region, Ring, Token
+from mapper.costs import drain_steps
+from mapper.lower.frame import Frame
+from mapper.problem import ACC, OUT, OperandPlan
+from mapper.rings import Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One command of a layer: its engine, the number of loops above it, whether it follows the deeper loops.
+
+    ``touches``: (object, is_write) for tensors and rings, for the ordering of layers.
+    """
+
+    engine: str
+    depth: int
+    command: Command
+    touches: tuple[tuple[str, bool], ...]
+    after: bool = False
+
+
+def commands(frame: Frame, rings: Mapping[str, Slot]) -> list[Item]:
+    """All commands of a layer, in text order per engine."""
+    if frame.problem.engine == "copy":
+        return list(_copies(frame))
+    items = [item for plan in _load_order(frame) for item in _loads(frame, plan)]
+    items += list(_compute(frame))
+    if not frame.problem.operand(OUT).resident:
+        items.append(_store(frame))
+    return items
+
+
+def layer_rings(frame: Frame, slots: Mapping[str, Slot], queues: Mapping[str, str]) -> Iterator[Ring]:
+    """Ring declarations; ``queues``: engine -> queue name."""
+    unit = frame.problem.engine
+    ends = {OUT: ("vector", "store"), ACC: (unit, "vector")}
+    for operand, slot in slots.items():
+        plan = frame.problem.operand(operand)
+        reader = "store" if unit == "copy" else unit
+        writer, reader = ends.get(operand, ("load", reader))
+        retain = frame.halo(operand)[1] if frame.keeps[operand][1] else 0
+        role = {OUT: "outputs", ACC: "partials"}.get(operand, plan.role)
+        yield Ring(
+            frame.ring(operand), slot.memory, slot.address, slot.slot_bytes, slot.slots, role, plan.dtype,
+            queues[writer], (queues[reader],), retain,
+        )  # fmt: skip
+
+
+def _load_order(frame: Frame) -> list[OperandPlan]:
+    """Weights first, so that they are on their way before the layer's inputs are ready."""
+    loads = [plan for plan in frame.problem.reads if not plan.resident and plan.buffered]
+    return sorted(loads, key=lambda plan: (plan.role != "weights", plan.name == "bias", plan.name))
+
+
+def _loads(frame: Frame, plan: OperandPlan) -> Iterator[Item]:
+    depth, sliding = frame.keeps[plan.name]
+    if not sliding:
+        yield _load(frame, plan, depth, f"load_{plan.name}", (), 0)
+        return
+    var = frame.var(frame.loops[depth - 1].dim)
+    kept, _ = frame.halo(plan.name)
+    yield _load(frame, plan, depth, f"load_{plan.name}", (Edge("first", var),), 0)
+    yield _load(frame, plan, depth, f"slide_{plan.name}", (Edge("first", var, negated=True),), kept)
+
+
+def _load(frame: Frame, plan: OperandPlan, depth: int, name: str, when: tuple[Edge, ...], kept: int) -> Item:
+    ring = frame.ring(plan.name)
+    extents = _part_extents(frame, plan, depth, kept)
+    command = Command(
+        name=f"{frame.name}.{name}",
+        op="MOVE",
+        layer=frame.name,
+        role=plan.role,
+        waits=(Token(f"{ring}.free"),),
+        signals=(Token(f"{ring}.full"),),
+        when=when,
+        extents=extents,
+        reads=(frame.tensor_region(plan, "src", depth, kept),),
+        writes=(frame.slot_region(plan, "dst", depth, kept),),
+        fill=_fill(frame),
+        retains=kept > 0,
+    )
+    return Item("load", depth, command, ((frame.stored[plan.name].store, False), (ring, True)))
+
+
+def _fill(frame: Frame) -> int:
+    """Value of padding: 0, or the lowest int8 where a maximum is taken."""
+    return -128 if frame.problem.layer.pad_fill == "lowest" else 0
+
+
+def _part_extents(frame: Frame, plan: OperandPlan, depth: int, kept: int) -> tuple[Extent, ...]:
+    slide_dim = frame.loops[depth - 1].dim if kept else ""
+    return tuple(
+        frame.part_extent(part, depth, kept if slide_dim in dict(part.terms) else 0, part.name)
+        for part in frame.parts[plan.name]
+        if part.terms
+    )
+
+
+def _compute(frame: Frame) -> Iterator[Item]:
+    depth = len(frame.loops)
+    if not frame.problem.accumulates:
+        yield _vector(frame, depth)
+        return
+    acc_depth, _ = frame.keeps[ACC]
+    yield _accumulate(frame, depth, acc_depth)
+    yield _drain(frame, acc_depth)
+
+
+def _reads(frame: Frame, depth: int) -> tuple[tuple[Region, ...], tuple[Token, ...], tuple[Token, ...], list[tuple[str, bool]]]:
+    """Regions, waits, signals and touches of the operands that a unit reads below all loops."""
+    regions, waits, signals = [], [], []
+    touches: list[tuple[str, bool]] = []
+    for plan in frame.problem.reads:
+        regions.append(frame.dims_region(plan, plan.name, depth))
+        if plan.resident:
+            touches.append((frame.stored[plan.name].store, False))
+            continue
+        ring, (above, _) = frame.ring(plan.name), frame.keeps[plan.name]
+        waits.append(Token(f"{ring}.full", when=frame.edges("first", above, depth)))
+        signals.append(Token(f"{ring}.free", when=frame.edges("last", above, depth)))
+        touches.append((ring, False))
+    return tuple(regions), tuple(waits), tuple(signals), touches
+
+
+def _out(frame: Frame, depth: int, operand: str) -> tuple[Region, tuple[Token, ...], tuple[Token, ...], tuple[str, bool]]:
+    plan = frame.problem.operand(OUT)
+    region = frame.dims_region(plan, operand, depth)
+    if plan.resident:
+        return region, (), (), (frame.stored[OUT].store, True)
+    ring = frame.ring(OUT)
+    return region, (Token(f"{ring}.free"),), (Token(f"{ring}.full"),), (ring, True)
+
+
+def _accumulate(frame: Frame, depth: int, acc_depth: int) -> Item:
+    layer, acc = frame.problem.layer, frame.problem.operand(ACC)
+    regions, waits, signals, touches = _reads(frame, depth)
+    ring = frame.ring(ACC)
+    on_array = frame.problem.engine == "array"
+    dtypes = (frame.problem.operand("a").dtype, frame.problem.operand("b").dtype)
+    command = Command(
+        name=f"{frame.name}.{'matmul' if on_array else 'mac'}",
+        op="MATMUL" if on_array else "VECTOR",
+        layer=frame.name,
+        role="partials",
+        waits=(*waits, Token(f"{ring}.free", when=frame.edges("first", acc_depth, depth))),
+        signals=(*signals, Token(f"{ring}.full", when=frame.edges("last", acc_depth, depth))),
+        extents=tuple(frame.extent(dim, depth) for dim in layer.dims),
+        reads=regions,
+        writes=(frame.dims_region(acc, "acc", depth),),
+        nest=Nest(layer.m, layer.n, layer.k, layer.batch),
+        fresh=frame.edges("first", acc_depth, depth),
+        dtypes=dtypes if on_array else (frame.problem.operand(OUT).dtype,),
+        function="" if on_array else "mac",
+        passes=0 if on_array else 1,
+    )
+    return Item(frame.problem.engine, depth, command, (*touches, (ring, True)))
+
+
+def _drain(frame: Frame, depth: int) -> Item:
+    acc = frame.problem.operand(ACC)
+    out, waits, signals, touch = _out(frame, depth, "out")
+    ring = frame.ring(ACC)
+    passes, slow, name = drain_steps(frame.problem.layer)
+    command = Command(
+        name=f"{frame.name}.drain",
+        op="VECTOR",
+        layer=frame.name,
+        role="outputs",
+        waits=(Token(f"{ring}.full"), *waits),
+        signals=(Token(f"{ring}.free"), *signals),
+        extents=tuple(frame.extent(dim, depth) for dim in _output_dims(frame)),
+        reads=(frame.dims_region(acc, "in0", depth),),
+        writes=(out,),
+        dtypes=(frame.problem.operand(OUT).dtype,),
+        function=name,
+        passes=passes,
+        slow=slow,
+    )
+    return Item("vector", depth, command, ((ring, False), touch), after=True)
+
+
+def _output_dims(frame: Frame) -> tuple[str, ...]:
+    moving = frame.problem.operand(OUT).dims
+    return tuple(dim for dim in frame.problem.dims if dim in moving)
+
+
+def _vector(frame: Frame, depth: int) -> Item:
+    regions, waits, signals, touches = _reads(frame, depth)
+    out, out_waits, out_signals, touch = _out(frame, depth, "out")
+    passes, slow, name = drain_steps(frame.problem.layer)
+    command = Command(
+        name=f"{frame.name}.vector",
+        op="VECTOR",
+        layer=frame.name,
+        role="outputs",
+        waits=(*waits, *out_waits),
+        signals=(*signals, *out_signals),
+        extents=tuple(frame.extent(dim, depth) for dim in frame.problem.dims),
+        reads=regions,
+        writes=(out,),
+        dtypes=(frame.problem.operand(OUT).dtype,),
+        function=name,
+        passes=passes,
+        slow=slow,
+    )
+    return Item("vector", depth, command, (*touches, touch))
+
+
+def _store(frame: Frame) -> Item:
+    plan = frame.problem.operand(OUT)
+    depth, _ = frame.keeps[OUT]
+    ring = frame.ring(OUT)
+    command = Command(
+        name=f"{frame.name}.store",
+        op="MOVE",
+        layer=frame.name,
+        role="outputs",
+        waits=(Token(f"{ring}.full"),),
+        signals=(Token(f"{ring}.free"),),
+        extents=_part_extents(frame, plan, depth, 0),
+        reads=(frame.slot_region(plan, "src", depth),),
+        writes=(frame.tensor_region(plan, "dst", depth),),
+    )
+    return Item("store", depth, command, ((ring, False), (frame.stored[OUT].store, True)))
+
+
+def _copies(frame: Frame) -> Iterator[Item]:
+    """A copy: through a ring when both ends are in DRAM, else one move straight between them."""
+    depth = len(frame.loops)
+    source, target = frame.problem.operand("in0"), frame.problem.operand(OUT)
+    if source.buffered:
+        yield from _loads(frame, source)
+        depth = frame.keeps["in0"][0]
+    ring = frame.ring("in0")
+    command = Command(
+        name=f"{frame.name}.copy",
+        op="MOVE",
+        layer=frame.name,
+        role="outputs",
+        waits=(Token(f"{ring}.full"),) if source.buffered else (),
+        signals=(Token(f"{ring}.free"),) if source.buffered else (),
+        extents=tuple(frame.extent(dim, depth) for dim in frame.problem.dims),
+        reads=(frame.dims_region(source, "src", depth),),
+        writes=(frame.dims_region(target, "dst", depth),),
+    )
+    read = ring if source.buffered else frame.stored["in0"].store
+    engine = "load" if target.resident else "store"
+    yield Item(engine, depth, command, ((read, False), (frame.stored[OUT].store, True)))

@@ -1,0 +1,205 @@
+"""Assemble the Program: every layer's commands into per-engine queues, ordered between layers by fences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from archsim.errors import MappingError
+from archsim.ir.program import (
+    Affine,
+    Command,
+    Extent,
+    Loop,
+    Node,
+    Program,
+    Queue,
+    Region,
+    Ring,
+    Semaphore,
+    Tensor,
+    Token,
+)
+from archsim.spec.architecture import Architecture
+from mapper.lower.fences import Fences, Span
+from mapper.lower.frame import Frame
+from mapper.lower.layer import Item
+from mapper.residency import Resident
+
+ENGINES = ("load", "store", "array", "vector", "host")
+
+
+@dataclass(frozen=True)
+class LoweredLayer:
+    """One layer ready for assembly: its frame (None on the host), items and ring declarations."""
+
+    name: str
+    frame: Frame | None
+    items: list[Item]
+    rings: list[Ring]
+
+
+def queue_names(architecture: Architecture) -> dict[str, str]:
+    """Engine -> queue name; only engines that the chip has."""
+    if architecture.dma.merged:
+        raise MappingError("dma.merged: one engine for loads and stores is not built yet; leave it out")
+    names = {"load": "core[0].load", "store": "core[0].store"}
+    if architecture.arrays:
+        names["array"] = "core[0].array"
+    if architecture.vectors:
+        names["vector"] = "core[0].vector"
+    if architecture.host is not None:
+        names["host"] = "host"
+    return names
+
+
+def assemble(
+    name: str,
+    architecture: Architecture,
+    layers: list[LoweredLayer],
+    tensors: tuple[Tensor, ...],
+    outputs: tuple[str, ...],
+) -> Program:
+    """The whole Program. ``outputs``: tensors whose completion the host waits for."""
+    queues = queue_names(architecture)
+    rings = tuple(ring for layer in layers for ring in layer.rings)
+    spans = {t.name: Span(t.memory, t.base, t.base + t.size_bytes) for t in tensors}
+    spans |= {r.name: Span(r.memory, r.base, r.base + r.size_bytes) for r in rings}
+    builder = _Builder(queues, Fences(spans))
+    builder.launch()
+    for index, layer in enumerate(layers):
+        builder.add(index, layer)
+    builder.finish(len(layers), outputs)
+    return Program(
+        name=name,
+        chip=architecture.name,
+        layers=tuple(layer.name for layer in layers),
+        tensors=tensors,
+        rings=rings,
+        semaphores=tuple(builder.semaphores()),
+        queues=builder.queues(architecture),
+    )
+
+
+class _Builder:
+    """Grows the queues layer by layer."""
+
+    def __init__(self, names: Mapping[str, str], fences: Fences) -> None:
+        self.names, self.fences = names, fences
+        self.bodies: dict[str, list[list[Node]]] = {engine: [] for engine in names}
+        self.launch_tokens: list[str] = []
+
+    def launch(self) -> None:
+        """The host rings the doorbell: the load engine starts after it, all others follow its data."""
+        if "host" not in self.names:
+            return
+        token = "host.launch>load"
+        self.launch_tokens = [token]
+        command = Command("launch", "HOST", "_host", role="host", signals=(Token(token),))
+        self.bodies["host"].append([command])
+        self.bodies["load"].append([Command("doorbell", "SYNC", "_host", waits=(Token(token),))])
+
+    def add(self, index: int, layer: LoweredLayer) -> None:
+        """One layer: fence each command, nest it in its loops."""
+        fenced: dict[str, list[Item]] = {}
+        for engine in ENGINES:
+            for item in _execution_order(item for item in layer.items if item.engine == engine):
+                fenced.setdefault(engine, []).append(self._fence(index, layer, item))
+        self.fences.close_layer(index, tuple(self.names.values()))
+        for engine, items in fenced.items():
+            self.bodies[engine].append(list(_nest(layer.frame, items, 0)))
+        for engine in self.names:
+            if engine not in fenced:
+                self.bodies[engine].append([])
+        if not self.launch_tokens:
+            return
+
+    def _fence(self, index: int, layer: LoweredLayer, item: Item) -> Item:
+        if item.engine not in self.names:
+            raise MappingError(f"layer '{layer.name}' needs a {item.engine} engine; the chip has none")
+        tokens = self.fences.wait_for(index, self.names[item.engine], item.touches)
+        if not tokens:
+            return item
+        when = layer.frame.edges("first", 0, item.depth) if layer.frame is not None else ()
+        waits = tuple(Token(token, when=when) for token in tokens)
+        return replace(item, command=replace(item.command, waits=(*waits, *item.command.waits)))
+
+    def finish(self, layers: int, outputs: tuple[str, ...]) -> None:
+        """The host sees completion when the last outputs are written."""
+        if "host" not in self.names:
+            return
+        touches = tuple((name, False) for name in outputs)
+        tokens = self.fences.wait_for(layers, self.names["host"], touches)
+        done = Command("done", "SYNC", "_host", waits=tuple(Token(token) for token in tokens))
+        self.bodies["host"].append([done])
+
+    def semaphores(self) -> Iterable[Semaphore]:
+        """Launch and fence tokens."""
+        return [*(Semaphore(token) for token in self.launch_tokens), *self.fences.semaphores()]
+
+    def queues(self, architecture: Architecture) -> tuple[Queue, ...]:
+        """Finished queues; a layer's end signals whoever waits for it."""
+        units = {"load": architecture.dma.name, "store": architecture.dma.name}
+        units |= {"array": architecture.arrays[0].name} if architecture.arrays else {}
+        units |= {"vector": architecture.vectors[0].name} if architecture.vectors else {}
+        units |= {"host": architecture.host.name} if architecture.host is not None else {}
+        return tuple(Queue(name, engine, units[engine], tuple(self._body(engine))) for engine, name in self.names.items())  # type: ignore[arg-type]
+
+    def _body(self, engine: str) -> Iterable[Node]:
+        offset = 1 if self.launch_tokens and engine in ("host", "load") else 0
+        for position, nodes in enumerate(self.bodies[engine]):
+            yield from nodes
+            tokens = self.fences.signals(self.names[engine], position - offset)
+            if tokens:
+                signals = tuple(Token(token) for token in tokens)
+                layer = _layer_of(nodes)
+                yield Command(f"{layer}.{engine}_done", "SYNC", layer, signals=signals)
+
+
+def _layer_of(nodes: list[Node]) -> str:
+    for node in nodes:
+        return node.layer if isinstance(node, Command) else _layer_of(list(node.body))
+    return "_host"
+
+
+def _execution_order(items: Iterable[Item]) -> list[Item]:
+    """Order of first execution: shallower first, those that follow the deeper loops last."""
+    listed = list(items)
+    before = [item for item in listed if not item.after]
+    after = [item for item in listed if item.after]
+    return [*sorted(before, key=lambda item: item.depth), *sorted(after, key=lambda item: -item.depth)]
+
+
+def _nest(frame: Frame | None, items: list[Item], depth: int) -> Iterable[Node]:
+    yield from (item.command for item in items if item.depth == depth and not item.after)
+    deeper = [item for item in items if item.depth > depth]
+    if deeper:
+        assert frame is not None
+        loop = frame.loops[depth]
+        trips = -(-frame.problem.dims[loop.dim] // loop.tile)
+        yield Loop(frame.var(loop.dim), trips, tuple(_nest(frame, deeper, depth + 1)))
+    yield from (item.command for item in items if item.depth == depth and item.after)
+
+
+def border_items(layer: str, pinned: Resident, shape: tuple[int, ...], fill: int) -> list[Item]:
+    """Moves that fill the border of a pinned tensor: one slab before and one after along every padded axis."""
+    sizes = [extent + low + high for extent, (low, high) in zip(shape, pinned.layout.border, strict=True)]
+    items: list[Item] = []
+    for axis, (low, high) in enumerate(pinned.layout.border):
+        for start, count in ((0, low), (sizes[axis] - high, high)):
+            if count:
+                items.append(_slab(layer, pinned, sizes, axis, start, count, fill, len(items)))
+    return items
+
+
+def _slab(
+    layer: str, pinned: Resident, sizes: list[int], axis: int, start: int, count: int, fill: int, number: int
+) -> Item:  # fmt: skip
+    extents = tuple(Extent(f"x{i}", count if i == axis else size) for i, size in enumerate(sizes))
+    strides = tuple((f"x{i}", stride) for i, stride in enumerate(pinned.layout.strides) if extents[i].size > 1)
+    offset = Affine(start * pinned.layout.strides[axis])
+    region = Region("dst", pinned.tensor, pinned.layout.element_bytes, strides, offset)
+    command = Command(
+        f"{layer}.border{number}", "MOVE", layer, role="outputs", extents=extents, writes=(region,), fill=fill
+    )
+    return Item("load", 0, command, ((pinned.tensor, True),))

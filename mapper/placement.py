@@ -1,0 +1,126 @@
+"""Where tensors lie: layouts (strides, border of zeros), lifetimes, and first-fit addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from archsim.errors import MappingError
+from archsim.ir.workload import Tensor, Workload
+from mapper.geometry import row_major
+
+DRAM_ALIGN = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Storage of a base tensor: byte ``strides`` per axis, ``origin`` of element 0, total bytes; ``border`` per axis."""
+
+    element_bytes: int
+    strides: tuple[int, ...]
+    origin: int
+    size_bytes: int
+    border: tuple[tuple[int, int], ...]
+
+
+def layout(tensor: Tensor, element_bytes: int, border: tuple[tuple[int, int], ...] | None = None) -> Layout:
+    """Dense row-major layout with an optional border of (before, after) positions per axis."""
+    edges = border if border is not None else tuple((0, 0) for _ in tensor.shape)
+    sizes = tuple(extent + low + high for extent, (low, high) in zip(tensor.shape, edges, strict=True))
+    strides = row_major(sizes, element_bytes)
+    origin = sum(low * stride for (low, _), stride in zip(edges, strides, strict=True))
+    return Layout(element_bytes, strides, origin, prod(sizes) * element_bytes, edges)
+
+
+def view_strides(tensor: Tensor, base: Tensor, stored: Layout) -> tuple[int, tuple[int, ...]]:
+    """(byte offset, byte strides) of ``tensor`` inside its base's storage."""
+    if tensor.view is None:
+        return stored.origin, stored.strides
+    if not any(low or high for low, high in stored.border):
+        size = stored.element_bytes
+        return tensor.view.offset * size, tuple(stride * size for stride in tensor.view.strides)
+    dense = row_major(base.shape, 1)
+    offset, rest = stored.origin, tensor.view.offset
+    for stride, real in zip(dense, stored.strides, strict=True):
+        offset += rest // stride * real
+        rest %= stride
+    return offset, stored.strides
+
+
+def sliced_alike(tensor: Tensor, base: Tensor) -> bool:
+    """Whether a view has its base's rank and strides (a slice), so that a border of the base is a border of it."""
+    return tensor.view is None or (len(tensor.shape) == len(base.shape) and tensor.view.strides == row_major(base.shape, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """Layers [first, last] over which a base tensor must keep its bytes; -1 = before the first layer."""
+
+    first: int
+    last: int
+
+
+def lifetimes(workload: Workload, base: Mapping[str, str]) -> dict[str, Lifetime]:
+    """Lifetime of every base tensor; inputs and weights live from before the start, graph outputs to the end."""
+    found: dict[str, Lifetime] = {}
+    end = len(workload.layers)
+    for index, layer in enumerate(workload.layers):
+        for operand in (*layer.inputs, layer.output):
+            name = base[operand.tensor]
+            life = found.get(name, Lifetime(index, index))
+            found[name] = Lifetime(life.first, index)
+    for name, tensor in workload.tensors.items():
+        owner = base[name]
+        if owner not in found:
+            continue
+        if tensor.kind in ("input", "weight"):
+            found[owner] = Lifetime(-1, end if tensor.kind == "weight" else found[owner].last)
+        elif tensor.kind == "output":
+            found[owner] = Lifetime(found[owner].first, end)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """An address interval [base, base + size) over layers [first, last]."""
+
+    base: int
+    size: int
+    first: int
+    last: int
+
+    def meets(self, low: int, high: int, first: int, last: int) -> bool:
+        """Whether it overlaps an address interval at some layer of [first, last]."""
+        return self.base < high and low < self.base + self.size and self.first <= last and first <= self.last
+
+
+def lowest_fit(blocks: Iterable[Block], size: int, first: int, last: int, align: int) -> int:
+    """Lowest aligned address at which ``size`` bytes are free over layers [first, last]."""
+    address = 0
+    for block in sorted(blocks, key=lambda b: (b.base, b.size, b.first)):
+        if block.first <= last and first <= block.last and block.base < address + size and address < block.base + block.size:
+            address = -(-(block.base + block.size) // align) * align
+    return address
+
+
+def highest_fit(blocks: Iterable[Block], size: int, first: int, last: int, align: int, top: int) -> int | None:
+    """Highest aligned address below ``top`` at which ``size`` bytes are free over the layers, or None."""
+    address = (top - size) // align * align
+    for block in sorted(blocks, key=lambda b: (-(b.base + b.size), b.first)):
+        if address >= 0 and block.meets(address, address + size, first, last):
+            address = (block.base - size) // align * align
+    return address if address >= 0 else None
+
+
+def place_dram(tensors: list[tuple[str, int, Lifetime]], capacity: int, memory: str) -> dict[str, int]:
+    """First-fit addresses in graph order with lifetime reuse; raises MappingError when the memory is too small."""
+    blocks: list[Block] = []
+    found: dict[str, int] = {}
+    for name, size, life in tensors:
+        address = lowest_fit(blocks, size, life.first, life.last, DRAM_ALIGN)
+        if address + size > capacity:
+            raise MappingError(f"tensor '{name}' does not fit memory '{memory}': needs {size:,} bytes at {address:,}, has {capacity:,} in all")
+        found[name] = address
+        blocks.append(Block(address, size, life.first, life.last))
+    return found

@@ -1,0 +1,88 @@
+"""Addresses of each layer's rings: first fit below the pinned tensors, away from the previous layer's where possible.
+
+Rings of neighbouring layers that do not overlap let the next layer's first moves run early (weights first).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from archsim.errors import MappingError
+from archsim.ir.mapping import Keep, LayerMapping
+from archsim.spec.architecture import Architecture
+from mapper.geometry import components, slot_elements
+from mapper.placement import Block, lowest_fit
+from mapper.problem import BIAS, OperandPlan, Problem
+
+FIRST = ("b", BIAS, "acc", "out")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A ring of one layer's operand."""
+
+    operand: str
+    memory: str
+    address: int
+    slot_bytes: int
+    slots: int
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all slots."""
+        return self.slot_bytes * self.slots
+
+
+def tiles_above(problem: Problem, mapping: LayerMapping, index: int) -> dict[str, int]:
+    """Tile size of every dim below node ``index`` of the LoopTree."""
+    tiles = dict(problem.dims)
+    for node in mapping.nodes[:index]:
+        if not isinstance(node, Keep):
+            tiles[node.dim] = node.tile
+    return tiles
+
+
+def slot_bytes(problem: Problem, plan: OperandPlan, mapping: LayerMapping, keep: Keep) -> int:
+    """Bytes of one slot of a kept operand."""
+    tiles = tiles_above(problem, mapping, keep.reserve_at)
+    return slot_elements(components(plan.axes, plan.shape, problem.dims), tiles) * plan.element_bytes
+
+
+def allocate(
+    problem: Problem, mapping: LayerMapping, architecture: Architecture, free: Mapping[str, int], before: Mapping[str, Slot]
+) -> dict[str, Slot]:
+    """Rings of one layer; ``free`` bytes from address 0 per memory, ``before`` the previous layer's rings.
+
+    Tried in turn: all rings, only the weights', none of them apart from the previous layer's.
+    """
+    keeps = [node for node in mapping.nodes if isinstance(node, Keep) and node.slots > 0]
+    keeps = [keep for keep in keeps if problem.operand(keep.operand).buffered]
+    keeps.sort(key=lambda keep: (keep.operand not in FIRST, keep.operand))
+    weights = {"b", BIAS}
+    for apart in ({keep.operand for keep in keeps}, weights, set[str]()):
+        placed = _pack(problem, mapping, architecture, free, before, keeps, apart)
+        if placed is not None:
+            return placed
+    raise MappingError(f"layer '{mapping.layer}': its rings do not fit the memory that its tiles were chosen for")
+
+
+def _pack(
+    problem: Problem,
+    mapping: LayerMapping,
+    architecture: Architecture,
+    free: Mapping[str, int],
+    before: Mapping[str, Slot],
+    keeps: list[Keep],
+    apart: set[str],
+) -> dict[str, Slot] | None:
+    placed: dict[str, Slot] = {}
+    for keep in keeps:
+        size = slot_bytes(problem, problem.operand(keep.operand), mapping, keep)
+        others = [*placed.values(), *(before.values() if keep.operand in apart else ())]
+        blocks = [Block(s.address, s.size_bytes, 0, 0) for s in others if s.memory == keep.level]
+        address = lowest_fit(blocks, size * keep.slots, 0, 0, architecture.memory(keep.level).word_bytes)
+        if address + size * keep.slots > free[keep.level]:
+            return None
+        placed[keep.operand] = Slot(keep.operand, keep.level, address, size, keep.slots)
+    return placed

@@ -1,0 +1,158 @@
+"""Per-group tables: what each cut of a group means for each operand. Products over groups give tiles and traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from mapper.candidates import Cut
+from mapper.geometry import Component, components, ranges
+from mapper.problem import OperandPlan, Problem
+
+Extents = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One group's part in one operand under one cut, in elements (multiply over groups).
+
+    ``tile``: slot size; ``filled``, ``touched``: sum over tiles including / inside padding; ``slide_*``: the same when the
+    window slides; ``first``: touched by the first tile; ``whole_*``: the group not cut; ``before``, ``after``: trips
+    of loops that do not move the operand, outside and inside its innermost moving loop; ``moves``: has a moving loop.
+    """
+
+    tile: int
+    filled: int
+    touched: int
+    slide_filled: int
+    slide_touched: int
+    first: int
+    whole_filled: int
+    whole_touched: int
+    before: int
+    after: int
+    trips: int
+    moves: bool
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Components of every operand of a problem, each assigned to the group of its tiled dim."""
+
+    problem: Problem
+    parts: Mapping[str, tuple[Component, ...]]
+    sliding: str | None  # the dim along which windows may slide
+
+    def group_parts(self, plan: OperandPlan, group: str) -> tuple[Component, ...]:
+        """Components of an operand that belong to a group."""
+        return tuple(part for part in self.parts[plan.name] if self._group(part) == group)
+
+    def _group(self, part: Component) -> str:
+        dim = part.tiled_dim(self.problem.whole)
+        names = [dim] if dim is not None else [name for name, _ in part.terms]
+        for group, dims in self.problem.groups.items():
+            if names and names[0] in dims:
+                return group
+        return "K"
+
+
+def geometry(problem: Problem) -> Geometry:
+    """Components per operand and the sliding dim: the first cuttable output row dim with a halo in some read operand."""
+    parts = {plan.name: components(plan.axes, plan.shape, problem.dims) for plan in problem.operands}
+    return Geometry(problem, parts, _sliding_dim(problem, parts))
+
+
+def _sliding_dim(problem: Problem, parts: Mapping[str, tuple[Component, ...]]) -> str | None:
+    for plan in problem.reads:
+        for part in parts[plan.name]:
+            dim = part.tiled_dim(problem.whole)
+            if dim is not None and _overlaps(part, dim, problem.dims) and not plan.resident:
+                return dim if _leads(parts[plan.name], part, dim, problem) else None
+    return None
+
+
+def _overlaps(part: Component, dim: str, dims: Mapping[str, int]) -> bool:
+    return part.size({name: (1 if name == dim else dims[name]) for name, _ in part.terms}) > part.step(dim)
+
+
+def _leads(parts: tuple[Component, ...], part: Component, dim: str, problem: Problem) -> bool:
+    """Rows slide only when the axes outside theirs are cut to one (images), so that a slot is a block of rows."""
+    outer = parts[: parts.index(part)]
+    return all(other.tiled_dim(problem.whole) is not None or not other.terms for other in outer)
+
+
+def share(geo: Geometry, plan: OperandPlan, group: str, cut: Cut) -> Share:
+    """The group's part in an operand under ``cut``."""
+    dims = geo.problem.dims
+    parts = geo.group_parts(plan, group)
+    slide = geo.sliding if cut.loops and cut.loops[-1][0] == geo.sliding else None
+    plain = [_sums(part, cut, geo.problem, None) for part in parts]
+    slid = [_sums(part, cut, geo.problem, slide) for part in parts]
+    whole = [ranges(part, None, 0, dims, False)[0] for part in parts]
+    before, after, moves = _irrelevant(plan, cut, dims)
+    tiles = {**dims, **cut.tiles}
+    return Share(
+        tile=prod(part.size(tiles) for part in parts),
+        filled=prod(entry[0] for entry in plain),
+        touched=prod(entry[1] for entry in plain),
+        slide_filled=prod(entry[0] for entry in slid),
+        slide_touched=prod(entry[1] for entry in slid),
+        first=prod(entry[2] for entry in plain),
+        whole_filled=prod(entry[0] for entry in whole),
+        whole_touched=prod(entry[1] for entry in whole),
+        before=before,
+        after=after,
+        trips=cut.trips(dims),
+        moves=moves,
+    )
+
+
+def _sums(part: Component, cut: Cut, problem: Problem, slide: str | None) -> tuple[int, int, int]:
+    dim = part.tiled_dim(problem.whole)
+    if dim is None or cut.tiles.get(dim, problem.dims[dim]) >= problem.dims[dim]:
+        filled, touched = ranges(part, None, 0, problem.dims, False)[0]
+        return filled, touched, touched
+    found = ranges(part, dim, cut.tiles[dim], problem.dims, dim == slide)
+    return sum(f for f, _ in found), sum(t for _, t in found), found[0][1]
+
+
+def _irrelevant(plan: OperandPlan, cut: Cut, dims: Mapping[str, int]) -> tuple[int, int, bool]:
+    before = after = 1
+    moves = False
+    for dim, tile in reversed(cut.loops):
+        if dim in plan.dims:
+            moves = True
+        elif moves:
+            before *= -(-dims[dim] // tile)
+        else:
+            after *= -(-dims[dim] // tile)
+    return before, after, moves
+
+
+def classes(cut: Cut, dims: Mapping[str, int], group_dims: tuple[str, ...]) -> list[tuple[Extents, int]]:
+    """Distinct tile extents of a cut with how often each occurs."""
+    per_dim = [list(_dim_classes(dim, cut.tiles[dim], dims[dim])) for dim in group_dims]
+    found: list[tuple[Extents, int]] = []
+    for combo in product(*per_dim):
+        found.append((tuple((dim, size) for dim, size, _ in combo), prod(count for _, _, count in combo)))
+    return found
+
+
+def _dim_classes(dim: str, tile: int, extent: int) -> Iterator[tuple[str, int, int]]:
+    full, rest = divmod(extent, tile)
+    if full:
+        yield dim, tile, full
+    if rest:
+        yield dim, rest, 1
+
+
+def last_extents(cut: Cut, dims: Mapping[str, int], group_dims: tuple[str, ...]) -> Extents:
+    """Extents of the last tile."""
+    return tuple((dim, dims[dim] - (-(-dims[dim] // cut.tiles[dim]) - 1) * cut.tiles[dim]) for dim in group_dims)
+
+
+def first_extents(cut: Cut, group_dims: tuple[str, ...]) -> Extents:
+    """Extents of the first tile."""
+    return tuple((dim, cut.tiles[dim]) for dim in group_dims)

@@ -1,0 +1,173 @@
+"""Laws 11, 17, 18, 38 (one formula), 39 for every dataflow present: what any fold must satisfy."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import ceil
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from archsim.pe.dataflows import catalog
+from archsim.pe.dataflows.fold import ArrayShape, Fold, Nest
+
+NAMES = catalog.names()
+NEST = Nest(batch=("g",), m=("p", "q"), n=("o",), k=("c", "r", "s"))
+DEPTHWISE = Nest(batch=("c",), m=("p", "q"), n=(), k=("r", "s"))
+EXTENTS = st.fixed_dictionaries({dim: st.integers(1, 300 if dim in "opc" else 5) for dim in "gpqocrs"})
+RATES = [Fraction(text) for text in ("1", "1/2", "1/4", "2/3", "2", "3/2", "4")]
+QUICK = settings(max_examples=50, deadline=None, derandomize=True)
+Extents = dict[str, int]
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> tuple[str, ArrayShape, bool]:
+    """A dataflow, an array with any of its options, accumulate or not."""
+    name = draw(st.sampled_from(NAMES))
+    options = {option: draw(st.booleans()) for option in catalog.get(name).OPTIONS}
+    sides = st.integers(1, 70)
+    array = ArrayShape(draw(sides), draw(sides), draw(st.sampled_from(RATES)), **options)
+    return name, array, draw(st.booleans())
+
+
+def fold_of(run: tuple[str, ArrayShape, bool], nest: Nest, extents: Extents) -> Fold:
+    """The fold of one run."""
+    name, array, accumulate = run
+    return catalog.get(name).fold(nest, extents, array, accumulate=accumulate)
+
+
+def figures(fold: Fold) -> dict[str, int]:
+    """Every integer of a fold by name."""
+    streams = {name: stream.accesses for name, stream in fold.streams.items()}
+    return {"cycles": fold.cycles, "stream": fold.cycles_stream, **streams, **fold.inner_actions}
+
+
+def gemm(extents: Extents) -> tuple[int, int, int, int]:
+    """Batch, M, N, K."""
+    e = extents
+    return e["g"], e["p"] * e["q"], e["o"], e["c"] * e["r"] * e["s"]
+
+
+@QUICK
+@given(runs(), EXTENTS)
+def test_macs_are_exact_and_cycles_suffice(run: tuple[str, ArrayShape, bool], extents: Extents) -> None:
+    """Laws 17 and 39: MACs = batch M N K exactly; cycles x peak >= MACs, even the streaming ones alone."""
+    fold = fold_of(run, NEST, extents)
+    batch, m, n, k = gemm(extents)
+    assert fold.inner_actions["mac"] == batch * m * n * k
+    assert fold.cycles >= fold.cycles_stream > 0
+    assert fold.cycles_stream * run[1].macs_per_cycle >= fold.inner_actions["mac"]
+    assert fold.cycles_fill >= 0
+    assert fold.cycles_drain >= 0
+
+
+@QUICK
+@given(runs(), EXTENTS)
+def test_every_operand_crosses_the_edge(run: tuple[str, ArrayShape, bool], extents: Extents) -> None:
+    """Each factor at least once, at most once per MAC; sums: reads = writes, less the first pass."""
+    accumulate = run[2]
+    fold = fold_of(run, NEST, extents)
+    batch, m, n, k = gemm(extents)
+    moved = {stream: use.accesses for stream, use in fold.streams.items()}
+    assert batch * m * k <= moved["a"] <= fold.inner_actions["mac"]
+    assert batch * k * n <= moved["b"] <= fold.inner_actions["mac"]
+    assert moved["acc_write"] % (batch * m * n) == 0
+    assert moved["acc_write"] >= batch * m * n
+    assert moved["acc_write"] - moved["acc_read"] == (0 if accumulate else batch * m * n)
+    directions = {stream: use.direction for stream, use in fold.streams.items()}
+    assert directions == {"a": "read", "b": "read", "acc_read": "read", "acc_write": "write"}
+
+
+@QUICK
+@given(runs(), EXTENTS, st.sampled_from("gpqocrs"), st.integers(1, 90))
+def test_more_work_is_never_less(
+    run: tuple[str, ArrayShape, bool], extents: Extents, dim: str, more: int
+) -> None:
+    """Monotone: a larger extent lowers no figure of the fold."""
+    small = figures(fold_of(run, NEST, extents))
+    large = figures(fold_of(run, NEST, {**extents, dim: extents[dim] + more}))
+    assert [name for name in small if large[name] < small[name]] == []
+
+
+@QUICK
+@given(runs(), EXTENTS)
+def test_batch_repeats_the_fold(run: tuple[str, ArrayShape, bool], extents: Extents) -> None:
+    """Counts scale with the batch exactly; cycles too, unless loads or folds overlap (then never more)."""
+    one = figures(fold_of(run, NEST, {**extents, "g": 1}))
+    many = figures(fold_of(run, NEST, extents))
+    cycles, repeated = many.pop("cycles"), one.pop("cycles") * extents["g"]
+    assert many == {name: count * extents["g"] for name, count in one.items()}
+    overlaps = run[1].weight_double_buffer or run[1].fold_overlap
+    assert cycles <= repeated if overlaps else cycles == repeated
+
+
+@QUICK
+@given(EXTENTS, st.sampled_from(NAMES), st.integers(1, 70), st.integers(1, 70), st.sampled_from(RATES))
+def test_overlap_never_costs(extents: Extents, name: str, rows: int, cols: int, rate: Fraction) -> None:
+    """Each option takes away cycles or none, and changes neither streams nor actions."""
+    options = catalog.get(name).OPTIONS
+    folds = {}
+    for chosen in product((False, True), repeat=len(options)):
+        array = ArrayShape(rows, cols, rate, **dict(zip(options, chosen, strict=True)))
+        folds[chosen] = fold_of((name, array, False), NEST, extents)
+    for less, more in product(folds, folds):
+        if all(b or not a for a, b in zip(less, more, strict=True)):
+            assert folds[more].cycles <= folds[less].cycles
+    assert len({str((fold.streams, fold.inner_actions)) for fold in folds.values()}) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_smallest_and_larger_than_the_problem(name: str) -> None:
+    """One MAC streams one cycle and moves one element per operand; a larger array adds no traffic."""
+    ones = dict.fromkeys("gpqocrs", 1)
+    one = fold_of((name, ArrayShape(1, 1), False), NEST, ones)
+    assert (one.cycles_stream, one.inner_actions["mac"]) == (1, 1)
+    traffic = {"a": 1, "b": 1, "acc_read": 0, "acc_write": 1}
+    assert {stream: use.accesses for stream, use in one.streams.items()} == traffic
+    large = fold_of((name, ArrayShape(64, 64), False), NEST, ones)
+    assert (large.cycles_stream, large.streams) == (1, one.streams)
+    assert large.inner_actions["mac"] == 1
+
+
+@QUICK
+@given(EXTENTS, st.integers(1, 70), st.integers(1, 70))
+def test_weight_stationary_edge_reads(extents: Extents, rows: int, cols: int) -> None:
+    """Law 11: array-edge input reads = ceil(N / C) M K; each weight is read once per command."""
+    batch, m, n, k = gemm(extents)
+    fold = fold_of(("weight_stationary", ArrayShape(rows, cols), False), NEST, extents)
+    assert fold.streams["a"].accesses == batch * ceil(n / cols) * m * k
+    assert fold.streams["b"].accesses == batch * k * n
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_trips_are_rounded_up(name: str) -> None:
+    """Law 17: 4096 in tiles of 187 columns takes 22 trips, the last one at full price."""
+    dim = "p" if "inputs" not in catalog.get(name).fanouts(1, 187)[1]["multicast"] else "o"
+    extents = dict.fromkeys("gpqocrs", 1)
+    one = fold_of((name, ArrayShape(1, 187), False), NEST, extents)
+    many = fold_of((name, ArrayShape(1, 187), False), NEST, {**extents, dim: 4096})
+    assert many.cycles == 22 * one.cycles
+    assert many.inner_actions["mac"] == 4096
+
+
+@QUICK
+@given(runs(), st.integers(1, 64), st.integers(1, 128), st.integers(1, 128))
+def test_depthwise_macs(run: tuple[str, ArrayShape, bool], channels: int, height: int, width: int) -> None:
+    """Law 18: MACs = C OH OW 9, the channels being a batch of products of a 3x3 filter."""
+    fold = fold_of(run, DEPTHWISE, {"c": channels, "p": height, "q": width, "r": 3, "s": 3})
+    assert fold.inner_actions["mac"] == channels * height * width * 9
+
+
+@QUICK
+@given(st.integers(1, 70), st.integers(1, 70), st.booleans(), st.booleans(), st.integers(1, 20000))
+def test_depthwise_utilisation(
+    rows: int, cols: int, double_buffer: bool, overlap: bool, outputs: int
+) -> None:
+    """Law 18: weight-stationary, a 3x3 filter holds at most 9 of R x C PEs: utilisation <= 9 / (R C)."""
+    array = ArrayShape(rows, cols, Fraction(1), double_buffer, overlap)
+    extents = {"c": 8, "p": outputs, "q": 1, "r": 3, "s": 3}
+    fold = fold_of(("weight_stationary", array, False), DEPTHWISE, extents)
+    utilisation = fold.inner_actions["mac"] / (fold.cycles * array.macs_per_cycle)
+    assert utilisation <= Fraction(9, rows * cols)

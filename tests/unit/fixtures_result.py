@@ -1,0 +1,213 @@
+"""A synthetic Result of 60 layers with consistent sums, for rendering tests. Not a simulation."""
+
+from __future__ import annotations
+
+from archsim.ir.activity import Activity, Bandwidth, DramStats, Record
+from archsim.ir.result import LayerResult, Result
+
+HZ = 800_000_000
+PEAK = 1024
+TILES = 6
+UNITS = ("core[0].load", "core[0].array", "core[0].vector", "core[0].store")
+OPS = ("Conv", "Conv", "Conv", "MaxPool", "Conv", "Gemm")
+BOUNDS = ("compute", "dram", "compute", "sram_port", "dependency", "launch")
+
+
+def make_result(layers: int = 60, with_activity: bool = True) -> Result:
+    """A Result with ``layers`` layers of six tiles each on one core; every documented sum holds exactly."""
+    records, spans = _timeline(layers)
+    total_ps = max(record.end_ps for rows in records.values() for record in rows) + 2_000_000
+    total = -(-total_ps * HZ // 10**12)
+    rows = _layers(layers, spans, total)
+    macs = sum(row.macs for row in rows)
+    energy = {"dram": 3.1e-3, "l1": 1.4e-3, "mxu": 2.2e-3, "vpu": 0.12e-3, "static": 0.9e-3}
+    energy_j = sum(energy.values())
+    latency_s = total / HZ
+    return Result(
+        workload={
+            "name": "toy60",
+            "layers": layers,
+            "macs": macs,
+            "parameters": 25_530_472,
+            "weight_bytes": 25_530_472,
+        },
+        architecture={"name": "edge_toy", "clock_hz": HZ, "peak_macs_per_s": PEAK * HZ},
+        cycles_total=total,
+        latency_s=latency_s,
+        throughput_per_s=1 / latency_s,
+        macs=macs,
+        utilization=macs / (total * PEAK),
+        energy_j=energy_j,
+        energy_chip_j=energy_j - energy["dram"],
+        power_avg_w=energy_j / latency_s,
+        power_peak_w=2.4 * energy_j / latency_s,
+        power_window_s=max(1e-6, latency_s / 1000),
+        edp_js=energy_j * latency_s,
+        area_mm2=11.62,
+        die_cost_usd=None,
+        dram={
+            "read_bytes": 41_000_000,
+            "write_bytes": 3_200_000,
+            "useful_bytes": 43_500_000,
+            "row_hit_rate": 0.913,
+            "bandwidth_utilization": 0.37,
+            "peak_bytes_per_s": 51_200_000_000,
+        },
+        mac_breakdown=_mac_breakdown(total * PEAK, macs),
+        energy_breakdown_j=energy,
+        time_breakdown={unit: _time_row(position, total) for position, unit in enumerate((*UNITS, "host"))},
+        layers=rows,
+        provenance={
+            "archsim_version": "0.1.0",
+            "model_sha256": "ab" * 32,
+            "chip_sha256": "cd" * 32,
+            "options": {"objective": "latency", "batch": 1, "dtype": "int8"},
+            "seed": 0,
+            "fidelity": {"dram": "open_row"},
+            "repeat": "exact",
+            "warnings": ["model is float32; timed as int8 <weights & inputs>"],
+        },
+        critical={
+            row.name: {"busy": row.cycles_critical * 2 // 3, "stall_dram": row.cycles_critical // 3}
+            for row in rows
+        },
+        area_breakdown_mm2={"l1": 3.2, "mxu": 5.1, "vpu": 0.32, "dma": 3.0},
+        sources={
+            "l1.energy.read": "SRAM macro table, 22 nm, table 3",
+            "dma.setup": "estimated: one descriptor fetch",
+            "<script>.bad": 'estimated: "quoted" & <tagged>',
+        },
+        activity=_activity(records, total_ps) if with_activity else None,
+        power_trace=tuple((i * latency_s / 200, 1.0 + (i * 37 % 50) / 50) for i in range(200)),
+    )
+
+
+def _timeline(layers: int) -> tuple[dict[str, tuple[Record, ...]], list[tuple[int, int]]]:
+    rows: dict[str, list[Record]] = {unit: [] for unit in UNITS}
+    free = dict.fromkeys(UNITS, 0)
+    spans = []
+    for layer in range(layers):
+        name, work = f"layer{layer:02d}", 4_000_000 + 9_000_000 * ((layer * 7919) % 13) // 13
+        first, last = 0, 0
+        for tile in range(TILES):
+            ready = 0
+            for unit, share, op in zip(
+                UNITS, (0.7, 1.0, 0.2, 0.3), ("MOVE", "MATMUL", "VECTOR", "MOVE"), strict=True
+            ):
+                head, start = free[unit], max(free[unit], ready)
+                end = start + int(work * share) // 1250 * 1250
+                phases = _phases(unit, start, end)
+                rows[unit].append(
+                    Record(
+                        unit,
+                        len(rows[unit]),
+                        f"{name}.{op.lower()}",
+                        op,
+                        name,
+                        "weights",
+                        head,
+                        start,
+                        end,
+                        None,
+                        phases,
+                        macs=1000 if op == "MATMUL" else 0,
+                    )
+                )
+                free[unit] = ready = end
+                first, last = (start if tile == 0 and unit == UNITS[0] else first), end
+        spans.append((first, last))
+    return {**{unit: tuple(done) for unit, done in rows.items()}, "host": ()}, spans
+
+
+def _phases(unit: str, start: int, end: int) -> tuple[tuple[str, int], ...]:
+    middle = start + (end - start) // 5
+    if unit.endswith("array"):
+        return (("fill_drain", middle), ("busy", end))
+    return (("busy", end),) if unit.endswith("vector") else (("dram", end),)
+
+
+def _layers(count: int, spans: list[tuple[int, int]], total: int) -> tuple[LayerResult, ...]:
+    def cycle(ps: int) -> int:
+        return -(-ps * HZ // 10**12)
+
+    rows = []
+    share = total // (count + 2)
+    for index, (first, last) in enumerate(spans):
+        start, end = cycle(first), cycle(last)
+        macs = 0 if OPS[index % 6] == "MaxPool" else (end - start) * PEAK * (index % 9 + 1) // 70
+        rows.append(
+            LayerResult(
+                name=f"layer{index:02d}",
+                op=OPS[index % 6],
+                macs=macs,
+                cycles_start=start,
+                cycles_end=end,
+                cycles_total=end - start,
+                utilization=macs / ((end - start) * PEAK),
+                energy_j=1.0e-4 * (index % 5 + 1),
+                dram_read_bytes=90_000 * (index % 7),
+                dram_write_bytes=0 if index % 3 else 40_000,
+                cycles_critical=share,
+                bound_by=BOUNDS[index % 6],
+                stalls={"stall_dram.weights": share // 4, "stall_sram_port.inputs": share // 9},
+                fused_with=("relu", "bn") if index % 2 else (),
+                view_of=None,
+                on_host=False,
+            )
+        )
+    rows.append(_special("_host", "host", total - share * count, 0.0))
+    rows.append(_special("_static", "static", 0, 0.9e-3))
+    return tuple(rows)
+
+
+def _special(name: str, op: str, critical: int, energy_j: float) -> LayerResult:
+    return LayerResult(name, op, 0, 0, 0, 0, 0.0, energy_j, 0, 0, critical, "launch", {})
+
+
+def _mac_breakdown(slots: int, macs: int) -> dict[str, int]:
+    shares = {
+        "useful": macs,
+        "edge_underfill": slots // 17,
+        "dtype_loss": 0,
+        "fill_drain": slots // 19,
+        "stall_dram": slots // 6,
+        "stall_noc": 0,
+        "stall_sram_port": slots // 23,
+        "stall_compute": 0,
+        "stall_dependency": slots // 29,
+        "launch": slots // 97,
+        "imbalance": 0,
+    }
+    return {**shares, "idle": slots - sum(shares.values())}
+
+
+def _time_row(position: int, total: int) -> dict[str, int]:
+    causes = (
+        "busy",
+        "stall_dram",
+        "stall_noc",
+        "stall_sram_port",
+        "stall_compute",
+        "stall_dependency",
+        "fill_drain",
+        "launch",
+        "imbalance",
+    )
+    row = {cause: total * ((position + 2) * (index + 3) % 11) // 90 for index, cause in enumerate(causes)}
+    return {**row, "idle": total - sum(row.values())}
+
+
+def _activity(records: dict[str, tuple[Record, ...]], total_ps: int) -> Activity:
+    loads = records[UNITS[0]]
+    return Activity(
+        program="toy60",
+        total_ps=total_ps,
+        clock_hz=HZ,
+        records=records,
+        counts={},
+        dram={
+            "dram": DramStats(41_000_000, 3_200_000, 41_000_000, 2_500_000, 900, 50, 50, 12, 51_200_000_000)
+        },
+        bandwidth=tuple(Bandwidth("dram", r.start_ps, r.end_ps, 120_000, False) for r in loads),
+        fidelity={"dram": "open_row"},
+    )

@@ -1,0 +1,153 @@
+"""The catalog of dataflows, what their files say of fan-outs and registers, and what they refuse."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from archsim.errors import ConfigError, ModelError
+from archsim.pe.dataflows import catalog
+from archsim.pe.dataflows.fold import ArrayShape, Nest, Stream
+
+NAMES = catalog.names()
+NEST = Nest(batch=(), m=("m",), n=("n",), k=("k",))
+TWO = Fraction(2)
+BITS = {"inputs": 4, "weights": 4, "partials": 32}
+SHIPPED = ("dot_product", "input_stationary", "output_stationary", "weight_stationary")
+PLUGIN = """
+from archsim.pe.dataflows.weight_stationary import HELD, OPTIONS, fanouts, registers
+from archsim.pe.dataflows import weight_stationary
+SUMMARY = "as weight_stationary"
+def fold(nest, extents, array, *, accumulate):
+    return weight_stationary.fold(nest, extents, array, accumulate=accumulate)
+"""
+
+
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Put one dataflow called ``mine`` into a plugin directory."""
+    (tmp_path / "dataflows").mkdir()
+    (tmp_path / "dataflows" / "mine.py").write_text(text)
+    monkeypatch.setenv("ARCHSIM_PLUGINS", str(tmp_path))
+
+
+def test_names_are_the_files_with_a_fold() -> None:
+    """Helpers beside them (fold, systolic, catalog) are no dataflows."""
+    assert NAMES == SHIPPED
+
+
+def test_unknown_name_says_the_nearest() -> None:
+    """A misspelt dataflow is a ConfigError with a hint and the list."""
+    with pytest.raises(ConfigError, match="did you mean 'weight_stationary'") as caught:
+        catalog.get("wieght_stationary")
+    assert all(name in str(caught.value) for name in SHIPPED)
+
+
+def test_one_file_adds_a_dataflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file in a plugin directory is listed and works."""
+    plugin(tmp_path, monkeypatch, PLUGIN)
+    assert catalog.names() == tuple(sorted((*SHIPPED, "mine")))
+    extents, array = {"m": 5, "n": 6, "k": 7}, ArrayShape(2, 3)
+    ours, theirs = (catalog.get(name).fold for name in ("mine", "weight_stationary"))
+    assert ours(NEST, extents, array, accumulate=True) == theirs(NEST, extents, array, accumulate=True)
+
+
+def test_incomplete_file_says_what_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plugin without HELD and registers is named with both."""
+    lacking = PLUGIN.replace("HELD, OPTIONS, fanouts, registers", "OPTIONS, fanouts")
+    plugin(tmp_path, monkeypatch, lacking)
+    with pytest.raises(ConfigError, match=r"mine.* does not define HELD, registers"):
+        catalog.get("mine")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_description_is_usable(name: str) -> None:
+    """One-line summary, a held role with a register, two axes of the array's size."""
+    dataflow = catalog.get(name)
+    assert dataflow.SUMMARY
+    assert "\n" not in dataflow.SUMMARY
+    rows, cols = dataflow.fanouts(3, 5)
+    assert (rows["axis"], rows["size"], cols["axis"], cols["size"]) == ("rows", 3, "cols", 5)
+    kept = {role for file in dataflow.registers(BITS, ArrayShape(3, 5)) for role in file["keeps"]}
+    assert dataflow.HELD in kept
+    shared = {role for axis in (rows, cols) for role in (*axis["multicast"], *axis["reduce"])}
+    assert shared <= {"inputs", "weights", "partials"}
+    assert dataflow.HELD not in shared, "what stays in a PE is not shared along an axis"
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "sizes"),
+    [
+        ("weight_stationary", ArrayShape(2, 2), {"weights": 1, "inputs": 1, "partials": 4}),
+        ("weight_stationary", ArrayShape(2, 2, TWO, True), {"weights": 2, "inputs": 1, "partials": 4}),
+        ("input_stationary", ArrayShape(2, 2, Fraction(4), True), {"inputs": 4, "weights": 2, "partials": 4}),
+        ("output_stationary", ArrayShape(2, 2, TWO), {"partials": 4, "inputs": 1, "weights": 1}),
+        ("dot_product", ArrayShape(2, 2, Fraction(1, 2)), {"weights": 1, "inputs": 1}),
+    ],
+)
+def test_register_sizes(name: str, array: ArrayShape, sizes: dict[str, int]) -> None:
+    """Values per PE x bits, rounded up to bytes (4-bit factors, 32-bit sums)."""
+    files = catalog.get(name).registers(BITS, array)
+    assert {file["keeps"][0]: file["size_bytes"] for file in files} == sizes
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("option", ["weight_double_buffer", "fold_overlap"])
+def test_option_without_meaning_is_refused(name: str, option: str) -> None:
+    """No option is silently ignored."""
+    dataflow = catalog.get(name)
+    array = ArrayShape(2, 2, **{option: True})  # type: ignore[arg-type]
+    extents = {"m": 9, "n": 9, "k": 9}
+    if option in dataflow.OPTIONS:
+        plain = dataflow.fold(NEST, extents, ArrayShape(2, 2), accumulate=False)
+        assert dataflow.fold(NEST, extents, array, accumulate=False).cycles < plain.cycles
+        return
+    with pytest.raises(ConfigError, match=f"{option}: true' has no meaning for dataflow '{name}'"):
+        dataflow.fold(NEST, extents, array, accumulate=False)
+    with pytest.raises(ConfigError, match=option):
+        dataflow.registers(BITS, array)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("extents", [{"m": 1, "n": 1}, {"m": 1, "n": 0, "k": 1}, {"m": -3, "n": 1, "k": 1}])
+def test_missing_or_empty_extent(name: str, extents: dict[str, int]) -> None:
+    """The dim without a positive extent is named."""
+    bad = next(dim for dim in ("m", "n", "k") if extents.get(dim, 0) < 1)
+    with pytest.raises(ModelError, match=f"'{bad}' needs an extent >= 1"):
+        catalog.get(name).fold(NEST, extents, ArrayShape(2, 2), accumulate=False)
+
+
+def test_impossible_shapes() -> None:
+    """Sizes below 1, rates of 0 and a dim in two parts are refused."""
+    for rows, cols, rate in ((0, 1, 1), (1, -1, 1), (1, 1, 0), (1, 1, -2)):
+        with pytest.raises(ConfigError, match="found"):
+            ArrayShape(rows, cols, Fraction(rate))
+    with pytest.raises(ModelError, match="twice"):
+        Nest(batch=("c",), m=("p",), n=(), k=("c",))
+
+
+@pytest.mark.parametrize(
+    ("rate", "pack", "cycles"),
+    [("1", 1, 7), ("1/2", 1, 14), ("1/4", 1, 28), ("2/3", 1, 11), ("2", 2, 7), ("3/2", 2, 10), ("8", 8, 7)],
+)
+def test_rate(rate: str, pack: int, cycles: int) -> None:
+    """A rate is met by packing along the reduction and by the pace of steps: here 7 steps."""
+    array = ArrayShape(4, 4, Fraction(rate))
+    assert (array.pack, array.run_cycles(7)) == (pack, cycles)
+    assert array.macs_per_cycle == 16 * Fraction(rate)
+
+
+def test_one_by_hand() -> None:
+    """Weight-stationary 5 x 3 x 4 on 2 x 2, base: 2 x 2 folds of 2 + 5 + 2 cycles."""
+    extents = {"m": 5, "n": 3, "k": 4}
+    fold = catalog.get("weight_stationary").fold(NEST, extents, ArrayShape(2, 2), accumulate=True)
+    assert (fold.cycles_fill, fold.cycles_stream, fold.cycles_drain, fold.cycles) == (12, 20, 4, 36)
+    assert fold.streams == {
+        "a": Stream(2 * 5 * 4, "read"),
+        "b": Stream(4 * 3, "read"),
+        "acc_read": Stream(2 * 5 * 3, "read"),
+        "acc_write": Stream(2 * 5 * 3, "write"),
+    }
+    assert fold.inner_actions["mac"] == 60
+    assert fold.inner_actions["register_write.b"] == 3 * 2 * (1 + 2)  # each column loads two rows, twice
