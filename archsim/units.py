@@ -136,15 +136,22 @@ def shown(value: object) -> str:
 
 
 def exact(value: Fraction | int, kind: Kind) -> str:
-    """Text that ``parse`` reads back to exactly ``value``: the largest unit that leaves a whole number."""
+    """Text that ``parse`` reads back to exactly ``value``, in the unit that makes it shortest.
+
+    Bytes are never written in bits; between units of equal length the larger one is taken.
+    """
     amount = Fraction(value)
-    best, factor = kind.base, kind.units.get(kind.base, Fraction(1))
-    if kind.base not in kind.units:
-        best, factor = next(iter(kind.units.items()))
-    for name, size in kind.units.items():
-        if amount and (amount / size).denominator == 1 and size > factor:
-            best, factor = name, size
-    return f"{rational(amount / factor)} {best}"
+    if not amount:
+        return f"0 {next(iter(kind.units))}"
+    fitting = [
+        (len(rational(amount / size)), -size, f"{rational(amount / size)} {name}")
+        for name, size in kind.units.items()
+        if size <= amount and not (kind is SIZE and name.endswith("b"))
+    ]
+    if fitting:
+        return min(fitting)[2]
+    smallest = min(kind.units, key=lambda name: kind.units[name])
+    return f"{rational(amount / kind.units[smallest])} {smallest}"
 
 
 def rational(value: Fraction | int) -> str:

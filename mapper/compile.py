@@ -200,7 +200,7 @@ class _Compiler:
     def _host(self, layer: Layer) -> Item:
         touches = (*((self.base[op.tensor], False) for op in layer.inputs), (self.base[layer.output.tensor], True))
         flops, nbytes = int(str(layer.attributes.get("flops", 0))), int(str(layer.attributes.get("bytes", 0)))
-        command = Command(f"{layer.name}.host", "HOST", layer.name, role="host", function=layer.op, flops=flops, nbytes=nbytes)
+        command = Command(f"{layer.name}.host", "HOST", layer.name, role="host", flops=flops, nbytes=nbytes)
         return Item("host", 0, command, touches)
 
     def _stored(self, tensor: str, by_name: Mapping[str, StoredTensor], residency: Residency) -> Stored:

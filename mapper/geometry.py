@@ -1,7 +1,7 @@
 """How an operand's tile lies in its tensor and in a slot: axis components, tile ranges, strides.
 
-An axis ``sum(coef * dim) + offset`` is one dense window when neighbouring positions overlap or touch (a 3-tap filter at
-stride 1 or 2), else it is split in components (a 1x1 filter at stride 2 fetches every second row only).
+An axis ``sum(coef * dim) + offset`` is one dense window when neighbouring positions overlap (a 3-tap filter at stride 1
+or 2), else it is split in components (a 1x1 filter at stride 2 fetches every second row only).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _split(index: int, axis: Axis, length: int, dims: Mapping[str, int]) -> list
     if inside and moving:
         (dim, coef), rest = moving[0], tuple(moving[1:])
         span = sum(c * (dims[d] - 1) for d, c in rest) + 1
-        if coef > span:
+        if coef >= span:
             outer = Component(index, ((dim, 1),), coef, axis.offset, None)
             return [outer, Component(index, rest, 1, 0, None)] if rest else [outer]
     return [Component(index, tuple(moving), 1, axis.offset, None if inside else length)]

@@ -55,6 +55,7 @@ class Problem:
     layer: Layer
     engine: str
     unit: str
+    vector: str  # name of the vector unit that drains or computes ('' when the chip has none)
     dims: Mapping[str, int]
     groups: Mapping[str, tuple[str, ...]]  # group -> its dims, outermost loop first
     whole: frozenset[str]
@@ -93,7 +94,7 @@ def build(
     dims = dict(layer.dims)
     whole = frozenset(layer.whole) | _coupled(layer) | _broadcast_reductions(layer)
     return Problem(
-        layer, engine, _unit(layer, architecture, engine), dims, _groups(layer), whole, tuple(operands), dict(capacity),
+        layer, engine, _unit(layer, architecture, engine), _drainer(layer, architecture, engine), dims, _groups(layer), whole, tuple(operands), dict(capacity),
         layer.kind == "matmul",
     )  # fmt: skip
 
@@ -103,8 +104,12 @@ def _unit(layer: Layer, architecture: Architecture, engine: str) -> str:
         return architecture.dma.name
     parts = architecture.arrays if engine == "array" else architecture.vectors
     if not parts:
-        raise MappingError(f"layer '{layer.name}' ({layer.op}) needs a {engine} unit; chip '{architecture.name}' has none")
+        raise MappingError(f"layer '{layer.name}' ({layer.op}) needs {'an array' if engine == 'array' else 'a vector unit'}; chip '{architecture.name}' has none")
     return parts[0].name
+
+
+def _drainer(layer: Layer, architecture: Architecture, engine: str) -> str:
+    return "" if engine == "copy" else _unit(layer, architecture, "vector")
 
 
 def _plan(

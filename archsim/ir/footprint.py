@@ -65,10 +65,10 @@ def footprint(region: Region, step: Step, ranges: dict[str, tuple[int, int]] | N
         offset += low * stride
         if high - low > 1 and stride:
             axes.append((high - low, stride))
-    return _merge(offset, region.element_bytes, axes)
+    return runs_of(offset, region.element_bytes, axes)
 
 
-def _merge(offset: int, element_bytes: int, axes: list[tuple[int, int]]) -> Footprint:
+def runs_of(offset: int, element_bytes: int, axes: list[tuple[int, int]]) -> Footprint:
     """Join axes into one contiguous run where their strides chain (overlapping windows join too)."""
     run = element_bytes
     outer: list[tuple[int, int]] = []

@@ -121,8 +121,9 @@ class Command:
 
     MATMUL: ``nest``, ``dtypes`` (inputs, weights); accumulates unless ``fresh`` holds (then starts from bias or 0).
     VECTOR: ``function`` (names joined by '+'), ``passes`` (plain lane passes per element), ``slow`` (functions whose rate the
-    chip states: exp, divide, sqrt, ...), ``dtypes`` (lane dtype,). Elements = product of extents. HOST: ``flops``, ``nbytes``. SETUP: ``nbytes``.
-    MOVE: ``fill`` for clipped indices, ``combine`` '' | 'add' | 'max', ``retains`` (see Ring).
+    chip states: exp, divide, sqrt, ...), ``dtypes`` (lane dtype,). Elements = product of extents. ``mac`` multiplies in0 by in1 and
+    adds up into out, from in2 (or 0) where ``fresh`` holds. HOST: ``flops``, ``nbytes``. SETUP: ``nbytes``.
+    MOVE: ``fill`` for clipped indices (a move without reads fills its destination), ``combine`` '' | 'add' | 'max', ``retains`` (see Ring).
     """
 
     name: str
@@ -150,7 +151,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """Repeat ``body`` for ``var`` = 0 .. trips-1. Variables are unique in the Program."""
+    """Repeat ``body`` for ``var`` = 0 .. trips-1. A variable has one loop per queue (layers name theirs after themselves)."""
 
     var: str
     trips: int

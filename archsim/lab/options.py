@@ -50,7 +50,9 @@ def parse_dtypes(text: str | None) -> dict[str, str]:
     for pair in text.split(","):
         key, _, name = (part.strip() for part in pair.partition("="))
         if key not in _ROLES:
-            raise ConfigError(f"--dtype: found '{key}'{nearest(key, _ROLES)}; allowed {', '.join(_ROLES)}, or one dtype")
+            raise ConfigError(
+                f"--dtype: found '{key}'{nearest(key, _ROLES)}; allowed {', '.join(_ROLES)}, or one dtype"
+            )
         for role in _ROLES[key]:
             if role in found:
                 raise ConfigError(f"--dtype: {role} given twice in '{text}'; allowed once")
@@ -69,7 +71,9 @@ def _known_dtype(name: str) -> str:
 def check_objective(objective: str) -> str:
     """``objective`` itself; raises ConfigError when it is not one of OBJECTIVES."""
     if objective not in OBJECTIVES:
-        raise ConfigError(f"objective: found '{objective}'{nearest(objective, OBJECTIVES)}; allowed {', '.join(OBJECTIVES)}")
+        raise ConfigError(
+            f"objective: found '{objective}'{nearest(objective, OBJECTIVES)}; allowed {', '.join(OBJECTIVES)}"
+        )
     return objective
 
 
@@ -91,10 +95,14 @@ class Requirement:
             bound = None
         if match is None or bound is None or bound != bound:
             signs = ", ".join(_COMPARE)
-            raise ConfigError(f"--require: found '{text}'; allowed KEY SIGN NUMBER such as latency_s<=0.005, with {signs}")
+            raise ConfigError(
+                f"--require: found '{text}'; allowed KEY SIGN NUMBER such as latency_s<=0.005, with {signs}"
+            )
         first, known = match["key"].partition(".")[0], public_keys()
         if first not in known:
-            raise ConfigError(f"--require: no '{match['key']}' in a result{nearest(first, known)}; it has: {', '.join(known)}")
+            raise ConfigError(
+                f"--require: no '{match['key']}' in a result{nearest(first, known)}; it has: {', '.join(known)}"
+            )
         return cls(match["key"], match["sign"], bound)
 
     def met(self, summary: Mapping[str, Any]) -> bool:
@@ -106,7 +114,9 @@ class Requirement:
         known = scalars(summary)
         if self.key not in known:
             hint = nearest(self.key, known)
-            raise ConfigError(f"--require: no number '{self.key}' in the result{hint}; it has: {', '.join(known)}")
+            raise ConfigError(
+                f"--require: no number '{self.key}' in the result{hint}; it has: {', '.join(known)}"
+            )
         found = known[self.key]
         if found is None:
             raise ConfigError(f"--require: '{self.key}' has no figure for this chip (null in the result)")
@@ -118,7 +128,15 @@ class Requirement:
 
 def public_keys() -> tuple[str, ...]:
     """First words of the keys that a requirement may name."""
-    rendering = ("layers", "provenance", "critical", "sources", "activity", "power_trace", "area_breakdown_mm2")
+    rendering = (
+        "layers",
+        "provenance",
+        "critical",
+        "sources",
+        "activity",
+        "power_trace",
+        "area_breakdown_mm2",
+    )
     return tuple(name for name in Result.__dataclass_fields__ if name not in rendering)
 
 

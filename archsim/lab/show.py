@@ -40,9 +40,17 @@ def _chips() -> Lines:
     lines = []
     for name in names():
         found = load(name)
-        sram = sum(memory.capacity_bytes for memory in found.memories if memory.kind == "sram" and memory.scope == "chip")
-        arrays = " + ".join(f"{array.copies} x {array.rows}x{array.cols}" for array in found.arrays) or "no array"
-        lines.append((name, f"{arrays} at {si(found.clock_hz, 'Hz')}, {binary(sram)} on chip, {found.technology}"))
+        sram = sum(
+            memory.capacity_bytes
+            for memory in found.memories
+            if memory.kind == "sram" and memory.scope == "chip"
+        )
+        arrays = (
+            " + ".join(f"{array.copies} x {array.rows}x{array.cols}" for array in found.arrays) or "no array"
+        )
+        lines.append(
+            (name, f"{arrays} at {si(found.clock_hz, 'Hz')}, {binary(sram)} on chip, {found.technology}")
+        )
     return lines
 
 
@@ -62,7 +70,10 @@ def _dram() -> Lines:
 def _technologies() -> Lines:
     from archsim.spec.locate import config_files
 
-    return [(name, _first_comment(path.read_text(encoding="utf-8"))) for name, path in config_files("technology").items()]
+    return [
+        (name, _first_comment(path.read_text(encoding="utf-8")))
+        for name, path in config_files("technology").items()
+    ]
 
 
 def _dataflows() -> Lines:

@@ -14,7 +14,7 @@ never touched: they cost no arithmetic but the comparison.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -22,6 +22,9 @@ from math import ceil
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Cycles, Demand
 from archsim.sim.kernel import Event, Kernel, postpone
+
+
+ROUNDING = 1e-9  # more than the error of adding shares as floating-point numbers
 
 
 class Port:
@@ -32,25 +35,30 @@ class Port:
     def __init__(self, name: str, bytes_per_s: int) -> None:
         self.name = name
         self.bytes_per_s = bytes_per_s
-        self.flows: dict[Flow, Fraction] = {}
+        self.flows: dict[Flow, float] = {}  # with their shares, rounded
 
     def overfull(self) -> bool:
-        """Whether the demands exceed the port."""
-        flows = self.flows
-        if len(flows) < 2:
-            return any(share > 1 for share in flows.values())
-        return sum(flows.values()) > 1
+        """Whether the demands exceed the port, exactly; rational numbers are added only near the limit."""
+        rough = sum(self.flows.values())
+        if rough < 1 - ROUNDING:
+            return False
+        return rough > 1 + ROUNDING or sum(flow.exact[self] for flow in self.flows) > 1
 
 
 @dataclass(frozen=True, slots=True)
 class PortStreams:
-    """The streams of a command: ``shares`` = demand on each port as a fraction of the port, at full pace."""
+    """The streams of a command.
+
+    ``shares``: each port with the demand on it, as a fraction of the port at full pace; ``exact`` the same, exactly.
+    """
 
     ports: Ports
     clock: Clock
     cycles: Cycles
     demands: tuple[Demand, ...]
-    shares: tuple[tuple[Port, Fraction], ...]
+    exact: Mapping[Port, Fraction]
+    shares: tuple[tuple[Port, float], ...]
+    whole_cycles: int
 
     def begin(self) -> Flow:
         """Start at the present instant, an edge of the clock."""
@@ -60,17 +68,19 @@ class PortStreams:
 class Flow:
     """A command on its ports."""
 
-    __slots__ = ("clock", "cycles", "done", "end_ps", "ended", "event", "number", "pace", "shares", "since")
+    __slots__ = ("clock", "cycles", "done", "end_ps", "ended", "event", "exact", "number", "pace", "shares", "since")
 
     def __init__(self, number: int, streams: PortStreams, now_ps: int) -> None:
         self.number = number
+        self.exact = streams.exact
         self.shares = streams.shares
         self.cycles = streams.cycles
         self.clock = streams.clock
         self.pace: Cycles = 1
         self.done: Cycles = 0  # cycles' worth of work done at ``since``
-        self.since: Cycles = self.clock.cycle(now_ps)  # own cycles since time 0
-        self.end_ps = self._end()
+        first = self.clock.cycle(now_ps)
+        self.since: Cycles = first  # own cycles since time 0
+        self.end_ps = self.clock.edge(first + streams.whole_cycles)
         self.ended = False
         self.event: Event
 
@@ -81,11 +91,8 @@ class Flow:
         self.since = position
         self.pace = pace
         if self.done < self.cycles:
-            self.end_ps = self._end()
-
-    def _end(self) -> int:
-        left = self.cycles - self.done
-        return self.clock.edge(ceil(self.since + (left if self.pace == 1 else left / Fraction(self.pace))))
+            left = Fraction(self.cycles - self.done)
+            self.end_ps = self.clock.edge(ceil(position + left / pace))
 
 
 class Ports:
@@ -103,24 +110,24 @@ class Ports:
         self._started += 1
         flow.event = kernel.timeout(flow.end_ps - now)
         flow.event.callbacks.append(lambda _: self._end(flow))
+        crowded = False
         for port, share in flow.shares:
             port.flows[flow] = share
-        self._settle(flow)
+            crowded = port.overfull() or crowded
+        if crowded:
+            self._retime(flow)
         return flow
 
     def _end(self, flow: Flow) -> None:
         flow.ended = True
-        crowded = any(port.overfull() for port, _ in flow.shares)
+        crowded = False
         for port, _ in flow.shares:
+            crowded = port.overfull() or crowded
             del port.flows[flow]
         if crowded:
             for port, _ in flow.shares:
                 for other in list(port.flows)[:1]:
                     self._retime(other)
-
-    def _settle(self, flow: Flow) -> None:
-        if any(port.overfull() for port, _ in flow.shares):
-            self._retime(flow)
 
     def _retime(self, flow: Flow) -> None:
         """Give every command that shares ports with ``flow``, directly or through others, its pace anew."""
@@ -137,7 +144,7 @@ class Ports:
 def fair_paces(flows: Iterable[Flow]) -> dict[Flow, Cycles]:
     """Max-min fair paces of ``flows``, which are all commands on their ports."""
     waiting = sorted(flows, key=lambda flow: flow.number)
-    left: dict[Port, Fraction] = {port: Fraction(1) for flow in waiting for port, _ in flow.shares}
+    left: dict[Port, Fraction] = {port: Fraction(1) for flow in waiting for port in flow.exact}
     paces: dict[Flow, Cycles] = {}
     while waiting:
         levels = {port: _level(port, room, paces) for port, room in left.items()}
@@ -148,14 +155,14 @@ def fair_paces(flows: Iterable[Flow]) -> dict[Flow, Cycles]:
             return paces | dict.fromkeys(waiting, 1)
         paces[slowest] = pace
         waiting.remove(slowest)
-        for port, share in slowest.shares:
+        for port, share in slowest.exact.items():
             left[port] -= share * pace
     return paces
 
 
 def _level(port: Port, room: Fraction, paces: dict[Flow, Cycles]) -> Fraction | None:
     """The most that each command without a pace gets of ``port``; None when all demands fit in ``room``."""
-    shares = sorted(share for flow, share in port.flows.items() if flow not in paces)
+    shares = sorted(flow.exact[port] for flow in port.flows if flow not in paces)
     for number, share in enumerate(shares):
         equal = room / (len(shares) - number)
         if share > equal:
@@ -166,7 +173,7 @@ def _level(port: Port, room: Fraction, paces: dict[Flow, Cycles]) -> Fraction | 
 
 def _pace(flow: Flow, levels: dict[Port, Fraction | None]) -> Cycles:
     pace: Cycles = 1
-    for port, share in flow.shares:
+    for port, share in flow.exact.items():
         level = levels[port]
         if level is not None and share > level:
             pace = min(pace, level / share)
@@ -178,7 +185,7 @@ def _connected(flow: Flow) -> list[Flow]:
     found = {flow: None}
     todo = [flow]
     while todo:
-        for port, _ in todo.pop().shares:
+        for port in todo.pop().exact:
             for other in port.flows:
                 if other not in found:
                     found[other] = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from math import ceil
 
 from archsim.errors import ProgramError
 from archsim.memory.ports import Port, Ports, PortStreams
@@ -68,11 +69,11 @@ class Scratchpads:
         per_port = self._per_port(demands)
         if per_port and not cycles:
             raise ProgramError(f"{sum(per_port.values())} bytes are to be moved in 0 cycles")
-        shares = tuple(
-            (port, Fraction(size_bytes * clock.hz) / (cycles * port.bytes_per_s))
-            for port, size_bytes in per_port.items()
-        )
-        return PortStreams(self._ports, clock, cycles, tuple(demands), shares)
+        shares = {
+            port: Fraction(size_bytes * clock.hz) / (cycles * port.bytes_per_s) for port, size_bytes in per_port.items()
+        }
+        rounded = tuple((port, float(share)) for port, share in shares.items())
+        return PortStreams(self._ports, clock, cycles, tuple(demands), shares, rounded, ceil(cycles))
 
     def _per_port(self, demands: Iterable[Demand]) -> dict[Port, int]:
         total: dict[Port, int] = {}

@@ -151,17 +151,26 @@ class Kernel:
         """Run the models up to the next event and schedule what completes before or at it."""
         queue = self._env._queue
         while True:
-            events = sorted(
-                (time, number)
-                for number, port in enumerate(self._ports)
-                if port.waiting and (time := port.model.next_event_ps()) is not None
-            )
+            first, second = self._next_of_models()
             bound = int(queue[0][0]) if queue else HORIZON_PS
-            if not events or events[0][0] > bound:
+            if first is None or first[0] > bound:
                 return
-            if len(events) > 1:
-                bound = min(bound, events[1][0])
-            self._deliver(self._ports[events[0][1]], bound)
+            self._deliver(first[1], bound if second is None else min(bound, second[0]))
+
+    def _next_of_models(self) -> tuple[tuple[int, _Port] | None, tuple[int, _Port] | None]:
+        """The two models with requests under way that may do something first."""
+        first = second = None
+        for port in self._ports:
+            if not port.waiting:
+                continue
+            time = port.model.next_event_ps()
+            if time is None:
+                continue
+            if first is None or time < first[0]:
+                first, second = (time, port), first
+            elif second is None or time < second[0]:
+                second = (time, port)
+        return first, second
 
     def _deliver(self, port: _Port, bound: int) -> None:
         completions = port.model.advance(bound)

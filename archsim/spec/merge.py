@@ -42,7 +42,7 @@ def override(root: Node, values: Mapping[str, object], origin: str) -> Node:
     for path, value in values.items():
         if path not in known and not has_open_keys(copy, path):
             raise ConfigError(f"{origin} {path}: no such key path in this chip{nearest(path, known)}")
-        node = of_value(value, Mark(f"{origin} {path}"))
+        node = of_value(value, Mark(origin))
         _set_source(node, f"{OPTION}: {origin}")
         _set(copy, path, node)
     for path in values:

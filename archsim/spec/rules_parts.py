@@ -51,10 +51,24 @@ def _drams(file: File) -> None:
         for key in _TIMED_ONLY if constant else _CONSTANT_ONLY:
             if key in part.spec.model_fields_set:
                 file.add(part, key, f"has no meaning with {what}; allowed {', '.join(needed)} in its place")
-        known = [*registry.modules(STANDARDS), CONSTANT]
-        if part.spec.standard not in known:
-            found = part.spec.standard
-            file.add(part, "standard", f"found '{found}'; allowed {', '.join(known)}{nearest(found, known)}")
+        if not constant:
+            _standard(file, part)
+
+
+def _standard(file: File, part: Declared[schema.Dram]) -> None:
+    """A DRAM standard's own file says which speeds, widths and capacities it has."""
+    spec = part.spec
+    known = [*registry.modules(STANDARDS), CONSTANT]
+    if spec.standard not in known:
+        message = f"found '{spec.standard}'; allowed {', '.join(known)}{nearest(spec.standard, known)}"
+        file.add(part, "standard", message)
+    elif spec.speed and spec.width:
+        try:
+            timing = registry.load(STANDARDS, spec.standard).timing
+            timing(spec.speed // 10**6, spec.width, spec.channels, spec.capacity)
+        except ConfigError as error:
+            key = next((key for key in (*_TIMED_ONLY, "capacity") if f"{key}:" in str(error)), "standard")
+            file.add(part, key, str(error).removeprefix(f"{spec.standard}: {key}: "))
 
 
 def _accumulate(file: File) -> None:

@@ -113,7 +113,7 @@ class Vector(Part):
     ] = Field(description="elements per cycle, one number or a number for each dtype")
     functions: dict[Annotated[str, d.name()], Annotated[Fraction, d.ratio("1/64", "4096")]] = Field(
         {},
-        description="cycles that a function (exp, divide, sqrt, ...) takes per group of lanes; 1 unless stated",
+        description="slow functions (exp, divide, sqrt, ...) with their cycles per group of lanes",
     )
     startup: Cycles = Field(NONE_CYCLES, description="issue of one command")
 

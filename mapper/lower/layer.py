@@ -8,7 +8,7 @@ A stationary tile's token is taken at the first and given back at the last itera
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from archsim.ir.program import Command, Edge, Extent, Nest, Region, Ring, Token
 from mapper.costs import drain_steps
@@ -158,15 +158,20 @@ def _accumulate(frame: Frame, depth: int, acc_depth: int) -> Item:
         waits=(*waits, Token(f"{ring}.free", when=frame.edges("first", acc_depth, depth))),
         signals=(*signals, Token(f"{ring}.full", when=frame.edges("last", acc_depth, depth))),
         extents=tuple(frame.extent(dim, depth) for dim in layer.dims),
-        reads=regions,
-        writes=(frame.dims_region(acc, "acc", depth),),
-        nest=Nest(layer.m, layer.n, layer.k, layer.batch),
+        reads=regions if on_array else _numbered(regions),
+        writes=(frame.dims_region(acc, "acc" if on_array else "out", depth),),
+        nest=Nest(layer.m, layer.n, layer.k, layer.batch) if on_array else None,
         fresh=frame.edges("first", acc_depth, depth),
         dtypes=dtypes if on_array else (frame.problem.operand(OUT).dtype,),
         function="" if on_array else "mac",
         passes=0 if on_array else 1,
     )
     return Item(frame.problem.engine, depth, command, (*touches, (ring, True)))
+
+
+def _numbered(regions: tuple[Region, ...]) -> tuple[Region, ...]:
+    """A vector unit calls its operands in0, in1, ..."""
+    return tuple(replace(region, operand=f"in{index}") for index, region in enumerate(regions))
 
 
 def _drain(frame: Frame, depth: int) -> Item:

@@ -132,7 +132,7 @@ class Executor:
 
     def _matmul(self, step: Step) -> None:
         dims = list(step.extents)
-        reads = {r.operand: r for r in step.command.reads}
+        reads = {{"in0": "a", "in1": "b", "in2": "bias"}.get(r.operand, r.operand): r for r in step.command.reads}
         product_ = self._read(reads["a"], step, dims) * self._read(reads["b"], step, dims)
         self._accumulate(step, dims, product_, reads.get("bias"))
 

@@ -115,16 +115,13 @@ class Clause:
     many: bool = False
 
 
-def read_clauses(
-    cursor: Cursor, table: Mapping[str, Clause], required: Iterable[str], values: dict[str, Any] | None = None
-) -> dict[str, Any]:
+def read_clauses(cursor: Cursor, table: Mapping[str, Clause], required: Iterable[str]) -> dict[str, Any]:
     """Read ``keyword value`` clauses in any order to the end of the statement; fields by name."""
-    values = {} if values is None else values
+    values: dict[str, Any] = {}
     while not cursor.ended:
-        if cursor.word.text in table and table[cursor.word.text].field in values:
-            clause = table[cursor.word.text]
-            if not clause.many:
-                cursor.fail(f"'{cursor.word.text}' once")
+        again = table.get(cursor.word.text)
+        if again is not None and again.field in values and not again.many:
+            cursor.fail(f"'{cursor.word.text}' only once")
         clause = table[cursor.keyword(table, "one of")]
         value = clause.read(cursor)
         values[clause.field] = (*values.get(clause.field, ()), *value) if clause.many else value

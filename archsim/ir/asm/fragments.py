@@ -11,11 +11,12 @@ from archsim.ir.program import Affine, Clip, Edge, Extent, Nest, Region, Token, 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a command may name: loop variables around it, tokens, stores and their element bytes (None: unknown)."""
+    """What a command may name: enclosing loop variables, tokens, stores (element bytes or None), layers."""
 
     variables: tuple[str, ...]
     tokens: Collection[str]
     elements: Mapping[str, int | None]
+    layers: tuple[str, ...]
 
 
 def read_affine(cursor: Cursor, scope: Scope) -> Affine:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
-from typing import Any, get_args
+from dataclasses import replace
+from typing import Any
 
 from archsim.errors import ProgramError, nearest
+from archsim.ir.asm.commands import read_command
 from archsim.ir.asm.cursor import Clause, Cursor, read_clauses
-from archsim.ir.asm.fragments import (
-    Scope,
-    read_extent,
-    read_nest,
-    read_region,
-    read_tokens,
-    read_when,
-)
+from archsim.ir.asm.fragments import Scope
 from archsim.ir.asm.lexer import Line, Word, read_lines
-from archsim.ir.asm.printer import READS, WRITES, dense_strides, implied_layer, is_numbered_input
+from archsim.ir.asm.printer import dense_strides
 from archsim.ir.dtypes import BYTES
-from archsim.ir.program import Command, Loop, Node, Op, Program, Queue, Region, Ring, Semaphore, Tensor
+from archsim.ir.program import Loop, Node, Program, Queue, Ring, Semaphore, Tensor
 
 ENGINES = ("load", "store", "array", "vector", "host")
 
@@ -168,8 +162,9 @@ class _Parser:
     def _scope(self) -> Scope:
         tokens = [f"{ring.name}.{kind}" for ring in self._rings for kind in ("free", "full")]
         tokens += [semaphore.name for semaphore in self._semaphores]
-        stores = (*self._tensors, *self._rings)
-        return Scope((), dict.fromkeys(tokens), {store.name: BYTES.get(store.dtype) for store in stores})
+        stores: list[Tensor | Ring] = [*self._tensors, *self._rings]
+        elements = {store.name: BYTES.get(store.dtype) for store in stores}
+        return Scope((), dict.fromkeys(tokens), elements, tuple(self._layers))
 
     def _body(self, outer: int, scope: Scope) -> tuple[Node, ...]:
         """The statements deeper than ``outer``; all of them at one indentation."""
@@ -184,7 +179,7 @@ class _Parser:
             if cursor.skip_if("for"):
                 nodes.append(self._loop(cursor, line.indent, scope))
             else:
-                nodes.append(_command(cursor, scope, self._layers))
+                nodes.append(read_command(cursor, scope))
         return tuple(nodes)
 
     def _loop(self, cursor: Cursor, indent: int, scope: Scope) -> Loop:
@@ -192,7 +187,7 @@ class _Parser:
         cursor.keyword(("in",), "the trips")
         trips = cursor.integer("a number of trips")
         self._colon(cursor)
-        inner = Scope((*scope.variables, var), scope.tokens, scope.elements)
+        inner = replace(scope, variables=(*scope.variables, var))
         return Loop(var, trips, self._body(indent, inner))
 
 
@@ -213,36 +208,3 @@ def _integers(cursor: Cursor) -> tuple[int, ...]:
 
 def _flag(_: Cursor) -> bool:
     return True
-
-
-def _command(cursor: Cursor, scope: Scope, layers: list[str]) -> Command:
-    """``OP name [extents] clauses``."""
-    op: Any = cursor.keyword(("for", *get_args(Op)), "a statement")
-    name = cursor.name("the name of the command")
-    values: dict[str, Any] = {"layer": implied_layer(name, layers)}
-    given: dict[str, Any] = {}
-    dims: list[str] = []
-    if cursor.word.text == "[":
-        given["extents"] = cursor.many("[", "]", lambda: read_extent(cursor, scope))
-        dims += [extent.dim for extent in given["extents"]]
-    read_clauses(cursor, _command_clauses(cursor, scope, dims, layers), (), given)
-    values.update(given)
-    allowed = {field.name for field in fields(Command)}
-    return Command(name=name, op=op, **{key: value for key, value in values.items() if key in allowed})
-
-
-def _command_clauses(cursor: Cursor, scope: Scope, dims: list[str], layers: list[str]) -> dict[str, Clause]:
-    def region(side: str, operand: str) -> Clause:
-        return Clause(side, lambda c: (read_region(c, scope, dims, operand),), many=True)
-
-    def any_region(side: str) -> Clause:
-        return Clause(side, lambda c: (_named_region(c, scope, dims),), many=True)
-
-    numbered = [cursor.word.text]
-    return {
-        "layer": Clause("layer", lambda c: c.name("a layer")),
-    }
-
-
-def _named_region(cursor: Cursor, scope: Scope, dims: list[str]) -> Region:
-    return read_region(cursor, scope, dims, cursor.name("an operand"))

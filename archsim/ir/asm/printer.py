@@ -24,7 +24,8 @@ from archsim.ir.program import (
 
 INDENT = "    "
 WIDTH = 110
-READS = ("src", "a", "b", "bias")  # and in0, in1, ...
+CLAUSE_WIDTH = 80
+READS = ("src", "a", "b", "bias", *(f"in{number}" for number in range(10)))
 WRITES = ("dst", "acc", "out")
 
 
@@ -102,13 +103,10 @@ class _Listing:
     def _command(self, command: Command) -> list[str]:
         """Head, waits, operands and signals, each a piece that may stand on its own line."""
         pieces = [" ".join([command.op, quote(command.name), *self._head(command)])]
-        if command.waits:
-            pieces.append("wait " + ", ".join(map(_token, command.waits)))
+        pieces += _tokens("wait", command.waits)
         pieces += [self._region(region, "read", READS) for region in command.reads]
         pieces += [self._region(region, "write", WRITES) for region in command.writes]
-        if command.signals:
-            pieces.append("signal " + ", ".join(map(_token, command.signals)))
-        return pieces
+        return pieces + _tokens("signal", command.signals)
 
     def _head(self, command: Command) -> Iterator[str]:
         if command.extents:
@@ -126,8 +124,7 @@ class _Listing:
         yield from _work(command)
 
     def _region(self, region: Region, side: str, usual: tuple[str, ...]) -> str:
-        plain = region.operand in usual or (side == "read" and is_numbered_input(region.operand))
-        text = region.operand if plain else f"{side} {quote(region.operand)}"
+        text = region.operand if region.operand in usual else f"{side} {quote(region.operand)}"
         text += f" {quote(region.store)}"
         if region.strides:
             text += "{" + ", ".join(f"{quote(dim)}:{stride}" for dim, stride in region.strides) + "}"
@@ -144,12 +141,8 @@ class _Listing:
 
 def element_sizes(program: Program) -> Mapping[str, int]:
     """Store name -> bytes of its elements, where the dtype is known."""
-    return {item.name: BYTES[item.dtype] for item in (*program.tensors, *program.rings) if item.dtype in BYTES}
-
-
-def is_numbered_input(operand: str) -> bool:
-    """Whether ``operand`` is in0, in1, ..."""
-    return operand.startswith("in") and operand[2:].isascii() and operand[2:].isdecimal()
+    stores: list[Tensor | Ring] = [*program.tensors, *program.rings]
+    return {store.name: BYTES[store.dtype] for store in stores if store.dtype in BYTES}
 
 
 def _work(command: Command) -> Iterator[str]:
@@ -195,11 +188,24 @@ def _when(when: When) -> str:
     return " & ".join(f"{'!' if edge.negated else ''}{edge.kind}({quote(edge.var)})" for edge in when)
 
 
+def _tokens(word: str, tokens: tuple[Token, ...]) -> list[str]:
+    """One clause, or several where one would be too long for a line."""
+    clauses: list[str] = []
+    for token in map(_token, tokens):
+        if clauses and len(clauses[-1]) + len(token) < CLAUSE_WIDTH:
+            clauses[-1] += f", {token}"
+        else:
+            clauses.append(f"{word} {token}")
+    return clauses
+
+
 def _wrap(pieces: list[str], indent: str) -> Iterator[str]:
-    """One line if it fits, else one line per piece, deeper than the command."""
-    if len(indent) + sum(map(len, pieces)) + len(pieces) - 1 <= WIDTH:
-        yield indent + " ".join(pieces)
-        return
-    yield indent + pieces[0]
+    """As many pieces to a line as fit; lines after the first stand deeper."""
+    line = indent + pieces[0]
     for piece in pieces[1:]:
-        yield indent + INDENT + piece
+        if len(line) + 1 + len(piece) <= WIDTH:
+            line += f" {piece}"
+        else:
+            yield line
+            line = indent + INDENT + piece
+    yield line

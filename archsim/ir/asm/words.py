@@ -16,11 +16,16 @@ def quote(name: str) -> str:
 
 
 def affine_text(affine: Affine) -> str:
-    """``8*p - 1`` as ``8*p-1``; '0' for the constant zero."""
-    text = ""
-    for var, coefficient in affine.terms:
-        factor = "" if abs(coefficient) == 1 else f"{abs(coefficient)}*"
-        text += ("-" if coefficient < 0 else "+") + factor + quote(var)
+    """``8*p-1`` or ``58-8*p``: terms in their order, a positive constant ahead of a negative term; '0' for zero."""
+    text = "".join(_term(coefficient, var) for var, coefficient in affine.terms)
+    if affine.const > 0 and text.startswith("-"):
+        return f"{affine.const}{text}"
     if affine.const or not text:
         text += f"{affine.const:+d}"
     return text.removeprefix("+")
+
+
+def _term(coefficient: int, var: str) -> str:
+    sign = "-" if coefficient < 0 else "+"
+    factor = "" if abs(coefficient) == 1 else f"{abs(coefficient)}*"
+    return f"{sign}{factor}{quote(var)}"

@@ -71,19 +71,18 @@ class Store:
 
 
 def collect(program: Program, ledger: Ledger) -> list[Store]:
-    """All accesses by tensor and ring; raises ProgramError for one outside its store or without a current slot."""
-    items: tuple[Tensor | Ring, ...] = (*program.tensors, *program.rings)
+    """All accesses by tensor and ring; raises ProgramError for one outside its store or without a slot."""
+    items: list[Tensor | Ring] = [*program.tensors, *program.rings]
     stores = {item.name: Store(item, ledger, _starts(item, ledger)) for item in items}
     for queue, steps in enumerate(ledger.steps):
         found: dict[tuple[str, bool], list[Accesses]] = {}
         for repeats in repeats_of(steps):
             for region, writing, only in _touched(repeats):
-                store = stores[region.store]
-                accesses = _accesses(store, queue, region, only)
+                accesses = _accesses(stores[region.store], queue, region, only)
                 found.setdefault((region.store, writing), []).append(accesses)
         for (name, writing), parts in found.items():
             store = stores[name]
-            (store.writes if writing else store.reads).append(_in_order(parts))
+            (store.writes if writing else store.reads).append(_in_order(store, parts))
     return list(stores.values())
 
 
@@ -106,16 +105,19 @@ def _touched(repeats: Repeats) -> Iterator[tuple[Region, bool, Repeats]]:
 
 def _matmul_reads(repeats: Repeats) -> Iterator[tuple[Region, bool, Repeats]]:
     command = repeats.command
+    starts, continues = repeats.by_fresh()
     for region in command.reads:
         if region.operand in ("a", "b"):
             yield region, False, repeats
         elif region.operand == "bias":
-            yield region, False, repeats.fresh(True)
-    for region in command.writes:
-        yield region, False, repeats.fresh(False)
+            yield region, False, starts
+    if continues.steps:
+        for region in command.writes:
+            yield region, False, continues
 
 
 def _accesses(store: Store, queue: int, region: Region, repeats: Repeats) -> Accesses:
+    """The accesses of one operand, in bytes of the tensor or of the slot."""
     bounds = repeats.bounds(region)
     size = store.item.slot_bytes if isinstance(store.item, Ring) else store.item.size_bytes
     outside = (bounds.low < 0) | (bounds.high > size)
@@ -127,22 +129,33 @@ def _accesses(store: Store, queue: int, region: Region, repeats: Repeats) -> Acc
             f"{step.where} of {step.queue}: operand '{region.operand}' touches bytes [{bounds.low[at]}, "
             f"{bounds.high[at]}) of {describe(store.item)}; {where} has [0, {size})"
         )
-    shift = _shift(store, queue, bounds.index)
     store.regions.append(region)
     number = np.full(len(bounds.index), len(store.regions) - 1, dtype=np.int64)
-    return Accesses(queue, bounds.index, bounds.low + shift, bounds.high + shift, number)
+    return Accesses(queue, bounds.index, bounds.low, bounds.high, number)
+
+
+def _in_order(store: Store, parts: list[Accesses]) -> Accesses:
+    """One queue's accesses of one store by command; those of a ring on its tape."""
+    queue, index = parts[0].queue, np.concatenate([part.index for part in parts])
+    order = np.argsort(index, kind="stable")
+    index = index[order]
+    shift = _shift(store, queue, index)
+    low = np.concatenate([part.low for part in parts])[order] + shift
+    high = np.concatenate([part.high for part in parts])[order] + shift
+    return Accesses(queue, index, low, high, np.concatenate([part.region for part in parts])[order])
 
 
 def _shift(store: Store, queue: int, index: IntArray) -> IntArray:
     """Tape byte of the current slot of ``queue`` at each command; 0 for tensors."""
     if isinstance(store.item, Tensor):
         return np.zeros(len(index), dtype=np.int64)
-    events = np.array(store.ledger.slots.get((queue, store.item.name), []), dtype=np.int64).reshape(-1, 2)
-    at = np.searchsorted(events[:, 0], index, side="right") - 1
+    commands, slots = store.ledger.slots[queue, store.item.name]
+    at = np.searchsorted(np.array(commands, dtype=np.int64), index, side="right") - 1
     if len(at) and at[0] < 0:
         step = store.ledger.steps[queue][int(index[0])]
-        raise ProgramError(f"{step.where} of {step.queue} touches {describe(store.item)} before it took a slot of it")
-    return store.starts[events[at, 1]]
+        raise ProgramError(f"{step.where} of {step.queue} touches {describe(store.item)} before it took a slot")
+    starts: IntArray = store.starts[np.array(slots, dtype=np.int64)[at]]
+    return starts
 
 
 def _starts(item: Tensor | Ring, ledger: Ledger) -> IntArray:
@@ -150,7 +163,7 @@ def _starts(item: Tensor | Ring, ledger: Ledger) -> IntArray:
     if isinstance(item, Tensor):
         return np.zeros(1, dtype=np.int64)
     steps = ledger.steps[ledger.numbers[item.writer]]
-    claims = [steps[index] for index in ledger.claims.get(item.name, [])]
+    claims = [steps[index] for index in ledger.claims[item.name]]
     if item.retain and claims and claims[0].command.retains:
         raise ProgramError(
             f"{claims[0].where} of {item.writer} takes the first slot of {describe(item)} and is flagged 'retains'; "
@@ -158,13 +171,3 @@ def _starts(item: Tensor | Ring, ledger: Ledger) -> IntArray:
         )
     advance = [item.slot_bytes - item.retain * claim.command.retains for claim in claims[1:]]
     return np.cumsum(np.array([0, *advance], dtype=np.int64))
-
-
-def _in_order(parts: list[Accesses]) -> Accesses:
-    """One queue's accesses of one store, by command."""
-    index = np.concatenate([part.index for part in parts])
-    order = np.argsort(index, kind="stable")
-    low = np.concatenate([part.low for part in parts])[order]
-    high = np.concatenate([part.high for part in parts])[order]
-    region = np.concatenate([part.region for part in parts])[order]
-    return Accesses(parts[0].queue, index[order], low, high, region)

@@ -19,7 +19,7 @@ ENGINE_OPS = {
     "vector": ("VECTOR", "SETUP", "SYNC"),
     "host": ("HOST", "SETUP", "SYNC"),
 }
-_ONE_OP = {"nest": "MATMUL", "fresh": "MATMUL", "function": "VECTOR", "passes": "VECTOR", "slow": "VECTOR"}
+_ONE_OP = {"nest": "MATMUL", "function": "VECTOR", "passes": "VECTOR", "slow": "VECTOR"}
 _ONE_OP |= {"flops": "HOST", "fill": "MOVE", "combine": "MOVE"}
 
 
@@ -33,7 +33,7 @@ class _Operands:
 
 
 _OPERANDS = {
-    "MOVE": _Operands("src", "dst", ("src", "dst")),
+    "MOVE": _Operands("src", "dst", ("dst",)),
     "MATMUL": _Operands("a|b|bias|acc", "acc", ("a", "b", "acc")),
     "VECTOR": _Operands(r"in\d+", r"out\d*", ("out",)),
     "HOST": _Operands(r"in\d+", r"out\d*", ()),
@@ -73,6 +73,8 @@ def _check_operation(queue: Queue, command: Command, what: str) -> None:
     for name, op in _ONE_OP.items():
         if command.op != op and getattr(command, name):
             raise ProgramError(f"{what} states '{name}', which belongs to {op}, not to {command.op}")
+    if command.fresh and command.op not in ("MATMUL", "VECTOR"):
+        raise ProgramError(f"{what} states 'fresh', which belongs to MATMUL and VECTOR, not to {command.op}")
     if command.nbytes and command.op not in ("SETUP", "HOST"):
         raise ProgramError(f"{what} states 'bytes', which belongs to SETUP and HOST, not to {command.op}")
     if min(command.passes, command.flops, command.nbytes) < 0:

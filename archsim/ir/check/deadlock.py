@@ -49,7 +49,7 @@ def _unmet(ledger: Ledger, done: Sequence[int], queue: int) -> tuple[Source, int
     for name in dict.fromkeys(name for name, _ in step.waits):
         before = sum(n for earlier in past for token, n in earlier.waits if token == name)
         wants = sum(n for token, n in step.waits if token == name)
-        for source in ledger.sources[queue, name]:
+        for source in ledger.draws[queue, name].sources:
             left = source.available(done) - before
             if left < wants:
                 short.append((source, wants, left))

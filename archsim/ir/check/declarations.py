@@ -46,11 +46,11 @@ def _check_unique(program: Program) -> None:
     tokens = [f"{ring.name}.{kind}" for ring in program.rings for kind in ("free", "full")]
     groups: dict[str, list[str]] = {
         "layer": list(program.layers),
-        "tensor or ring": [store.name for store in (*program.tensors, *program.rings)],
+        "tensor or ring": [item.name for item in program.tensors] + [item.name for item in program.rings],
         "semaphore": [*tokens, *(semaphore.name for semaphore in program.semaphores)],
         "queue": [queue.name for queue in program.queues],
-        "loop variable": [var for queue in program.queues for var in _loop_variables(queue.body)],
     }
+    groups |= {f"loop variable of {queue.name}": _loop_variables(queue.body) for queue in program.queues}
     for what, names in groups.items():
         twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:

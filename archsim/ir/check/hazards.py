@@ -134,13 +134,15 @@ def _inside_union(parts: Sequence[Accesses], reads: Accesses) -> NDArray[np.bool
     first = np.concatenate(([True], low[1:] > high[:-1]))
     last = np.concatenate((first[1:], [True]))
     stretch = np.searchsorted(low[first], reads.low, side="right") - 1
-    return (stretch >= 0) & (high[last][stretch] >= reads.high)
+    inside: NDArray[np.bool_] = (stretch >= 0) & (high[last][stretch] >= reads.high)
+    return inside
 
 
 def _surely_before(order: Order, reads: Accesses, last: IntArray, writes: Accesses) -> NDArray[np.bool_]:
     """Whether write number ``last`` (-1: none) happens before each read."""
     ended = order.clocks[reads.queue][reads.index, writes.queue]
-    return (last < 0) | (writes.index[last] < ended)
+    before: NDArray[np.bool_] = (last < 0) | (writes.index[last] < ended)
+    return before
 
 
 def _same_tile_before(parts: Sequence[Accesses], order: Order, reads: Accesses) -> NDArray[np.bool_]:

@@ -53,7 +53,8 @@ def _before_first_write(store: Store, order: Order) -> IntArray:
         return np.full(len(order.clocks), -1, dtype=np.int64)
     rows = [order.clocks[item.queue][item.index[0]] for item in store.writes if len(item.index)]
     never = np.array([len(clock) for clock in order.clocks], dtype=np.int64)
-    return np.min([never, *rows], axis=0).astype(np.int64)
+    earliest: IntArray = np.min([never, *rows], axis=0)
+    return earliest
 
 
 def _refuse(one: Store, two: Store, order: Order) -> None:

@@ -37,7 +37,8 @@ class _Owners:
     """Lookups of a Program's tokens and stores, and who was seen waiting on each semaphore."""
 
     def __init__(self, program: Program) -> None:
-        self.stores: dict[str, Tensor | Ring] = {store.name: store for store in (*program.tensors, *program.rings)}
+        stores: list[Tensor | Ring] = [*program.tensors, *program.rings]
+        self.stores = {store.name: store for store in stores}
         self.rings = {f"{ring.name}.{kind}": (ring, kind) for ring in program.rings for kind in ("free", "full")}
         self.tokens = {**dict.fromkeys(self.rings), **dict.fromkeys(item.name for item in program.semaphores)}
         self.waiters: dict[str, tuple[str, str]] = {}

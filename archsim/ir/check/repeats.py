@@ -13,6 +13,7 @@ from archsim.ir.unroll import Step
 
 IntArray = NDArray[np.int64]
 Number = int | IntArray
+INDEX = ""  # key of the command indices among the columns of loop variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,30 +34,37 @@ class Repeats:
         self._columns: dict[str, IntArray] = {}
         self._extents: dict[str, Number] = {}
 
-    def fresh(self, wanted: bool) -> Repeats:
-        """The repetitions whose ``fresh`` is ``wanted``."""
-        return Repeats(self.command, [step for step in self.steps if step.fresh == wanted])
+    def by_fresh(self) -> tuple[Repeats, Repeats]:
+        """The repetitions that start afresh, and those that continue an accumulation."""
+        if not self.command.fresh:
+            return self, Repeats(self.command, ())
+        fresh = [step for step in self.steps if step.fresh]
+        return Repeats(self.command, fresh), Repeats(self.command, [step for step in self.steps if not step.fresh])
 
     def bounds(self, region: Region) -> Bounds:
         """Bounding bytes of ``region`` relative to its store (tensor or slot), clamped and clipped."""
         low = high = self._affine(region.offset)
         high = high + region.element_bytes
-        live: bool | NDArray[np.bool_] = bool(self.steps)
+        live: bool | NDArray[np.bool_] = True
         for dim, stride in region.strides:
             first, end = self._range(region, dim)
             live = live & (end > first)
             low = low + first * stride
             high = high + (end - 1) * stride
-        return self._bounds(low, high, live)
+        if isinstance(live, bool) and live:
+            return Bounds(self._index(), self._column_of(low), self._column_of(high))
+        keep = np.broadcast_to(live, len(self.steps))
+        return Bounds(self._index()[keep], self._column_of(low)[keep], self._column_of(high)[keep])
 
-    def _bounds(self, low: Number, high: Number, live: bool | NDArray[np.bool_]) -> Bounds:
-        count = len(self.steps)
-        index = np.fromiter((step.index for step in self.steps), dtype=np.int64, count=count)
-        lows, highs = np.broadcast_to(low, count), np.broadcast_to(high, count)
-        keep = np.broadcast_to(live, count)
-        if keep.all():
-            return Bounds(index, lows, highs)
-        return Bounds(index[keep], lows[keep], highs[keep])
+    def _index(self) -> IntArray:
+        """Command indices."""
+        if INDEX not in self._columns:
+            values = [step.index for step in self.steps]
+            self._columns[INDEX] = np.array(values, dtype=np.int64)
+        return self._columns[INDEX]
+
+    def _column_of(self, value: Number) -> IntArray:
+        return value if isinstance(value, np.ndarray) else np.full(len(self.steps), value, dtype=np.int64)
 
     def _range(self, region: Region, dim: str) -> tuple[Number, Number]:
         """Indices [first, end) of an extent that exist in the tensor."""
@@ -88,8 +96,7 @@ class Repeats:
 
     def _column(self, var: str) -> IntArray:
         if var not in self._columns:
-            values = (step.env[var] for step in self.steps)
-            self._columns[var] = np.fromiter(values, dtype=np.int64, count=len(self.steps))
+            self._columns[var] = np.array([step.env[var] for step in self.steps], dtype=np.int64)
         return self._columns[var]
 
 

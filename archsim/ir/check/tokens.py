@@ -114,15 +114,14 @@ class _Run:
 
 def _check_leftovers(ledger: Ledger) -> None:
     """Rings end as they began, semaphores at 0; a writer signals as many slots full as it took."""
-    for (queue, token), sources in ledger.sources.items():
-        taken = ledger.taken.get((queue, token), 0)
-        for source in sources:
-            left = source.initial + source.total - taken
+    for (queue, _), draw in ledger.draws.items():
+        for source in draw.sources:
+            left = source.initial + source.total - draw.taken
             if left != source.final:
-                raise ProgramError(_lost(ledger, queue, source, taken, left))
+                raise ProgramError(_lost(ledger, queue, source, draw.taken, left))
     for ring in ledger.program.rings:
-        taken = ledger.taken.get((ledger.numbers[ring.writer], f"{ring.name}.free"), 0)
-        filled = ledger.sources[ledger.numbers[ring.readers[0]], f"{ring.name}.full"][0].total
+        taken = len(ledger.claims[ring.name])
+        filled = ledger.draws[ledger.numbers[ring.readers[0]], f"{ring.name}.full"].sources[0].total
         if filled != taken:
             raise ProgramError(
                 f"lost tokens: {ring.writer} takes {taken} slots of ring '{ring.name}' but signals {filled} as full"

@@ -7,12 +7,12 @@ innermost, in the order in which ``a`` lies in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from archsim.ir.workload import Axis
 from archsim.ops.graph.nodes import Node
-from archsim.ops.lowering.access import Access, at
+from archsim.ops.lowering.access import Access
 from archsim.ops.lowering.builder import Builder, Parts
 from archsim.ops.lowering.steps import REQUANTISE
 
@@ -58,8 +58,3 @@ def _extra(dims: dict[str, int], name: str) -> str:
 
 def _dims(access: Access) -> set[str]:
     return {dim for axis in access.index for dim, _ in axis.terms}
-
-
-def plain(names: Iterable[str]) -> tuple[Axis, ...]:
-    """One axis per dim."""
-    return tuple(at(name) for name in names)

@@ -1,0 +1,273 @@
+"""The command line. Commands are thin: they read options, call the lab and print; libraries load when needed.
+
+Exit codes: 0 good; 1 a threshold missed or a simulation failed; 2 bad usage or bad input, with one message.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from archsim import cli_options as opt
+from archsim.errors import ArchsimError
+
+if TYPE_CHECKING:
+    from archsim.lab.job import Job
+
+app = typer.Typer(cls=opt.Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def _root(
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error; works anywhere.")
+    ] = False,
+) -> None:
+    """From a model and a chip to cycles, joules and mm2, with every lost cycle explained."""
+
+
+@app.command(cls=opt.RunCommand)
+def run(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model, or a Program text (.asm).")],
+    on: opt.ChipOption,
+    batch: opt.BatchOption = 1,
+    objective: opt.ObjectiveOption = opt.Objective.LATENCY,
+    dtype: opt.DtypeOption = None,
+    set_: opt.SetOption = None,
+    require: Annotated[
+        list[str] | None, typer.Option(metavar="'KEY<=NUMBER'", help="Exit 1 unless it holds; repeatable.")
+    ] = None,
+    why: Annotated[
+        bool, typer.Option("--why", help="What would help? Simulate again with each part enlarged.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write results and reports into DIR.")
+    ] = None,
+    format_: opt.FormatOption = opt.Format.TABLE,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Also write trace.json (Perfetto) into DIR.")
+    ] = False,
+    no_cache: opt.CacheOption = False,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is drawn at random.")] = 0,
+    on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
+) -> None:
+    """Map, simulate and account for a model on a chip."""
+    if trace and out is None:
+        raise typer.BadParameter("trace.json goes into a directory: add --out DIR", param_hint="--trace")
+    from archsim.lab.options import Requirement
+    from archsim.lab.run import execute
+
+    requirements = [Requirement.parse(text) for text in require or []]
+    with _progress() as say:
+        job = _job(no_cache, model, on, batch, objective, dtype, set_, seed, on_unsupported)
+        done = execute(job, say)
+        if why:
+            say("simulating what would help")
+            done = done.explained(job)
+    missed = [item for item in requirements if not item.met(done.summary)]
+    paths = done.save(out, trace=trace) if out is not None else []
+    _print_run(done.summary, format_, paths)
+    for item in missed:
+        _say(f"requirement missed: {item}; found {item.value(done.summary):.6g}")
+    if missed:
+        raise typer.Exit(1)
+
+
+@app.command("map")
+def map_(
+    model: opt.ModelArgument,
+    on: opt.ChipOption,
+    layer: Annotated[str | None, typer.Option(metavar="NAME", help="Only this layer.")] = None,
+    export: Annotated[
+        Path | None, typer.Option(metavar="FILE.yaml", help="Write the mapping as YAML.")
+    ] = None,
+    batch: opt.BatchOption = 1,
+    objective: opt.ObjectiveOption = opt.Objective.LATENCY,
+    dtype: opt.DtypeOption = None,
+    set_: opt.SetOption = None,
+    no_cache: opt.CacheOption = False,
+    on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
+) -> None:
+    """Only map: loop nests, bounds, and how far the search went."""
+    from archsim.lab.mapping import mapped, texts, write
+
+    with _progress() as say:
+        job = _job(no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported)
+        mapping = mapped(job, say)
+    for text in texts(mapping, layer):
+        print(text)
+    if export is not None:
+        write(mapping, export)
+
+
+@app.command()
+def asm(
+    model: opt.ModelArgument,
+    on: opt.ChipOption,
+    batch: opt.BatchOption = 1,
+    objective: opt.ObjectiveOption = opt.Objective.LATENCY,
+    dtype: opt.DtypeOption = None,
+    set_: opt.SetOption = None,
+    no_cache: opt.CacheOption = False,
+    on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
+) -> None:
+    """Print the Program as an assembly listing, which 'run' accepts as MODEL."""
+    from archsim.ir.asm.printer import print_program
+    from archsim.lab.job import build
+
+    with _progress() as say:
+        job = _job(no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported)
+        program = build(job, say).program
+    sys.stdout.write(print_program(program))
+
+
+@app.command()
+def report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="What 'run --out' wrote.")]) -> None:
+    """Make report.html and report.md again from stored results."""
+    from archsim.report.files import rebuild
+
+    for path in rebuild(directory):
+        print(path)
+
+
+@app.command()
+def validate(
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help="systolic")],
+    reference: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Reference data in the same format.")
+    ] = None,
+    format_: opt.FormatOption = opt.Format.TABLE,
+) -> None:
+    """Compare with reference data measured elsewhere; exit 1 when a threshold is missed."""
+    from archsim.lab import suites
+    from archsim.report import validation
+
+    result = suites.run(suite, reference)
+    print(validation.to_json(result) if format_ is opt.Format.JSON else validation.to_table(result))
+    if not result.met:
+        raise typer.Exit(1)
+
+
+@app.command()
+def show(
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="chips, models, dram, technologies or dataflows")
+    ],
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="With 'chips': print this one resolved.")
+    ] = None,
+) -> None:
+    """What exists, one line each."""
+    from archsim.lab import show as lists
+
+    if name is None:
+        lines = lists.listing(kind)
+        width = max((len(entry) for entry, _ in lines), default=0)
+        print("\n".join(f"{entry:{width}}  {about}".rstrip() for entry, about in lines))
+        return
+    if kind != "chips":
+        raise typer.BadParameter(
+            f"only 'show chips NAME' prints one; 'show {kind}' lists them", param_hint="NAME"
+        )
+    sys.stdout.write(lists.chip(name))
+
+
+@app.command()
+def check(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Chips, workloads, mappings, Programs.")
+    ],
+) -> None:
+    """Check files without running them."""
+    from archsim.lab.check import check_file
+
+    failed = False
+    for path in files:
+        try:
+            print(f"{path}: {check_file(path)}")
+        except ArchsimError as error:
+            failed = True
+            _say(str(error))
+    if failed:
+        raise typer.Exit(2)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point: runs the command, turns errors into one message and an exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        app([arg for arg in given if arg != "--debug"], prog_name="archsim")
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except ArchsimError as error:
+        _fail(f"error: {error}", error.exit_code, debug)
+    except Exception as error:
+        hint = "" if debug else "; --debug shows where"
+        _fail(f"internal error: {type(error).__name__}: {error}{hint}", 1, debug)
+
+
+def _fail(message: str, code: int, debug: bool) -> None:
+    if debug:
+        traceback.print_exc()
+    _say(message)
+    sys.exit(code)
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr)
+
+
+def _job(
+    no_cache: bool,
+    model: str,
+    on: str,
+    batch: int,
+    objective: opt.Objective,
+    dtype: str | None,
+    set_: Sequence[str] | None,
+    seed: int,
+    on_unsupported: opt.Unsupported,
+) -> Job:
+    from archsim.lab import cache
+    from archsim.lab.job import Job
+    from archsim.spec.load import assignments
+
+    if no_cache:
+        cache.switch_off()
+    values = assignments(set_ or [])
+    return Job(model, on, batch, objective.value, dtype, values, seed, on_unsupported.value)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """A spinner with the current step on a terminal; silence in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda step: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("starting") as status:
+        yield status.update
+
+
+def _print_run(summary: dict[str, Any], format_: opt.Format, paths: Sequence[Path]) -> None:
+    if format_ is opt.Format.JSON:
+        from archsim.report.summary import to_text
+
+        sys.stdout.write(to_text(summary))
+        return
+    from archsim.report import terminal
+
+    terminal.show(summary, terminal.console())
+    for path in paths:
+        print(path)

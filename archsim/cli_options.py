@@ -1,0 +1,79 @@
+"""Options that commands share, and the group that knows the names of later versions."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from archsim.errors import NotBuiltError
+
+LATER_COMMANDS = ("sweep", "compare", "verify", "dram", "noc")
+LATER_OPTIONS = ("--mapping", "--refine", "--fidelity", "--repeat", "--warm")
+
+
+class Objective(StrEnum):
+    """What the mapper minimises."""
+
+    LATENCY = "latency"
+    ENERGY = "energy"
+    EDP = "edp"
+
+
+class Format(StrEnum):
+    """How results are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+class Unsupported(StrEnum):
+    """What happens to an operator that is not known."""
+
+    ERROR = "error"
+    HOST = "host"
+
+
+class Group(TyperGroup):
+    """Commands in the order they are written; names of later versions say so."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names in the order of their definitions."""
+        return list(self.commands)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a name; raises NotBuiltError for those of later versions."""
+        if cmd_name in LATER_COMMANDS:
+            raise NotBuiltError(f"archsim {cmd_name}: not built yet in this version")
+        return super().get_command(ctx, cmd_name)
+
+
+class RunCommand(TyperCommand):
+    """``run``, whose options of later versions say so."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse ``args``; raises NotBuiltError for options of later versions."""
+        for name in (arg.partition("=")[0] for arg in args):
+            if name in LATER_OPTIONS:
+                raise NotBuiltError(f"archsim run {name}: not built yet in this version")
+        return super().parse_args(ctx, args)
+
+
+ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A name of 'show models' or a file.")]
+ChipOption = Annotated[str, typer.Option("--on", metavar="CHIP", help="A name of 'show chips' or a file.")]
+BatchOption = Annotated[int, typer.Option(min=1, metavar="N", help="Samples per run.")]
+ObjectiveOption = Annotated[Objective, typer.Option(help="What the mapping minimises.")]
+DtypeOption = Annotated[
+    str | None,
+    typer.Option(metavar="DTYPE", help="int8, bf16, or by role: w=int8,a=bf16. Default: the chip's."),
+]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Set a key of the chip; repeatable.")
+]
+UnsupportedOption = Annotated[
+    Unsupported, typer.Option(help="Unknown operators: refuse, or run on the host.")
+]
+CacheOption = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="A table for people, or JSON alone.")]

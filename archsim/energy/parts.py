@@ -1,0 +1,225 @@
+"""Prices of each kind of part from the technology's figures: energy per action, leakage and area of one instance.
+
+Dynamic energy of logic and SRAM scales with the square of the chip's voltage over the table's, leakage with their
+ratio. Not priced: clock trees, control, DMA descriptors, pads; a chip file may state a part's own figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import sqrt
+
+from archsim.energy.dram import load_dram
+from archsim.energy.technology import Technology
+from archsim.spec.architecture import Array, Dma, Host, Memory, Sourced, Vector
+from archsim.spec.dtypes import BITS
+
+FLIP_FLOP_BYTES = 64  # register files up to this size per PE are flip-flops, larger ones are priced as SRAM
+_OPERANDS = {"a": ("inputs", "inputs"), "b": ("weights", "weights"), "acc": ("partials", "accumulate")}  # role, dtype key
+_NONE = Sourced(0.0, "not modelled")
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Price of one kind of action: pJ per counted action; ``unit`` of them make one when a chip file states its own."""
+
+    pj: Mapping[str, float]
+    source: str
+    unit: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """A part's rates by their names in chip files, counted actions without price, leakage and area of one instance."""
+
+    rates: Mapping[str, Rate]
+    unpriced: tuple[str, ...]
+    leakage_w: Sourced
+    area_mm2: Sourced
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The technology at a chip's voltage, and the chip's dtype of each role."""
+
+    technology: Technology
+    dtypes: Mapping[str, str]
+    voltage_v: float
+
+    def dynamic(self, figure: Sourced) -> Sourced:
+        """A dynamic energy at the chip's voltage."""
+        return self._scaled(figure, 2)
+
+    def static(self, figure: Sourced) -> Sourced:
+        """A leakage at the chip's voltage."""
+        return self._scaled(figure, 1)
+
+    def _scaled(self, figure: Sourced, power: int) -> Sourced:
+        nominal = self.technology.voltage_v.value
+        if self.voltage_v == nominal:
+            return figure
+        text = f"{figure.source}; x ({self.voltage_v:g} V / {nominal:g} V)^{power}"
+        return Sourced(figure.value * (self.voltage_v / nominal) ** power, text)
+
+    def logic_leakage_w(self, area_mm2: Sourced) -> Sourced:
+        """Leakage of logic of an area."""
+        density = self.static(self.technology.logic_leakage_mw_per_mm2)
+        return Sourced(density.value * 1e-3 * area_mm2.value, f"{density.source}, x area")
+
+
+def price_memory(part: Memory, context: Context) -> Priced:
+    """SRAM per word access, registers per byte, DRAM per bit on the pins."""
+    if part.kind == "dram":
+        return _price_dram(part)
+    return _price_registers(part, context) if part.kind == "registers" else _price_sram(part, context)
+
+
+def _price_sram(part: Memory, context: Context) -> Priced:
+    sram, bank_bytes, bits = context.technology.sram, part.capacity_bytes / part.banks, part.word_bytes * 8
+    read, write = (context.dynamic(sram.bank(column, bank_bytes, bits)) for column in ("read_pj", "write_pj"))
+    leakage = context.static(sram.bank("leakage_uw", bank_bytes, bits))
+    area = sram.bank("area_um2", bank_bytes, bits)
+    many = part.banks * sram.ports_factor(part)
+    ports = f"{part.banks} banks, ports x {sram.ports_factor(part):g} ({sram.extra_port.source})"
+    return Priced(
+        {
+            "read": Rate({"read_accesses": read.value}, read.source),
+            "write": Rate({"write_accesses": write.value}, write.source),
+        },
+        ("read_bytes", "write_bytes"),
+        Sourced(leakage.value * 1e-6 * many, f"{leakage.source}; {ports}"),
+        Sourced(area.value * 1e-6 * many, f"{area.source}; {ports}"),
+    )
+
+
+def _price_registers(part: Memory, context: Context) -> Priced:
+    bit = context.dynamic(context.technology.register_pj_per_bit)
+    per_bit = context.technology.register_um2_per_bit
+    area = Sourced(part.capacity_bytes * 8 * per_bit.value * 1e-6, per_bit.source)
+    return Priced(
+        {
+            "read": Rate({"read_bytes": bit.value * 8}, bit.source),
+            "write": Rate({"write_bytes": bit.value * 8}, bit.source),
+        },
+        ("read_accesses", "write_accesses"),
+        context.logic_leakage_w(area),
+        area,
+    )
+
+
+def _price_dram(part: Memory) -> Priced:
+    table = load_dram(part.standard)
+    share = part.width_bits / table.width_bits
+    return Priced(
+        {
+            "read": Rate({"pin_read_bytes": table.read_pj_per_bit.value * 8}, table.read_pj_per_bit.source, 8),
+            "write": Rate({"pin_write_bytes": table.write_pj_per_bit.value * 8}, table.write_pj_per_bit.source, 8),
+            "activate": Rate({"activates": table.activate_pj.value * share}, table.activate_pj.source),
+            "refresh": Rate({"refreshes": table.refresh_pj.value * share}, table.refresh_pj.source),
+        },
+        ("read_bytes", "write_bytes", "read_accesses", "write_accesses"),
+        Sourced(table.background_mw.value * 1e-3 * share * part.channels, table.background_mw.source),
+        Sourced(
+            table.interface_mm2_per_bit.value * part.width_bits * part.channels, table.interface_mm2_per_bit.source
+        ),
+    )
+
+
+def price_array(part: Array, context: Context) -> Priced:
+    """MACs by dtype pair, registers and wires per element."""
+    technology = context.technology
+    inputs, weights = (technology.number_format(context.dtypes[role]) for role in ("inputs", "weights"))
+    sums = technology.number_format(context.dtypes["accumulate"])
+    multiply = max(inputs.multiply_pj, weights.multiply_pj, key=lambda figure: figure.value)
+    mac = context.dynamic(
+        Sourced(multiply.value + sums.add_pj.value, f"multiply: {multiply.source}; add: {sums.add_pj.source}")
+    )
+    area = _array_area(part, context)
+    wire = context.dynamic(technology.wire_pj_per_bit_mm)
+    pitch_mm = sqrt(area.value / (part.rows * part.cols))
+    registers = {operand: _register(part, role, context) for operand, (role, _) in _OPERANDS.items()}
+    bits = {operand: BITS[context.dtypes[key]] for operand, (_, key) in _OPERANDS.items()}
+    text = "; ".join(f"{operand}: {figure.source}" for operand, figure in registers.items())
+    return Priced(
+        {
+            "mac": Rate({"mac": mac.value}, mac.source),
+            "register_read": Rate({f"register_read.{x}": bits[x] * registers[x].value for x in bits}, text),
+            "register_write": Rate({f"register_write.{x}": bits[x] * registers[x].value for x in bits}, text),
+            "wire": Rate({f"wire.{x}": bits[x] * wire.value * pitch_mm for x in bits}, f"{wire.source}; x pitch of a PE"),
+        },
+        (),
+        context.logic_leakage_w(area),
+        area,
+    )
+
+
+def _register(part: Array, role: str, context: Context) -> Sourced:
+    """pJ per bit of the register file that holds ``role`` in each PE."""
+    technology = context.technology
+    sizes = [file.size_bytes for file in part.registers if role in file.keeps]
+    if max(sizes, default=0) <= FLIP_FLOP_BYTES:
+        return context.dynamic(technology.register_pj_per_bit)
+    access = context.dynamic(technology.sram.bank("read_pj", max(sizes), 64))
+    return Sourced(access.value / 64, access.source)
+
+
+def _array_area(part: Array, context: Context) -> Sourced:
+    """MACs that reach the best rate, and the PEs' registers."""
+    technology = context.technology
+    add = technology.number_format(context.dtypes["accumulate"]).add_um2
+    macs = {}
+    for (inputs, weights), rate in sorted(part.rates.items()):
+        wider = max((technology.number_format(d).multiply_um2 for d in (inputs, weights)), key=lambda f: f.value)
+        macs[float(rate) * (wider.value + add.value)] = wider.source
+    largest = max(macs)
+    register = technology.register_um2_per_bit
+    pe_um2 = largest + register.value * 8 * sum(file.size_bytes for file in part.registers)
+    text = f"multiply: {macs[largest]}; add: {add.source}; registers: {register.source}"
+    return Sourced(pe_um2 * 1e-6 * part.rows * part.cols, text)
+
+
+def price_vector(part: Vector, context: Context) -> Priced:
+    """A lane pass = one multiplication and one addition at the sum's format (or the widest the lanes have).
+
+    A slow function costs as many passes as the chip gives it cycles, one where it gives none.
+    """
+    technology = context.technology
+    formats = {dtype: technology.number_format(dtype) for dtype in part.lanes}
+    dtype = context.dtypes["accumulate"]
+    if dtype not in formats:
+        dtype = max(formats, key=lambda name: (BITS[name], name))
+    used = formats[dtype]
+    op = context.dynamic(
+        Sourced(
+            used.multiply_pj.value + used.add_pj.value,
+            f"estimated: a pass is one {dtype} multiply ({used.multiply_pj.source}) and add ({used.add_pj.source})",
+        )
+    )
+    areas = {
+        part.lanes[name] * (unit.multiply_um2.value + unit.add_um2.value): f"{unit.multiply_um2.source}; {unit.add_um2.source}"
+        for name, unit in formats.items()
+    }
+    area = Sourced(max(areas) * 1e-6, f"multiplier and adder of each lane: {areas[max(areas)]}")
+    functions = {
+        name: Rate({name: op.value * float(cycles)}, f"{op.source}; {float(cycles):g} passes")
+        for name, cycles in sorted(part.function_cycles.items())
+    }
+    rates = {"lane_op": Rate({"lane_ops": op.value}, op.source), **functions}
+    return Priced(rates, (), context.logic_leakage_w(area), area)
+
+
+def price_dma(_part: Dma, _context: Context) -> Priced:
+    """Engines that issue moves: the memories and links at both ends are charged, the engine itself is not modelled."""
+    return Priced({}, (), _NONE, _NONE)
+
+
+def price_host(_part: Host, context: Context) -> Priced:
+    """Arithmetic of layers that run on the host and the bytes that travel for them."""
+    flop, link = context.technology.host_pj_per_flop, context.technology.link_pj_per_bit
+    return Priced(
+        {"flop": Rate({"flops": flop.value}, flop.source), "link_bit": Rate({"link_bytes": link.value * 8}, link.source, 8)},
+        (),
+        _NONE,
+        _NONE,
+    )

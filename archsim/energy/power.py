@@ -1,0 +1,111 @@
+"""Power over time: averages over windows of max(1 us, latency / 1000).
+
+When an action happened inside its layer is not recorded, so a layer's energy on a part is spread over the layer's
+commands that can have caused it, evenly over their time: DRAM and DMA over loads and stores, array, vector unit
+and host over their own commands, on-chip memories over all but the host's. Leakage is constant. Windows tile
+[0, latency); a last one shorter than the others is part of the one before, so no window is shorter than stated
+(unless the run is), their mean is the average power and the peak is at least that.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from archsim.energy.account import HOST, Energy
+from archsim.energy.tables import NW_PER_W, ZJ_PER_J, Tables
+from archsim.ir.activity import Activity, Record
+
+LEAST_WINDOW_PS = 10**6
+WINDOWS = 1000
+_PS = 10**12
+_DRIVERS: Mapping[str, tuple[str, ...]] = {
+    "dram": ("MOVE",),
+    "dma": ("MOVE",),
+    "array": ("MATMUL",),
+    "vector": ("VECTOR",),
+    "host": ("HOST",),
+}
+_ANY = ("MOVE", "MATMUL", "VECTOR")
+_ALL = (*_ANY, "HOST", "SETUP", "SYNC")
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """Watts: over the run, in the worst window, and (start of window in s, watts) for each window."""
+
+    avg_w: float
+    peak_w: float
+    window_s: float
+    trace: tuple[tuple[float, float], ...]
+
+
+def power(activity: Activity, energy: Energy, tables: Tables) -> Power:
+    """Power of a run over time; all scopes together."""
+    total_ps = activity.total_ps
+    window_s = max(LEAST_WINDOW_PS, total_ps / WINDOWS) / _PS
+    if not total_ps:
+        return Power(0.0, 0.0, window_s, ())
+    edges = _edges(total_ps)
+    spent_j = [0.0] * (len(edges) - 1)
+    rates, unplaced_j = _rates(activity, energy, tables)
+    for queue in activity.records.values():
+        for record in queue:
+            watts = rates.get((record.layer or HOST, record.op))
+            if watts:
+                _place(record, watts, edges, spent_j)
+    constant_w = sum(energy.leakage_nw.values()) / NW_PER_W + unplaced_j / (total_ps / _PS)
+    windows = zip(spent_j, edges, edges[1:], strict=False)
+    levels = [joules / ((end - start) / _PS) + constant_w for joules, start, end in windows]
+    avg_w = energy.total_j / (total_ps / _PS)
+    trace = tuple((start / _PS, value) for start, value in zip(edges, levels, strict=False))
+    return Power(avg_w, max(avg_w, *levels), window_s, trace)
+
+
+def _edges(total_ps: int) -> list[int]:
+    """Boundaries of the windows, 0 and ``total_ps`` included."""
+    if total_ps >= LEAST_WINDOW_PS * WINDOWS:
+        return [index * total_ps // WINDOWS for index in range(WINDOWS + 1)]
+    count = max(1, total_ps // LEAST_WINDOW_PS)
+    return [*(index * LEAST_WINDOW_PS for index in range(count)), total_ps]
+
+
+def _rates(activity: Activity, energy: Energy, tables: Tables) -> tuple[dict[tuple[str, str], float], float]:
+    """(layer, op) -> watts while such a command runs; and the joules of layers without any command."""
+    busy = _busy_ps(activity)
+    sums: dict[tuple[str, tuple[str, ...]], int] = {}
+    for (layer, part, _), energy_zj in energy.dynamic_zj.items():
+        ops = _DRIVERS.get(tables.parts[part].kind, _ANY)
+        key = (layer, ops if any((layer, op) in busy for op in ops) else _ALL)
+        sums[key] = sums.get(key, 0) + energy_zj
+    watts: dict[tuple[str, str], float] = {}
+    unplaced_zj = 0
+    for (layer, ops), energy_zj in sums.items():
+        busy_ps = sum(busy.get((layer, op), 0) for op in ops)
+        if not busy_ps:
+            unplaced_zj += energy_zj
+            continue
+        for op in ops:
+            watts[layer, op] = watts.get((layer, op), 0.0) + energy_zj / ZJ_PER_J / (busy_ps / _PS)
+    return watts, unplaced_zj / ZJ_PER_J
+
+
+def _busy_ps(activity: Activity) -> dict[tuple[str, str], int]:
+    busy: dict[tuple[str, str], int] = {}
+    for queue in activity.records.values():
+        for record in queue:
+            if record.end_ps > record.start_ps:
+                key = (record.layer or HOST, record.op)
+                busy[key] = busy.get(key, 0) + record.end_ps - record.start_ps
+    return busy
+
+
+def _place(record: Record, watts: float, edges: list[int], spent_j: list[float]) -> None:
+    now = record.start_ps
+    index = bisect_right(edges, now) - 1
+    while now < record.end_ps:
+        until = min(edges[index + 1], record.end_ps)
+        spent_j[index] += watts * ((until - now) / _PS)
+        now = until
+        index += 1

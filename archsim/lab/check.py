@@ -1,0 +1,82 @@
+"""Check files without running anything: chips, workloads, mappings, Programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from archsim.errors import ConfigError, NotBuiltError
+from archsim.lab.job import ASM
+
+SUFFIXES = (".yaml", ".yml", ASM)
+
+
+def check_file(path: Path) -> str:
+    """What the file is and holds, in a few words; raises an ArchsimError with every complaint otherwise."""
+    if not path.is_file():
+        raise ConfigError(f"{path}: no such file")
+    if path.suffix not in SUFFIXES:
+        raise ConfigError(f"{path}: found a '{path.suffix}' file; allowed {', '.join(SUFFIXES)}")
+    if path.suffix == ASM:
+        return _program(path)
+    return _CHECKS[_noun(path)](path)
+
+
+def _noun(path: Path) -> str:
+    """What a YAML file describes: the noun of its schema, else what its top-level keys say."""
+    from archsim.spec.nodes import read
+
+    keys = read(path).mapping
+    schema = str(keys["schema"].value) if "schema" in keys else ""
+    noun = schema.removeprefix("archsim.").partition("/")[0]
+    if noun in _CHECKS:
+        return noun
+    found = [name for name, marks in _MARKS.items() if any(mark in keys for mark in marks)]
+    if schema or not found:
+        known = ", ".join(f"archsim.{name}/1" for name in _CHECKS)
+        raise ConfigError(f"{path}: schema: found '{schema or 'nothing'}'; allowed {known}")
+    return found[0]
+
+
+def _chip(path: Path) -> str:
+    from archsim.spec.load import load
+
+    chip = load(path)
+    return f"chip '{chip.name}', {len(list(chip.parts()))} parts"
+
+
+def _workload(path: Path) -> str:
+    from archsim.frontend.load import load_model
+
+    workload = load_model(path)
+    return f"workload '{workload.name}', {len(workload.layers)} layers"
+
+
+def _mapping(path: Path) -> str:
+    from archsim.ir.text import mapping_from_yaml
+
+    mapping = mapping_from_yaml(path.read_text(encoding="utf-8"), str(path))
+    return f"mapping of '{mapping.workload}' on '{mapping.chip}', {len(mapping.layers)} layers"
+
+
+def _sweep(path: Path) -> str:
+    raise NotBuiltError(f"{path}: sweeps are not built yet in this version")
+
+
+def _program(path: Path) -> str:
+    from archsim.ir.asm.parser import parse_program
+    from archsim.ir.check.program import check
+    from archsim.spec.load import load
+
+    program = parse_program(path.read_text(encoding="utf-8"), str(path))
+    check(program, load(program.chip))
+    return f"Program '{program.name}' on '{program.chip}', {len(program.queues)} queues"
+
+
+_CHECKS: Mapping[str, Callable[[Path], str]] = {
+    "chip": _chip,
+    "workload": _workload,
+    "mapping": _mapping,
+    "sweep": _sweep,
+}
+_MARKS = {"chip": ("hierarchy", "extends"), "workload": ("layers", "tensors"), "sweep": ("axes",)}

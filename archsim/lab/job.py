@@ -1,0 +1,130 @@
+"""A job: what is asked of a run, resolved step by step into workload, chip and compiled Program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from archsim.errors import ConfigError
+from archsim.ir.mapping import ModelMapping
+from archsim.ir.program import Program
+from archsim.ir.workload import Workload
+from archsim.lab import cache, options
+from archsim.spec.architecture import Architecture
+
+Model = str | Path | Workload
+Chip = str | Path | Architecture
+Progress = Callable[[str], None]
+
+ASM = ".asm"
+
+
+def quiet(_: str) -> None:
+    """A Progress that says nothing."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """``model`` and ``chip`` by name, path or object; ``values``: chip keys to set; ``dtype``: see ``parse_dtypes``."""
+
+    model: Model
+    chip: Chip
+    batch: int = 1
+    objective: str = "latency"
+    dtype: str | None = None
+    values: Mapping[str, object] = field(default_factory=dict)
+    seed: int = 0
+    on_unsupported: str = "error"
+
+    @property
+    def is_program(self) -> bool:
+        """Whether the model is a Program as text."""
+        return not isinstance(self.model, Workload) and Path(self.model).suffix == ASM
+
+    def options(self) -> dict[str, Any]:
+        """The options that results depend on, for the provenance; the seed has its own place there."""
+        values = {key: str(value) for key, value in sorted(self.values.items())}
+        plain = {"objective": self.objective, "batch": self.batch, "dtype": self.dtype, "set": values}
+        return {**plain, "on_unsupported": self.on_unsupported}
+
+    def on(self, chip: Architecture) -> Job:
+        """The same job on another chip."""
+        return replace(self, chip=chip, values={})
+
+
+@dataclass(frozen=True)
+class Built:
+    """What the machine needs, and where it comes from; no workload and no mapping for a Program as text."""
+
+    architecture: Architecture
+    program: Program
+    workload: Workload | None = None
+    mapping: ModelMapping | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def build(job: Job, say: Progress = quiet) -> Built:
+    """Load model and chip, map and lower. Raises ConfigError, ModelError, MappingError, or ProgramError for .asm."""
+    objective, dtypes = options.check_objective(job.objective), options.parse_dtypes(job.dtype)
+    architecture = load_chip(job)
+    if job.is_program:
+        return Built(architecture, _program(job))
+    say("reading the model")
+    workload = _workload(job)
+    say(f"mapping {len(workload.layers)} layers")
+    from mapper.compile import Options, compile_model
+
+    asked = Options(objective, dtypes, cache.folder(), peaks=dram_peaks(architecture))
+    compiled = compile_model(workload, architecture, asked)
+    warnings = (*architecture.warnings, *workload.warnings, *compiled.warnings)
+    return Built(architecture, compiled.program, workload, compiled.mapping, warnings)
+
+
+def load_chip(job: Job) -> Architecture:
+    """The job's chip with its values set."""
+    from archsim.spec import load
+
+    if isinstance(job.chip, Architecture):
+        return load.replace(job.chip, job.values) if job.values else job.chip
+    return load.load(job.chip, job.values or None)
+
+
+def dram_peaks(architecture: Architecture) -> dict[str, float]:
+    """Peak bytes per second of every DRAM part, for the compiler's bound."""
+    from archsim.memory.dram import catalogue
+
+    peaks = {}
+    for part in architecture.memories:
+        if part.kind == "dram" and part.standard != "constant":
+            timing = catalogue.timing(
+                part.standard, part.speed_mts, part.width_bits, part.channels, part.capacity_bytes
+            )
+            peaks[part.name] = float(timing.peak_bytes_per_s)
+    return peaks
+
+
+def _workload(job: Job) -> Workload:
+    if isinstance(job.model, Workload):
+        if job.batch not in (1, job.model.batch):
+            raise ConfigError(f"batch: found {job.batch}; the model was loaded with batch={job.model.batch}")
+        return job.model
+    from archsim.frontend.load import load_model
+
+    return load_model(job.model, batch=job.batch, on_unsupported=job.on_unsupported)
+
+
+def _program(job: Job) -> Program:
+    from archsim.ir.asm.parser import parse_program
+
+    refused = {"--batch": job.batch != 1, "--dtype": job.dtype is not None}
+    for name, given in refused.items():
+        if given:
+            raise ConfigError(f"{name}: the Program {job.model} is already compiled; compile the model anew instead")
+    path = Path(str(job.model))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
+    return parse_program(text, str(path))

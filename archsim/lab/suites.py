@@ -1,0 +1,25 @@
+"""The validation suites by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from archsim.errors import ConfigError, NotBuiltError, nearest
+from archsim.lab.validate.suite import SuiteResult, default_reference
+
+SUITES = ("systolic",)
+LATER = ("dram", "noc", "mapping", "silicon")
+
+
+def run(suite: str, reference: Path | None = None) -> SuiteResult:
+    """Run ``suite`` against ``reference``, by default its data in studies/validation.
+
+    Raises ConfigError for an unknown suite or data that cannot be read, NotBuiltError for those of later versions.
+    """
+    if suite in LATER:
+        raise NotBuiltError(f"validate {suite}: not built yet in this version; it has: {', '.join(SUITES)}")
+    if suite not in SUITES:
+        raise ConfigError(f"no validation suite '{suite}'{nearest(suite, SUITES)}; it has: {', '.join(SUITES)}")
+    from archsim.lab.validate import systolic
+
+    return systolic.run(reference or default_reference(suite))

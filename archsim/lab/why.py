@@ -1,0 +1,112 @@
+"""What would help: each resource of the chip enlarged alone, the model mapped and simulated again.
+
+Variants: DRAM with twice the channels (a constant-rate memory: twice the rate), each explicit SRAM twice the size,
+each SRAM's ports twice, each array twice the columns, the clock 1.2 times. Gains are in cycles of the chip as it is,
+so that a faster clock compares; area and power are differences to the chip as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from archsim import units
+from archsim.errors import ArchsimError
+from archsim.ir.result import Result
+from archsim.spec.architecture import Architecture, Memory
+
+CLOCK_FACTOR = Fraction(6, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A change by name: the chip's key paths with their new values."""
+
+    name: str
+    keys: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """A variant's outcome; figures are None where it failed (``reason``) or a part has no sourced area.
+
+    ``cycles_total``: its latency in cycles of the base chip; ``gain_cycles`` > 0 is faster.
+    """
+
+    variant: Variant
+    cycles_total: int | None
+    gain_cycles: int | None
+    gain_percent: float | None
+    area_mm2: float | None
+    power_mw: float | None
+    reason: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """A row of ``details.why``."""
+        keys = {key: str(value) for key, value in self.variant.keys.items()}
+        names = ("cycles_total", "gain_cycles", "gain_percent", "area_mm2", "power_mw", "reason")
+        return {"name": self.variant.name, "keys": keys, **{name: getattr(self, name) for name in names}}
+
+
+def variants(architecture: Architecture) -> Iterator[Variant]:
+    """The changes that make sense for this chip, outermost part first."""
+    for memory in architecture.memories:
+        if memory.filled_by == "dma":
+            yield from _dram(memory) if memory.kind == "dram" else _sram(memory)
+    for array in architecture.arrays:
+        yield Variant(f"{array.name} columns x2", {f"{array.name}.shape": [array.rows, 2 * array.cols]})
+    faster = int(architecture.clock_hz * CLOCK_FACTOR)
+    yield Variant(f"clock x{float(CLOCK_FACTOR):g}", {"clock": units.exact(faster, units.FREQUENCY)})
+
+
+def why(
+    base: Result, architecture: Architecture, simulate: Callable[[Architecture, str], Result]
+) -> tuple[WhatIf, ...]:
+    """Simulate every variant; ``simulate`` maps and runs the same model on a chip (second argument: what for)."""
+    return tuple(_try(base, architecture, variant, simulate) for variant in variants(architecture))
+
+
+def _dram(memory: Memory) -> Iterator[Variant]:
+    if memory.standard != "constant":
+        yield Variant(f"{memory.name} channels x2", {f"{memory.name}.channels": 2 * memory.channels})
+    elif memory.bytes_per_cycle is not None:
+        rate = units.exact(2 * memory.bytes_per_cycle * memory.clock_hz, units.BANDWIDTH)
+        yield Variant(f"{memory.name} bandwidth x2", {f"{memory.name}.bandwidth": rate})
+
+
+def _sram(memory: Memory) -> Iterator[Variant]:
+    size = units.exact(2 * memory.capacity_bytes, units.SIZE)
+    yield Variant(f"{memory.name} size x2", {f"{memory.name}.size": size})
+    ports = f"{memory.name}.ports"
+    if memory.ports_shared:
+        yield Variant(f"{memory.name} ports x2", {f"{ports}.shared": 2 * memory.read_ports})
+    else:
+        both = {f"{ports}.read": 2 * memory.read_ports, f"{ports}.write": 2 * memory.write_ports}
+        yield Variant(f"{memory.name} ports x2", both)
+
+
+def _try(
+    base: Result,
+    architecture: Architecture,
+    variant: Variant,
+    simulate: Callable[[Architecture, str], Result],
+) -> WhatIf:
+    from archsim.spec.load import replace
+
+    try:
+        found = simulate(replace(architecture, variant.keys), variant.name)
+    except ArchsimError as error:
+        return WhatIf(variant, None, None, None, None, None, str(error).partition("\n")[0])
+    return _compare(base, variant, found)
+
+
+def _compare(base: Result, variant: Variant, found: Result) -> WhatIf:
+    base_hz, found_hz = int(base.architecture["clock_hz"]), int(found.architecture["clock_hz"])
+    cycles = -(-found.cycles_total * base_hz // found_hz)
+    gain = base.cycles_total - cycles
+    no_area = base.area_mm2 is None or found.area_mm2 is None
+    area = None if no_area else (found.area_mm2 or 0.0) - (base.area_mm2 or 0.0)
+    power = 1e3 * (found.power_avg_w - base.power_avg_w)
+    return WhatIf(variant, cycles, gain, 100 * gain / max(base.cycles_total, 1), area, power)

@@ -1,0 +1,66 @@
+"""Batch normalisation at inference: x * scale + shift per channel, with constants folded from its four parameters.
+
+Behind a convolution or matmul it folds into weights and bias and costs nothing. Alone it is a vector layer of one lane
+pass (one multiply-add), and absorbs the constant scales and shifts and the activation behind it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from archsim.ops.graph.family import Affine, Family
+from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape
+from archsim.ops.lowering.affine import lower_affine
+from archsim.ops.lowering.builder import Builder
+
+PARAMETERS = 4
+
+
+def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+    """The shape of the input; four parameters of size C."""
+    if node.integer("training_mode", 0):
+        node.unsupported("in training mode; export the model for inference")
+    if inputs[0] is None or len(inputs) != 1 + PARAMETERS or len(inputs[0].shape) < 2:
+        node.fail("needs an input of rank 2 or more and scale, bias, mean and variance")
+    for value in inputs[1:]:
+        if value is None or value.elements != inputs[0].shape[1]:
+            node.fail(f"parameters must have {inputs[0].shape[1]} elements, one per channel")
+    return (inputs[0].shape,)
+
+
+def affine(node: Node, graph: Graph) -> Affine | None:
+    """Scale and shift along axis 1 when the parameters are constants."""
+    constant = all(value is not None and value.constant for value in graph.inputs_of(node)[1:])
+    return Affine(scale=True, shift=True, axis=1) if constant else None
+
+
+def lower(node: Node, build: Builder) -> None:
+    """One vector layer: the folded scale and shift are operands."""
+    if affine(node, build.graph) is None:
+        node.unsupported("its parameters are computed at run time; export the model for inference")
+    lower_affine(node, build, (node, *node.fused), 1)
+
+
+def reference(node: Node, data: Array, scale: Array, bias: Array, mean: Array, variance: Array) -> tuple[Array, ...]:
+    """(x - mean) / sqrt(variance + epsilon) * scale + bias."""
+    wide = [part.reshape(1, -1, *[1] * (data.ndim - 2)) for part in (scale, bias, mean, variance)]
+    root = np.sqrt(wide[3] + node.number("epsilon", 1e-5))
+    return (((data - wide[2]) / root * wide[0] + wide[1]).astype(data.dtype),)
+
+
+def channel(node: Node, graph: Graph) -> int:
+    """Constant scales and shifts per channel behind it fold in."""
+    return 1
+
+
+FAMILY = Family(
+    ("BatchNormalization",),
+    shapes,
+    reference,
+    lower,
+    order="channels_last",
+    channel=channel,
+    activates=True,
+    affine=affine,
+    statistics=(3, 4),
+)

@@ -1,0 +1,154 @@
+"""Functions of several tensors element by element, with NumPy broadcasting: add, multiply, compare, select, power ...
+
+Cost: one lane pass per operand after the first (division and general powers use the chip's slow functions). A constant
+scale or shift along one axis is one multiply-add, and folds into the layer before it where it can.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+
+from archsim.ir.workload import Axis, VectorStep
+from archsim.ops.activation import LOG_PASSES
+from archsim.ops.graph.family import Affine, Family
+from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape, Value, known_data
+from archsim.ops.lowering.access import HERE, Access, at
+from archsim.ops.lowering.affine import lower_affine
+from archsim.ops.lowering.builder import Builder
+
+_UFUNCS = {
+    "Add": np.add,
+    "Sub": np.subtract,
+    "Mul": np.multiply,
+    "Div": np.divide,
+    "Sum": np.add,
+    "Mean": np.add,
+    "Max": np.maximum,
+    "Min": np.minimum,
+    "Pow": np.power,
+    "And": np.logical_and,
+    "Or": np.logical_or,
+    "Xor": np.logical_xor,
+    "Equal": np.equal,
+    "Less": np.less,
+    "LessOrEqual": np.less_equal,
+    "Greater": np.greater,
+    "GreaterOrEqual": np.greater_equal,
+}
+_FUNCTIONS = {"Add": "add", "Sum": "add", "Mean": "average", "Sub": "subtract", "Mul": "multiply", "Div": "divide"}
+_AFFINE = ("Add", "Sub", "Mul", "Div")
+_SECOND_ONLY = ("Sub", "Div")  # affine only when the constant is the second operand
+
+
+def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+    """The broadcast shape."""
+    found = [value.shape for value in inputs if value is not None]
+    try:
+        return (tuple(np.broadcast_shapes(*found)),)
+    except ValueError:
+        node.fail(f"shapes {' and '.join(str(list(shape)) for shape in found)} do not broadcast")
+
+
+def affine(node: Node, graph: Graph) -> Affine | None:
+    """A product, quotient, sum or difference with a constant that varies along at most one axis."""
+    values = graph.inputs_of(node)
+    if node.op not in _AFFINE or len(values) != 2 or None in values:
+        return None
+    first, second = values
+    if first is None or second is None or first.constant == second.constant:
+        return None
+    if first.constant and node.op in _SECOND_ONLY:
+        return None
+    axes = _varying(first if first.constant else second, graph.shape(node.outputs[0]))
+    if len(axes) > 1 or (second if first.constant else first).shape != graph.shape(node.outputs[0]):
+        return None
+    scale = node.op in ("Mul", "Div")
+    return Affine(scale=scale, shift=not scale, axis=axes[0] if axes else None)
+
+
+def channel(node: Node, graph: Graph) -> int | None:
+    """The axis of the constant; further constants along it fold in."""
+    found = affine(node, graph)
+    return None if found is None else found.axis
+
+
+def lower(node: Node, build: Builder) -> None:
+    """One vector layer over the elements of the result."""
+    found = affine(node, build.graph)
+    if found is not None:
+        lower_affine(node, build, (node, *node.fused), found.axis or 0)
+        return
+    out = node.outputs[0]
+    dims, shape = build.dims(out), build.shape(out)
+    reads: list[Access] = []
+    for name in node.inputs:
+        value = build.value(name)
+        if not (value.constant and value.elements == 1):  # a scalar is an immediate of the command
+            reads.append(Access(f"in{len(reads)}", name, _index(value.shape, dims, shape)))
+    write = Access("out", out, tuple(at(dim) for dim in dims))
+    steps = build.steps(node, _step(node, build))
+    build.layer(node, "vector", build.extents(out), tuple(reads), write, steps=steps)
+
+
+def reference(node: Node, *operands: Array) -> tuple[Array, ...]:
+    """NumPy's ufunc; integer division truncates towards zero."""
+    if node.op == "Where":
+        return (np.asarray(np.where(*operands)),)
+    if node.op == "PRelu":
+        data, slope = operands
+        return (np.asarray(np.where(data < 0, data * slope, data), data.dtype),)
+    if node.op == "Div" and np.issubdtype(operands[0].dtype, np.integer):
+        return (np.trunc(operands[0] / operands[1]).astype(operands[0].dtype),)
+    result = np.asarray(reduce(_UFUNCS[node.op], operands))
+    if node.op == "Mean":
+        result = np.asarray(result / len(operands), result.dtype)
+    return (result.astype(operands[0].dtype) if node.op == "Pow" else result,)
+
+
+def _step(node: Node, build: Builder) -> VectorStep:
+    """Lane passes per element of the result."""
+    count = max(1, len(node.inputs) - 1)
+    if node.op == "Where":
+        return VectorStep("where", 1)
+    if node.op == "Pow":
+        return _power(build.value(node.inputs[1]))
+    if node.op == "Div":
+        return VectorStep("divide", 1, ("divide",))
+    return VectorStep(_FUNCTIONS.get(node.op, node.op.lower()), count)
+
+
+def _power(exponent: Value) -> VectorStep:
+    """Squares and cubes by products, roots by the root, others as exp(y * log x)."""
+    data = known_data(exponent)
+    value = float(data.reshape(-1)[0]) if data is not None and data.size == 1 else None
+    if value in (2.0, 3.0):
+        return VectorStep("power", int(value) - 1)
+    if value == 0.5:
+        return VectorStep("power", 1, ("sqrt",))
+    return VectorStep("power", LOG_PASSES + 1, ("exp",))
+
+
+def _index(shape: Shape, dims: tuple[str, ...], out: Shape) -> tuple[Axis, ...]:
+    """One axis per axis of the operand, aligned at the end; extent 1 under a larger dim is broadcast."""
+    first = len(out) - len(shape)
+    pairs = zip(shape, dims[first:], out[first:], strict=True)
+    return tuple(HERE if size == 1 < extent else at(dim) for size, dim, extent in pairs)
+
+
+def _varying(value: Value, out: Shape) -> list[int]:
+    """Axes of the result along which a constant has more than one element."""
+    return [len(out) - len(value.shape) + axis for axis, size in enumerate(value.shape) if size > 1]
+
+
+FAMILY = Family(
+    (*_UFUNCS, "Where", "PRelu"),
+    shapes,
+    reference,
+    lower,
+    order="same",
+    channel=channel,
+    activates=True,
+    affine=affine,
+)

@@ -1,0 +1,95 @@
+"""Layer, root-mean-square and instance normalisation: (x - mean) / sqrt(variance + epsilon) * scale + bias over a row.
+
+Cost per element: mean 1 pass, subtraction 1, squares 1, per-row reciprocal root charged as 1 pass of the row, scaling 1,
+scale and bias 1: 6 passes (root mean square: 4, without the mean). Rows are not tiled. Instance normalisation's row is
+one channel of one image.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from archsim.ir.workload import VectorStep
+from archsim.ops.graph.family import Family
+from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
+from archsim.ops.lowering.access import Access, at
+from archsim.ops.lowering.builder import Builder, Parts
+
+_MEAN = (VectorStep("row_mean", 1), VectorStep("subtract", 1))
+_SCALE = (
+    VectorStep("row_square_sum", 1),
+    VectorStep("row_reciprocal_root", 1),
+    VectorStep("scale", 1),
+    VectorStep("multiply+add", 1),
+)
+
+
+def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+    """The shape of the input."""
+    if inputs[0] is None or len(inputs[0].shape) < 2:
+        node.fail("needs an input of rank 2 or more")
+    shape = inputs[0].shape
+    parameters = [shape[axis] for axis in _parameter_axes(node, shape)]
+    for value in inputs[1:]:
+        if value is not None and list(value.shape) != parameters:
+            node.unsupported(f"scale or bias has shape {list(value.shape)}; allowed {parameters}")
+    return (shape,)
+
+
+def lower(node: Node, build: Builder) -> None:
+    """One vector layer; the dims of a row are whole."""
+    source, out = node.inputs[0], node.outputs[0]
+    dims, shape = build.dims(out), build.shape(out)
+    index = tuple(at(dim) for dim in dims)
+    reads = [Access("in0", source, index)]
+    for name in node.inputs[1:]:
+        if name:
+            reads.append(Access(f"in{len(reads)}", name, tuple(at(dims[a]) for a in _parameter_axes(node, shape))))
+    row = tuple(dims[axis] for axis in _row_axes(node, shape))
+    steps = build.steps(node, _SCALE[-1])
+    steps = (*(() if _is_rms(node) else _MEAN), *_SCALE[:-1], *steps)
+    write = Access("out", out, index)
+    build.layer(node, "vector", build.extents(out), tuple(reads), write, parts=Parts(whole=row), steps=steps)
+
+
+def reference(node: Node, data: Array, scale: Array, bias: Array | None = None) -> tuple[Array, ...]:
+    """By definition, in double precision."""
+    axes = _row_axes(node, data.shape)
+    wide = data.astype(np.float64)
+    if not _is_rms(node):
+        wide = wide - np.mean(wide, axis=axes, keepdims=True)
+    root = np.sqrt(np.mean(wide * wide, axis=axes, keepdims=True) + node.number("epsilon", 1e-5))
+    view = [data.shape[axis] if axis in _parameter_axes(node, data.shape) else 1 for axis in range(data.ndim)]
+    result = wide / root * scale.reshape(view)
+    if bias is not None:
+        result = result + bias.reshape(view)
+    return (result.astype(data.dtype),)
+
+
+def _is_rms(node: Node) -> bool:
+    return node.op == "RMSNormalization"
+
+
+def _row_axes(node: Node, shape: Shape) -> tuple[int, ...]:
+    """The axes that are normalised together."""
+    if node.op == "InstanceNormalization":
+        return tuple(range(2, len(shape)))
+    axis = node.integer("axis", -1)
+    if not -len(shape) <= axis < len(shape):
+        node.fail(f"axis {axis}; allowed {-len(shape)} to {len(shape) - 1}")
+    return tuple(range(axis % len(shape), len(shape)))
+
+
+def _parameter_axes(node: Node, shape: Shape) -> tuple[int, ...]:
+    """The axes that scale and bias vary along."""
+    return (1,) if node.op == "InstanceNormalization" else _row_axes(node, shape)
+
+
+FAMILY = Family(
+    ("LayerNormalization", "RMSNormalization", "InstanceNormalization"),
+    shapes,
+    reference,
+    lower,
+    order="same",
+    activates=True,
+)

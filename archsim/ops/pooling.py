@@ -1,0 +1,101 @@
+"""Max and average pooling, windowed and global.
+
+Cost: one lane pass per window point (a comparison, or an addition whose last one carries the 1/area scale): each index
+point of the dims n, p, q, c, r, s. Windows are not tiled. Max pooling pads with the lowest value, average with zero.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from archsim.ir.workload import VectorStep
+from archsim.ops.graph.family import Family
+from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
+from archsim.ops.lowering.access import HERE, Access, at
+from archsim.ops.lowering.builder import KERNEL, SPATIAL, Builder, Parts
+from archsim.ops.lowering.window import Window, window_of
+
+GLOBAL = ("GlobalAveragePool", "GlobalMaxPool")
+MAXIMUM = ("MaxPool", "GlobalMaxPool")
+
+
+def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+    """(N, C, ...) to (N, C, ...) with pooled spatial axes."""
+    if inputs[0] is None or not 3 <= len(inputs[0].shape) <= 5:
+        node.unsupported("needs an input with 1 to 3 spatial axes")
+    shape = inputs[0].shape
+    if node.op in GLOBAL:
+        return ((*shape[:2], *[1] * (len(shape) - 2)),)
+    return ((*shape[:2], *_window(node, shape).out),)
+
+
+def lower(node: Node, build: Builder) -> None:
+    """One vector layer over output positions and window points."""
+    source, out = node.inputs[0], node.outputs[0]
+    shape = build.shape(source)
+    step = VectorStep("max" if node.op in MAXIMUM else "average", 1)
+    spatial = SPATIAL[-(len(shape) - 2) :]
+    if node.op in GLOBAL:
+        extents = {"n": shape[0], **dict(zip(spatial, shape[2:], strict=True)), "c": shape[1]}
+        index = tuple(at(dim) for dim in ("n", "c", *spatial))
+        written, whole = (at("n"), at("c"), *[HERE] * len(spatial)), spatial
+    else:
+        window, taps = _window(node, shape), KERNEL[-len(spatial) :]
+        extents = {"n": shape[0], **dict(zip(spatial, window.out, strict=True)), "c": shape[1]}
+        extents |= dict(zip(taps, window.kernel, strict=True))
+        index = (at("n"), at("c"), *window.axes(spatial, taps))
+        written, whole = tuple(at(dim) for dim in ("n", "c", *spatial)), taps
+    build.layer(
+        node,
+        "vector",
+        extents,
+        (Access("in0", source, index),),
+        Access("out", out, written),
+        parts=Parts(whole=whole),
+        steps=(step,),
+        pad_fill="lowest" if node.op in MAXIMUM else "zero",
+    )
+
+
+def reference(node: Node, data: Array) -> tuple[Array, ...]:
+    """Maximum or mean over the window positions; averages count pads only with ``count_include_pad``."""
+    axes = tuple(range(2, data.ndim))
+    if node.op in GLOBAL:
+        reduce = np.max if node.op in MAXIMUM else np.mean
+        return (np.asarray(reduce(data, axis=axes, keepdims=True), data.dtype),)
+    window = _window(node, data.shape)
+    if node.op in MAXIMUM:
+        return (np.max(_taps(window, data, -np.inf), axis=0).astype(data.dtype),)
+    total = np.sum(_taps(window, data, 0), axis=0)
+    return ((total / _counts(node, window, data)).astype(data.dtype),)
+
+
+def _taps(window: Window, data: Array, fill: float) -> Array:
+    padded = window.padded(data.astype(np.float64), fill)
+    return np.stack(
+        [padded[(slice(None), slice(None), *window.slices(position))] for position in np.ndindex(*window.kernel)]
+    )
+
+
+def _counts(node: Node, window: Window, data: Array) -> Array | int:
+    """Divisor of each average: points inside the input, or inside the input and its pads."""
+    ones = np.ones((1, 1, *data.shape[2:]))
+    if node.integer("count_include_pad", 0):
+        if not node.integer("ceil_mode", 0):
+            return prod(window.kernel)
+        pads = [(0, 0), (0, 0), *zip(window.begins, window.ends, strict=True)]
+        ones = np.pad(ones, pads, constant_values=1)
+        bare = Window(window.kernel, window.strides, window.dilations, (0,) * len(window.out), window.ends, window.out)
+        return np.asarray(np.sum(_taps(bare, ones, 0), axis=0))
+    return np.asarray(np.sum(_taps(window, ones, 0), axis=0))
+
+
+def _window(node: Node, shape: Shape) -> Window:
+    if "kernel_shape" not in node.attributes:
+        node.fail("has no kernel_shape")
+    return window_of(node, shape, ())
+
+
+FAMILY = Family(("MaxPool", "AveragePool", *GLOBAL), shapes, reference, lower, order="channels_last")

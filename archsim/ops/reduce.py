@@ -1,0 +1,77 @@
+"""Sums, means, maxima and minima along axes.
+
+Cost: one lane pass per input element (the mean's scale rides on the last one). The dims summed over are not tiled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from archsim.ir.workload import VectorStep
+from archsim.ops.graph.family import Family
+from archsim.ops.graph.nodes import Array, Inputs, Node, Shape, integers_of
+from archsim.ops.lowering.access import HERE, Access, at
+from archsim.ops.lowering.builder import Builder, Parts
+
+_FUNCTIONS = {
+    "ReduceSum": "add",
+    "ReduceMean": "average",
+    "ReduceMax": "max",
+    "ReduceMin": "min",
+    "ReduceSumSquare": "square_add",
+    "ReduceProd": "multiply",
+}
+
+
+def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+    """The shape of the input with the axes of the second input 1 or gone (``keepdims``)."""
+    if inputs[0] is None:
+        node.fail("needs an input")
+    shape = inputs[0].shape
+    axes = _axes(node, len(shape), integers_of(node, inputs[1], "axes") if len(inputs) > 1 else None)
+    if node.integer("keepdims", 1):
+        return (tuple(1 if axis in axes else size for axis, size in enumerate(shape)),)
+    return (tuple(size for axis, size in enumerate(shape) if axis not in axes),)
+
+
+def lower(node: Node, build: Builder) -> None:
+    """One vector layer over the elements of the input."""
+    source, out = node.inputs[0], node.outputs[0]
+    dims = build.dims(source)
+    given = integers_of(node, build.value(node.inputs[1]), "axes") if len(node.inputs) > 1 and node.inputs[1] else None
+    axes = _axes(node, len(dims), given)
+    keep = node.integer("keepdims", 1)
+    written = [HERE if axis in axes else at(dim) for axis, dim in enumerate(dims) if keep or axis not in axes]
+    build.layer(
+        node,
+        "vector",
+        build.extents(source),
+        (Access("in0", source, tuple(at(dim) for dim in dims)),),
+        Access("out", out, tuple(written)),
+        parts=Parts(whole=tuple(dims[axis] for axis in axes)),
+        steps=(VectorStep(_FUNCTIONS[node.op], 1),),
+    )
+
+
+def reference(node: Node, data: Array, axes: Array | None = None) -> tuple[Array, ...]:
+    """NumPy's reductions."""
+    found = _axes(node, data.ndim, None if axes is None else tuple(int(axis) for axis in axes))
+    keep = bool(node.integer("keepdims", 1))
+    if node.op == "ReduceSumSquare":
+        data = data * data
+    name = {"average": "mean", "max": "max", "min": "min", "multiply": "prod"}.get(_FUNCTIONS[node.op], "sum")
+    return (np.asarray(getattr(np, name)(data, axis=found, keepdims=keep), data.dtype),)
+
+
+def _axes(node: Node, rank: int, given: Shape | None) -> tuple[int, ...]:
+    """The axes to reduce; none given means all, or with ``noop_with_empty_axes`` an unsupported no-op."""
+    if not given:
+        if node.integer("noop_with_empty_axes", 0):
+            node.unsupported("reduces nothing")
+        return tuple(range(rank))
+    if any(not -rank <= axis < rank for axis in given):
+        node.fail(f"axes {list(given)}; allowed {-rank} to {rank - 1}")
+    return tuple(sorted({axis % rank for axis in given}))
+
+
+FAMILY = Family(tuple(_FUNCTIONS), shapes, reference, lower, order="same")

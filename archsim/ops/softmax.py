@@ -1,0 +1,71 @@
+"""Softmax and log-softmax along one axis (or along the last axes flattened, the old ONNX form: ``flatten`` = 1).
+
+Cost per element, in the numerically stable form: running maximum 1 pass, subtract and exp 1 pass + exp, sum 1 pass,
+per-row reciprocal (or logarithm) charged as 1 pass of the row, scaling 1 pass: 5 passes + exp. Rows are not tiled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from archsim.ir.workload import VectorStep
+from archsim.ops.graph.family import Family
+from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
+from archsim.ops.lowering.access import Access, at
+from archsim.ops.lowering.builder import Builder, Parts
+
+_STEPS = (
+    VectorStep("row_max", 1),
+    VectorStep("subtract_exp", 1, ("exp",)),
+    VectorStep("row_sum", 1),
+    VectorStep("row_reciprocal", 1),
+    VectorStep("scale", 1),
+)
+_LOG_STEPS = (*_STEPS[:3], VectorStep("row_log", 1), VectorStep("subtract", 1))
+
+
+def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+    """The shape of the input."""
+    if inputs[0] is None or not inputs[0].shape:
+        node.fail("needs an input of rank 1 or more")
+    _axes(node, inputs[0].shape)
+    return (inputs[0].shape,)
+
+
+def lower(node: Node, build: Builder) -> None:
+    """One vector layer; the dims of a row are whole."""
+    source, out = node.inputs[0], node.outputs[0]
+    dims = build.dims(out)
+    index = tuple(at(dim) for dim in dims)
+    row = tuple(dims[axis] for axis in _axes(node, build.shape(out)))
+    build.layer(
+        node,
+        "vector",
+        build.extents(out),
+        (Access("in0", source, index),),
+        Access("out", out, index),
+        parts=Parts(whole=row),
+        steps=_LOG_STEPS if node.op == "LogSoftmax" else _STEPS,
+    )
+
+
+def reference(node: Node, data: Array) -> tuple[Array, ...]:
+    """exp(x - max) / sum, or x - max - log(sum)."""
+    axes = _axes(node, data.shape)
+    shifted = data - np.max(data, axis=axes, keepdims=True)
+    total = np.sum(np.exp(shifted), axis=axes, keepdims=True)
+    result = shifted - np.log(total) if node.op == "LogSoftmax" else np.exp(shifted) / total
+    return (result.astype(data.dtype),)
+
+
+def _axes(node: Node, shape: Shape) -> tuple[int, ...]:
+    """The axes of a row."""
+    rank = len(shape)
+    axis = node.integer("axis", -1)
+    if not -rank <= axis < rank:
+        node.fail(f"axis {axis}; allowed {-rank} to {rank - 1}")
+    first = axis % rank
+    return tuple(range(first, rank)) if node.integer("flatten", 0) else (first,)
+
+
+FAMILY = Family(("Softmax", "LogSoftmax"), shapes, reference, lower, order="same")

@@ -1,0 +1,30 @@
+"""What a notebook shows for a run: the headline numbers, the sentences and the waterfall, as an HTML fragment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from archsim.report.charts.waterfall import waterfall
+from archsim.report.headline import headline, setting, title
+from archsim.report.verdict import sentences
+
+_STYLE = (
+    "<style>.archsim svg.chart{width:100%;max-width:1120px;height:auto;font:13px sans-serif}"
+    ".archsim .dim{fill:#5f6873;color:#5f6873}.archsim .link{stroke:#aab2bc}"
+    ".archsim td{text-align:left}.archsim td.n{text-align:right;font-weight:600}</style>"
+)
+
+
+def card(summary: Mapping[str, Any]) -> str:
+    """The fragment; its style applies inside ``.archsim`` only."""
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td><td class='n'>{escape(figure)}</td><td class='dim'>{escape(remark)}</td></tr>"
+        for name, figure, remark in headline(summary)
+    )
+    words = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences(summary))
+    under = "<br>".join(escape(line) for line in setting(summary))
+    picture = waterfall(summary["mac_breakdown"], summary["cycles_total"])
+    head = f"<h3>{escape(title(summary))}</h3><p class='dim'>{under}</p>"
+    return f"<div class='archsim'>{_STYLE}{head}<table>{rows}</table><ul>{words}</ul>{picture}</div>"

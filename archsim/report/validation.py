@@ -1,0 +1,44 @@
+"""A validation suite's outcome, as JSON and as a few lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+FAILED_SHOWN = 20
+
+
+class Outcome(Protocol):
+    """What a suite returns: its JSON object, and whether every threshold is met."""
+
+    @property
+    def met(self) -> bool:
+        """Every case is within the threshold."""
+
+    def to_json(self) -> dict[str, object]:
+        """suite, cases, passed, exact, mape_pct, max_error_pct, threshold, speed, failed, skipped."""
+
+
+def to_json(outcome: Outcome) -> str:
+    """The JSON text without a closing newline."""
+    return json.dumps(outcome.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def to_table(outcome: Outcome) -> str:
+    """One line of counts, one of errors, one of speed, then what failed and what was skipped."""
+    found: Mapping[str, Any] = outcome.to_json()
+    verdict = "passed" if outcome.met else "FAILED"
+    lines = [
+        f"{found['suite']}: {verdict}, {found['passed']} of {found['cases']} within {found['threshold']:g} %, {found['exact']} exact",
+        f"mean error {found['mape_pct']:.4g} %, largest {found['max_error_pct']:.4g} %",
+        ", ".join(f"{name} {value:.4g}" for name, value in found["speed"].items()),
+    ]
+    lines += [
+        f"  {case['case']}: expected {case['expected']}, got {case['got']} ({case['error_pct']:.3g} %)"
+        for case in found["failed"][:FAILED_SHOWN]
+    ]
+    if len(found["failed"]) > FAILED_SHOWN:
+        lines.append(f"  and {len(found['failed']) - FAILED_SHOWN} more")
+    lines += [f"  skipped {row['case']}: {row['reason']}" for row in found["skipped"]]
+    return "\n".join(lines)

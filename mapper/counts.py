@@ -1,0 +1,153 @@
+"""Expected action counts of one mapped layer, as integers, from its LoopTree alone (convention ``archsim``).
+
+Tiles are counted by classes of equal extents, not one by one; the machine counts command by command. Both must agree.
+Keys as in Activity: (part, action).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import product
+from math import prod
+
+from archsim.ir.footprint import runs_of
+from archsim.ir.mapping import LayerMapping
+from archsim.pe.dataflows import catalog
+from archsim.pe.dataflows.fold import Nest
+from archsim.spec.architecture import Architecture
+from mapper.costs import array_shape, drain_steps
+from mapper.geometry import Component, ranges
+from mapper.lower.frame import Frame
+from mapper.problem import ACC, BIAS, OUT, OperandPlan, Problem
+
+Counts = Counter[tuple[str, str]]
+
+
+def expected_counts(
+    problem: Problem, mapping: LayerMapping, architecture: Architecture, dtypes: Mapping[str, str]
+) -> Counts:
+    """Counts of one layer without the border of tensors pinned on chip."""
+    frame = Frame(problem, mapping, {})
+    counts: Counts = Counter()
+    words = {memory.name: memory.word_bytes for memory in architecture.memories if memory.kind != "dram"}
+    for plan in problem.operands:
+        if plan.name != ACC and not plan.resident and plan.buffered:
+            _move(frame, plan, counts, words)
+    if problem.engine == "array":
+        _array(frame, counts, words, architecture, dtypes)
+    if problem.engine != "copy":
+        _vector(frame, counts, words)
+    return Counter({key: count for key, count in counts.items() if count})
+
+
+def _move(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str, int]) -> None:
+    """DRAM bytes inside the tensor; on-chip bytes and accesses of the whole tile."""
+    depth, sliding = frame.keeps[plan.name]
+    above = frame.loops[:depth]
+    repeats = prod(-(-frame.problem.dims[loop.dim] // loop.tile) for loop in above if loop.dim not in plan.dims)
+    off_chip, on_chip = ("write", "read") if plan.name == OUT else ("read", "write")
+    slid = above[-1].dim if sliding else None
+    strides = frame.slot_strides(plan)
+    for sizes, touched, times in _classes(frame, plan, depth, slid):
+        runs = runs_of(0, plan.element_bytes, [(n, s) for n, s in zip(sizes, strides, strict=True) if n > 1])
+        times *= repeats
+        counts[plan.home, f"{off_chip}_bytes"] += touched * plan.element_bytes * times
+        counts[plan.level, f"{on_chip}_bytes"] += prod(sizes) * plan.element_bytes * times
+        counts[plan.level, f"{on_chip}_accesses"] += runs.accesses(words[plan.level]) * times
+
+
+def _classes(
+    frame: Frame, plan: OperandPlan, depth: int, slid: str | None
+) -> Iterator[tuple[tuple[int, ...], int, int]]:
+    """(positions per component, positions inside the tensor, how often) over the operand's tiles."""
+    per_part = [_part_classes(frame, part, depth, slid) for part in frame.parts[plan.name]]
+    for combo in product(*per_part):
+        sizes = tuple(filled for (filled, _), _ in combo)
+        yield sizes, prod(touched for (_, touched), _ in combo), prod(times for _, times in combo)
+
+
+def _part_classes(frame: Frame, part: Component, depth: int, slid: str | None) -> list[tuple[tuple[int, int], int]]:
+    cut = frame.cut(depth)
+    dim = next((name for name, _ in part.terms if name in cut), None)
+    found = ranges(part, dim, cut.get(dim or "", 0), frame.problem.dims, dim is not None and dim == slid)
+    return list(Counter(found).items())
+
+
+def _tiles(frame: Frame, dims: tuple[str, ...], depth: int) -> Iterator[tuple[dict[str, int], int, bool]]:
+    """(extents, how often, whether it starts a reduction) over the tiles below ``depth`` loops."""
+    cut, extents = frame.cut(depth), frame.problem.dims
+    per_dim = []
+    for dim in dims:
+        tile = cut.get(dim, extents[dim])
+        full, rest = divmod(extents[dim], tile)
+        sizes = [tile] * full + ([rest] if rest else [])
+        per_dim.append(list(Counter((size, index == 0) for index, size in enumerate(sizes)).items()))
+    reductions = set(dims) - set(frame.problem.operand(OUT).dims)
+    for combo in product(*per_dim):
+        entry = {dim: size for dim, ((size, _), _) in zip(dims, combo, strict=True)}
+        fresh = all(first for dim, ((_, first), _) in zip(dims, combo, strict=True) if dim in reductions)
+        yield entry, prod(times for _, times in combo), fresh
+
+
+def _stream(
+    counts: Counts, words: Mapping[str, int], plan: OperandPlan, direction: str, elements: int, times: int
+) -> None:
+    size = elements * plan.element_bytes
+    counts[plan.level, f"{direction}_bytes"] += size * times
+    counts[plan.level, f"{direction}_accesses"] += -(-size // words[plan.level]) * times
+
+
+def _array(
+    frame: Frame, counts: Counts, words: Mapping[str, int], architecture: Architecture, dtypes: Mapping[str, str]
+) -> None:
+    problem = frame.problem
+    array = next(part for part in architecture.arrays if part.name == problem.unit)
+    layer, shape = problem.layer, array_shape(array, dtypes["inputs"], dtypes["weights"])
+    nest = Nest(layer.batch, layer.m, layer.n, layer.k)
+    for extents, times, fresh in _tiles(frame, tuple(problem.dims), len(frame.loops)):
+        fold = catalog.get(array.dataflow).fold(nest, extents, shape, accumulate=not fresh)
+        for action, count in fold.inner_actions.items():
+            counts[array.name, action] += count * times
+        for name, operand, direction in (("a", "a", "read"), ("b", "b", "read"), ("acc_read", ACC, "read"), ("acc_write", ACC, "write")):
+            _stream(counts, words, problem.operand(operand), direction, fold.streams[name].accesses, times)
+        if fresh:
+            for plan in problem.reads:
+                if plan.name == BIAS:
+                    _stream(counts, words, plan, "read", _moving(plan, extents), times)
+
+
+def _moving(plan: OperandPlan, extents: Mapping[str, int]) -> int:
+    return prod(size for dim, size in extents.items() if dim in plan.dims)
+
+
+def _vector(frame: Frame, counts: Counts, words: Mapping[str, int]) -> None:
+    """Drains of accumulators, vector layers, and MACs on the vector unit."""
+    problem = frame.problem
+    unit = problem.vector
+    passes, slow, _ = drain_steps(problem.layer)
+    if problem.accumulates:
+        depth = frame.keeps[ACC][0]
+        dims = tuple(dim for dim in problem.dims if dim in problem.operand(OUT).dims)
+        reads: tuple[OperandPlan, ...] = (problem.operand(ACC),)
+        if problem.engine == "vector":
+            _commands(frame, counts, words, unit, tuple(problem.dims), len(frame.loops), problem.reads, ACC, 1, ())
+    else:
+        depth, dims, reads = len(frame.loops), tuple(problem.dims), problem.reads
+    _commands(frame, counts, words, unit, dims, depth, reads, OUT, passes, slow)
+
+
+def _commands(
+    frame: Frame, counts: Counts, words: Mapping[str, int], unit: str, dims: tuple[str, ...], depth: int,
+    reads: tuple[OperandPlan, ...], target: str, passes: int, slow: tuple[str, ...],
+) -> None:  # fmt: skip
+    for extents, times, _ in _tiles(frame, dims, depth):
+        elements = prod(extents.values())
+        counts[unit, "lane_ops"] += elements * passes * times
+        for name in slow:
+            counts[unit, name] += elements * times
+        for plan in reads:
+            _stream(counts, words, plan, "read", _moving(plan, extents), times)
+        target_plan = frame.problem.operand(target)
+        _stream(counts, words, target_plan, "write", _moving(target_plan, extents), times)
+
