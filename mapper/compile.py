@@ -31,11 +31,12 @@ RINGS_PER_LAYER = 6
 
 @dataclass(frozen=True)
 class Compiled:
-    """A mapped and lowered model."""
+    """A mapped and lowered model. ``frames``: each layer's lowering (None on the host), ``residency``: what is pinned."""
 
     mapping: ModelMapping
     program: Program
-    warnings: tuple[str, ...]
+    frames: tuple[Frame | None, ...]
+    residency: Residency
 
 
 @dataclass(frozen=True)
@@ -163,15 +164,18 @@ class _Compiler:
         tensors = self._place(residency)
         by_name = {tensor.name: tensor for tensor in tensors}
         lowered: list[LoweredLayer] = []
+        frames: list[Frame | None] = []
         rings: dict[str, Slot] = {}
         for index, (layer, problem, mapping) in enumerate(zip(self.workload.layers, problems, mappings, strict=True)):
             lowered += self._borders(index, layer, residency)
             if problem is None:
                 lowered.append(LoweredLayer(layer.name, None, [self._host(layer)], []))
+                frames.append(None)
                 rings = {}
                 continue
             rings = allocate(problem, mapping, self.architecture, self._free(index, residency), rings)
             frame = Frame(problem, mapping, {op.name: self._stored(op.tensor, by_name, residency) for op in problem.operands if op.tensor})
+            frames.append(frame)
             names = queue_names(self.architecture)
             lowered.append(LoweredLayer(layer.name, frame, commands(frame, rings), list(layer_rings(frame, rings, names))))
         outputs = tuple(sorted({self.base[t.name] for t in self.workload.tensors.values() if t.kind == "output"} & set(by_name)))
@@ -180,7 +184,7 @@ class _Compiler:
         mapping = ModelMapping(
             self.workload.name, self.architecture.name, self.options.objective, tuple(mappings), self._placements(tensors), self.dtypes
         )  # fmt: skip
-        return Compiled(mapping, program, ())
+        return Compiled(mapping, program, tuple(frames), residency)
 
     def _free(self, index: int, residency: Residency) -> dict[str, int]:
         free = {memory.name: memory.capacity_bytes for memory in self.architecture.memories}

@@ -7,38 +7,74 @@ Keys as in Activity: (part, action).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 
 from archsim.ir.footprint import runs_of
-from archsim.ir.mapping import LayerMapping
 from archsim.pe.dataflows import catalog
 from archsim.pe.dataflows.fold import Nest
 from archsim.spec.architecture import Architecture
 from mapper.costs import array_shape, drain_steps
 from mapper.geometry import Component, ranges
 from mapper.lower.frame import Frame
-from mapper.problem import ACC, BIAS, OUT, OperandPlan, Problem
+from mapper.problem import ACC, BIAS, OUT, OperandPlan
+from mapper.residency import Resident
 
 Counts = Counter[tuple[str, str]]
 
 
-def expected_counts(
-    problem: Problem, mapping: LayerMapping, architecture: Architecture, dtypes: Mapping[str, str]
-) -> Counts:
-    """Counts of one layer without the border of tensors pinned on chip."""
-    frame = Frame(problem, mapping, {})
+def expected_counts(frame: Frame, architecture: Architecture, dtypes: Mapping[str, str]) -> Counts:
+    """Counts of one mapped layer, without the borders of tensors pinned on chip (``border_counts``)."""
     counts: Counts = Counter()
     words = {memory.name: memory.word_bytes for memory in architecture.memories if memory.kind != "dram"}
-    for plan in problem.operands:
+    for plan in frame.problem.operands:
         if plan.name != ACC and not plan.resident and plan.buffered:
             _move(frame, plan, counts, words)
-    if problem.engine == "array":
+    if frame.problem.engine == "array":
         _array(frame, counts, words, architecture, dtypes)
-    if problem.engine != "copy":
+    if frame.problem.engine == "copy":
+        _copy(frame, counts, words)
+    else:
         _vector(frame, counts, words)
     return Counter({key: count for key, count in counts.items() if count})
+
+
+def border_counts(pinned: Resident, shape: tuple[int, ...], architecture: Architecture) -> Counts:
+    """Writes that fill the border of a tensor pinned on chip: a slab before and after along every padded axis."""
+    counts: Counts = Counter()
+    word = architecture.memory(pinned.memory).word_bytes
+    sizes = [extent + low + high for extent, (low, high) in zip(shape, pinned.layout.border, strict=True)]
+    for axis, edges in enumerate(pinned.layout.border):
+        for count in edges:
+            slab = [count if index == axis else size for index, size in enumerate(sizes)]
+            if count:
+                _touch(counts, pinned.memory, "write", slab, pinned.layout.strides, pinned.layout.element_bytes, word, 1)
+    return counts
+
+
+def _touch(
+    counts: Counts, memory: str, direction: str, sizes: Sequence[int], strides: Sequence[int], element: int, word: int, times: int
+) -> None:  # fmt: skip
+    """Bytes and whole accesses of a strided block."""
+    runs = runs_of(0, element, [(n, s) for n, s in zip(sizes, strides, strict=True) if n > 1 and s])
+    counts[memory, f"{direction}_bytes"] += runs.size_bytes * times
+    if word:
+        counts[memory, f"{direction}_accesses"] += runs.accesses(word) * times
+
+
+def _copy(frame: Frame, counts: Counts, words: Mapping[str, int]) -> None:
+    """The move out of the ring (or straight from the tensor) into the target tensor, by the layer's dims."""
+    source, target = frame.problem.operand("in0"), frame.problem.operand(OUT)
+    depth = frame.keeps["in0"][0] if source.buffered else len(frame.loops)
+    reads = source.level if source.resident or source.buffered else source.home
+    writes = target.level if target.resident else target.home
+    for extents, times, _ in _tiles(frame, tuple(frame.problem.dims), depth):
+        for plan, memory, direction in ((source, reads, "read"), (target, writes, "write")):
+            strides = dict(frame.dims_region(plan, "", depth).strides)
+            sizes = list(extents.values())
+            steps = [strides.get(dim, 0) for dim in extents]
+            _touch(counts, memory, direction, sizes, steps, plan.element_bytes, words.get(memory, 0), times)
 
 
 def _move(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str, int]) -> None:
@@ -50,11 +86,9 @@ def _move(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str, i
     slid = above[-1].dim if sliding else None
     strides = frame.slot_strides(plan)
     for sizes, touched, times in _classes(frame, plan, depth, slid):
-        runs = runs_of(0, plan.element_bytes, [(n, s) for n, s in zip(sizes, strides, strict=True) if n > 1])
         times *= repeats
         counts[plan.home, f"{off_chip}_bytes"] += touched * plan.element_bytes * times
-        counts[plan.level, f"{on_chip}_bytes"] += prod(sizes) * plan.element_bytes * times
-        counts[plan.level, f"{on_chip}_accesses"] += runs.accesses(words[plan.level]) * times
+        _touch(counts, plan.level, on_chip, sizes, strides, plan.element_bytes, words[plan.level], times)
 
 
 def _classes(

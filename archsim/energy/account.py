@@ -83,7 +83,7 @@ def account(activity: Activity, architecture: Architecture, tables: Tables) -> E
     dynamic: dict[CountKey, int] = {}
     for (layer, part, action), count in sorted(activity.counts.items()):
         key = (layer or HOST, part, action)
-        dynamic[key] = dynamic.get(key, 0) + count * tables.charge(part, action).energy_zj
+        dynamic[key] = dynamic.get(key, 0) + count * tables.charge_zj(part, action)
     leakage = {name: table.leakage_nw for name, table in tables.parts.items()}
     return Energy(
         dynamic,

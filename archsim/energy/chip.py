@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from archsim.energy.parts import Context, Priced, price_array, price_dma, price_host, price_memory, price_vector
-from archsim.energy.tables import ZJ_PER_PJ, Charge, PartTable, Tables
+from archsim.energy.tables import ZJ_PER_PJ, PartTable, Tables
 from archsim.energy.technology import load_technology
 from archsim.errors import ConfigError, nearest
-from archsim.spec.architecture import Architecture, Array, Dma, Host, Memory, Part, Sourced, Vector
+from archsim.spec.architecture import Architecture, Array, Dma, Host, Memory, Part, Vector
 
 _PRICE: Mapping[type[Part], Callable[..., Priced]] = {
     Memory: price_memory,
@@ -24,12 +24,29 @@ _PRICE: Mapping[type[Part], Callable[..., Priced]] = {
     Host: price_host,
 }
 
+_BYTES = {"dram": ("pin_{}_bytes", 1), "registers": ("{}_bytes", 1), "sram": ("{}_accesses", 0)}  # action, bytes (0: a word)
 
-def tables_for(architecture: Architecture) -> Tables:
-    """Tables of every part; raises ConfigError for an unknown technology, DRAM standard, dtype or action."""
-    context = Context(load_technology(architecture.technology), architecture.dtypes, architecture.voltage_v)
+
+def tables_for(architecture: Architecture, dtypes: Mapping[str, str] | None = None) -> Tables:
+    """Tables of every part. ``dtypes``: role -> number format of the run, where it differs from the chip's.
+
+    Raises ConfigError for an unknown technology, DRAM standard, dtype or action.
+    """
+    formats = {**architecture.dtypes, **(dtypes or {})}
+    context = Context(load_technology(architecture.technology), formats, architecture.voltage_v)
     parts = {part.name: _table(part, _PRICE[type(part)](part, context)) for part in architecture.parts()}
     return Tables(architecture.technology, parts)
+
+
+def energy_per_byte(architecture: Architecture) -> dict[tuple[str, str], float]:
+    """(memory, 'read' | 'write') -> pJ per byte of whole words or bursts, leakage not included."""
+    tables = tables_for(architecture)
+    found = {}
+    for memory in architecture.memories:
+        for way in ("read", "write"):
+            action, size = _BYTES[memory.kind]
+            found[memory.name, way] = tables.pj(memory.name, action.format(way)) / (size or memory.word_bytes)
+    return found
 
 
 def _table(part: Part, priced: Priced) -> PartTable:
@@ -37,23 +54,22 @@ def _table(part: Part, priced: Priced) -> PartTable:
         if action not in priced.rates:
             have = ", ".join(priced.rates) or "none"
             raise ConfigError(f"{part.name}.energy: no action '{action}'{nearest(action, priced.rates)}; allowed: {have}")
-    charges = {action: Charge(0, "counted, charged by another action of this part") for action in priced.unpriced}
+    charges = dict.fromkeys(priced.unpriced, 0)
+    sources = {}
     for name, rate in priced.rates.items():
         stated = part.energy_pj.get(name)
+        sources[f"energy.{name}"] = rate.source if stated is None else stated.source
         for action, pj in rate.pj.items():
-            value = pj if stated is None else stated.value * rate.unit
-            charges[action] = Charge(round(value * ZJ_PER_PJ), rate.source if stated is None else stated.source)
+            charges[action] = round((pj if stated is None else stated.value * rate.unit) * ZJ_PER_PJ)
     rest = charges["lane_ops"] if isinstance(part, Vector) else None
+    leakage, area = part.leakage_w or priced.leakage_w, part.area_mm2 or priced.area_mm2
     return PartTable(
         part.name,
         part.kind if isinstance(part, Memory) else type(part).__name__.lower(),
         part.scope,
         charges,
-        _all_copies(part.leakage_w or priced.leakage_w, part.copies),
-        _all_copies(part.area_mm2 or priced.area_mm2, part.copies),
+        leakage.value * part.copies,
+        area.value * part.copies,
+        {**sources, "leakage": leakage.source, "area": area.source},
         rest,
     )
-
-
-def _all_copies(one: Sourced, copies: int) -> Sourced:
-    return Sourced(one.value * copies, one.source)

@@ -218,7 +218,11 @@ def price_host(_part: Host, context: Context) -> Priced:
     """Arithmetic of layers that run on the host and the bytes that travel for them."""
     flop, link = context.technology.host_pj_per_flop, context.technology.link_pj_per_bit
     return Priced(
-        {"flop": Rate({"flops": flop.value}, flop.source), "link_bit": Rate({"link_bytes": link.value * 8}, link.source, 8)},
+        {
+            "launch": Rate({"launches": 0.0}, "not modelled: what the host spends on a launch"),
+            "flop": Rate({"flops": flop.value}, flop.source),
+            "link_bit": Rate({"link_bytes": link.value * 8}, link.source, 8),
+        },
         (),
         _NONE,
         _NONE,

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from archsim.errors import SimulationError
-from archsim.spec.architecture import Sourced
 
 ZJ_PER_PJ = 10**9
 ZJ_PER_J = 10**21
@@ -17,33 +16,27 @@ NW_PER_W = 10**9
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
-    """Energy of one counted action."""
-
-    energy_zj: int
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
 class PartTable:
-    """One part of the chip, all its instances together for ``leakage`` (W) and ``area`` (mm2).
+    """One part of the chip; all its instances together in ``leakage_w`` and ``area_mm2``.
 
-    ``kind``: dram | sram | registers | array | vector | dma | host. ``charges``: action as counted by the machine -> energy of one; ``rest``: any other action (slow functions of
-    a vector unit), None where there is none. ``scope``: chip | dram | host.
+    ``kind``: dram | sram | registers | array | vector | dma | host; ``scope``: chip | dram | host.
+    ``charges``: action as counted by the machine -> zJ of one; ``rest``: of any other action (functions of a vector
+    unit), None where there is none. ``sources``: 'energy.NAME', 'leakage', 'area' -> where the figure comes from.
     """
 
     name: str
     kind: str
     scope: str
-    charges: Mapping[str, Charge]
-    leakage: Sourced
-    area: Sourced
-    rest: Charge | None = None
+    charges: Mapping[str, int]
+    leakage_w: float
+    area_mm2: float
+    sources: Mapping[str, str]
+    rest: int | None = None
 
     @property
     def leakage_nw(self) -> int:
         """Static power in whole nanowatts."""
-        return round(self.leakage.value * NW_PER_W)
+        return round(self.leakage_w * NW_PER_W)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,34 +46,29 @@ class Tables:
     technology: str
     parts: Mapping[str, PartTable]
 
-    def charge(self, part: str, action: str) -> Charge:
-        """Energy of ``action`` of ``part``; raises SimulationError when none is known: nothing is free."""
+    def charge_zj(self, part: str, action: str) -> int:
+        """Energy of one ``action`` of ``part``; raises SimulationError when none is known: nothing is free."""
         table = self.parts.get(part)
         if table is None:
             raise SimulationError(f"actions of unknown part '{part}'; the chip has: {', '.join(self.parts)}")
         found = table.charges.get(action, table.rest)
         if found is None:
-            raise SimulationError(f"part '{part}' has no energy for action '{action}'; it has: {', '.join(table.charges)}")
+            have = ", ".join(table.charges)
+            raise SimulationError(f"part '{part}' has no energy for action '{action}'; it has: {have}")
         return found
 
     def pj(self, part: str, action: str) -> float:
         """Energy of one action in pJ."""
-        return self.charge(part, action).energy_zj / ZJ_PER_PJ
+        return self.charge_zj(part, action) / ZJ_PER_PJ
 
     def area_breakdown_mm2(self) -> dict[str, float]:
         """Part -> mm2 on the chip. Of a DRAM the interface counts; the host is no part of the chip."""
-        names = {"dram": "{} interface"}
         return {
-            names.get(table.scope, "{}").format(name): table.area.value
+            f"{name} interface" if table.scope == "dram" else name: table.area_mm2
             for name, table in self.parts.items()
             if table.scope != "host"
         }
 
     def sources(self) -> dict[str, str]:
-        """Key path of every figure -> where it comes from."""
-        found: dict[str, str] = {}
-        for name, table in self.parts.items():
-            found |= {f"{name}.energy.{action}": charge.source for action, charge in table.charges.items()}
-            found[f"{name}.leakage"] = table.leakage.source
-            found[f"{name}.area"] = table.area.source
-        return found
+        """Key path of every figure ('l1.energy.read', 'l1.area') -> where it comes from."""
+        return {f"{name}.{key}": text for name, table in self.parts.items() for key, text in table.sources.items()}

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from typing import TYPE_CHECKING
+
 from archsim import registry
 from archsim.errors import ConfigError, NotBuiltError, nearest
-from archsim.units import binary, si
+from archsim.units import si
+
+if TYPE_CHECKING:
+    from archsim.spec.architecture import Architecture
 
 Lines = list[tuple[str, str]]  # name, what it is
 
@@ -54,6 +59,11 @@ def _chips() -> Lines:
     return lines
 
 
+def _shape(found: Architecture) -> str:
+    arrays = " + ".join(f"{array.copies} x {array.rows}x{array.cols}" for array in found.arrays) or "no array"
+    return f"{arrays} at {si(found.clock_hz, 'Hz')}, {found.technology}"
+
+
 def _models() -> Lines:
     from archsim.frontend.load import names
 
@@ -69,11 +79,10 @@ def _dram() -> Lines:
 
 def _technologies() -> Lines:
     from archsim.spec.locate import config_files
+    from archsim.spec.nodes import read
 
-    return [
-        (name, _first_comment(path.read_text(encoding="utf-8")))
-        for name, path in config_files("technology").items()
-    ]
+    found = {name: read(path).mapping.get("description") for name, path in config_files("technology").items()}
+    return [(name, str(node.value) if node is not None else "") for name, node in found.items()]
 
 
 def _dataflows() -> Lines:
@@ -83,11 +92,6 @@ def _dataflows() -> Lines:
 
 def _first_line(package: str, name: str) -> str:
     return (registry.load(package, name).__doc__ or "").strip().partition("\n")[0]
-
-
-def _first_comment(text: str) -> str:
-    first = text.partition("\n")[0]
-    return first.removeprefix("#").strip() if first.startswith("#") else ""
 
 
 _LISTS: Mapping[str, Callable[[], Lines]] = {

@@ -7,7 +7,7 @@ one read and several writes. ``combine`` (add, max) reads what it combines with 
 Time: ``setup`` cycles for the descriptor, then two things at once: the transfers on DRAM (burst for burst in the
 DRAM model), and the streams on on-chip ports, at the DRAM's peak rate or the ports' if lower. The move ends at the
 first edge at or after both. Not modelled: the time until the first beat does not delay the on-chip stream; DRAM and
-stream do not slow each other beyond that.
+stream do not slow each other beyond that. The part until the last beat is the DRAM's, to the edge at which the engine sees it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from archsim.ir.footprint import Footprint, clip, footprint
 from archsim.ir.program import Region
 from archsim.ir.unroll import Step
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion
-from archsim.memory.offchip import OffChip
+from archsim.memory.offchip import OffChip, Shape
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Demand, Execution, Outcome, Streams
 from archsim.sim.kernel import Event
@@ -36,10 +36,10 @@ class Leg:
     """The DRAM side of a move: ``shift`` = bytes from the region's own offset to the first byte that is touched."""
 
     dram: OffChip
-    write: bool
     region: Region
     shift: int
-    bytes: Footprint
+    size_bytes: int
+    shape: Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +80,13 @@ class DmaEngine(TileEngine):
             yield flow.event
         plan.bill.times += 1
         self.around.tally.streamed(plan.streams.demands, start_ps, flow.end_ps)
-        end_ps = clock.at_or_after(kernel.now)
-        if end_ps > kernel.now:
-            yield kernel.timeout(end_ps - kernel.now)
         if not transfers:
-            return Outcome((("sram_port", end_ps),))
-        if kernel.now == clock.at_or_after(last_beat_ps):
-            return Outcome((("dram", end_ps),))
-        return Outcome((("dram", last_beat_ps), ("sram_port", end_ps)))
+            return Outcome((("sram_port", kernel.now),))
+        return Outcome((("dram", last_beat_ps), ("sram_port", kernel.now)))
 
     def _submit(self, step: Step, leg: Leg, number: int) -> Event:
         address = self.around.stores.address(step, leg.region) + leg.region.offset.at(step.env) + leg.shift
-        order = (self._port, step.index, number)
-        return leg.dram.submit(order, address, leg.bytes.run_bytes, leg.bytes.outer, write=leg.write)
+        return leg.dram.submit((self._port, step.index, number), leg.shape, address, self.clock)
 
     def _plan(self, step: Step) -> Plan:
         command = step.command
@@ -105,12 +99,11 @@ class DmaEngine(TileEngine):
 
     def _make(self, step: Step) -> Plan:
         command, storage = step.command, self.around.storage
-        source = region_of(step, "src", command.reads)
-        moved = _common([clip(region, step) for region in (source, *command.writes)])
-        sides = [(source, False, footprint(source, step, moved))]
+        moved = _common([clip(region, step) for region in (*command.reads, *command.writes)])
+        sides = [(region, False, footprint(region, step, moved)) for region in command.reads]
         sides += [(region, True, footprint(region, step)) for region in command.writes]
         legs = [leg for side in sides if (leg := self._leg(step, *side)) is not None]
-        if legs and not all(leg.write for leg in legs) and any(leg.write for leg in legs):
+        if len({leg.shape.write for leg in legs}) > 1:
             raise ProgramError(f"{step.where} of {step.queue}: a move from DRAM to DRAM has no path on the chip")
         demands = [demand for side in sides for demand in self._demands(step, *side)]
         cycles = max(storage.shortest(demands, self.clock), _shortest(legs, self.clock))
@@ -131,7 +124,8 @@ class DmaEngine(TileEngine):
                 f"{step.where} of {step.queue}: operand '{region.operand}' repeats its runs over {len(touched.outer)} "
                 f"extents in DRAM; allowed at most {MAX_OUTER_EXTENTS}"
             )
-        return Leg(dram, write, region, touched.offset - region.offset.at(step.env), touched)
+        shift = touched.offset - region.offset.at(step.env)
+        return Leg(dram, region, shift, touched.size_bytes, dram.shape(touched, write=write))
 
     def _demands(self, step: Step, region: Region, write: bool, touched: Footprint) -> list[Demand]:
         memory = self.around.stores.memory(step, region)
@@ -161,11 +155,11 @@ def _shortest(legs: Iterable[Leg], clock: Clock) -> Fraction:
     for leg in legs:
         peak = leg.dram.peak_bytes_per_s
         if peak is not None:
-            seconds[leg.dram.name] = seconds.get(leg.dram.name, Fraction(0)) + leg.bytes.size_bytes / peak
+            seconds[leg.dram.name] = seconds.get(leg.dram.name, Fraction(0)) + leg.size_bytes / peak
     return max(seconds.values(), default=Fraction(0)) * clock.hz
 
 
 def _dram_entries(legs: Iterable[Leg]) -> list[Entry]:
     return [
-        Entry(leg.dram.name, "write_bytes" if leg.write else "read_bytes", leg.bytes.size_bytes) for leg in legs
+        Entry(leg.dram.name, "write_bytes" if leg.shape.write else "read_bytes", leg.size_bytes) for leg in legs
     ]

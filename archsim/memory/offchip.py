@@ -8,19 +8,32 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import count
+from math import floor
+from typing import NamedTuple
 
 from archsim.ir.activity import DramStats, edge_ps
+from archsim.ir.footprint import Footprint
 from archsim.memory.dram import catalogue
 from archsim.memory.dram.constant import ConstantRateMemory
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.interface import Completion, DramModel, Transfer
-from archsim.sim.clock import PS_PER_S
+from archsim.sim.clock import PS_PER_S, Clock
 from archsim.sim.kernel import Event, Kernel
 from archsim.sim.tally import Tally
 from archsim.spec.architecture import Memory
 
 CONSTANT = "constant"  # the standard of a plain constant-rate memory
 PINS = {False: "pin_read_bytes", True: "pin_write_bytes"}
+
+
+class Shape(NamedTuple):
+    """A transfer without its address; ``least_ps``: what it takes at the peak rate of the pins."""
+
+    write: bool
+    run_bytes: int
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    least_ps: int
 
 
 class OffChip:
@@ -37,28 +50,30 @@ class OffChip:
         self._number = kernel.attach(self.model)
         self._ids = count()
 
-    def submit(
-        self,
-        order: tuple[int, ...],
-        address: int,
-        run_bytes: int,
-        outer: tuple[tuple[int, int], ...],
-        *,
-        write: bool,
-    ) -> Event:
-        """Move runs of bytes at ``address``, repeated over ``outer`` (extent, stride); the event has its Completion.
+    def submit(self, order: tuple[int, ...], shape: Shape, address: int, clock: Clock) -> Event:
+        """Move the bytes of ``shape`` from ``address`` on; the event has the Completion, at an edge of ``clock``.
 
         ``order`` sorts the transfers of one instant.
         """
-        extents = tuple(extent for extent, _ in outer)
-        strides = tuple(stride for _, stride in outer)
+        write, run_bytes, extents, strides, least_ps = shape
         transfer = Transfer(next(self._ids), write, address, run_bytes, extents, strides)
-        return self._kernel.submit(self._number, order, transfer)
+        return self._kernel.submit(self._number, order, transfer, clock, least_ps)
+
+    def shape(self, touched: Footprint, *, write: bool) -> Shape:
+        """What a transfer of ``touched`` is, wherever it starts."""
+        least_ps = 0
+        if self.peak_bytes_per_s is not None:
+            least_ps = floor(touched.size_bytes * PS_PER_S / self.peak_bytes_per_s)
+        extents = tuple(extent for extent, _ in touched.outer)
+        strides = tuple(stride for _, stride in touched.outer)
+        return Shape(write, touched.run_bytes, extents, strides, least_ps)
 
     def charge(self, layer: str, completion: Completion) -> None:
         """Count what a transfer of ``layer`` cost on the pins."""
         self._tally.add(layer, self.name, PINS[completion.write], completion.pin_bytes)
-        self._tally.add(layer, self.name, "activates", completion.row_misses + completion.row_conflicts)
+        activates = completion.row_misses + completion.row_conflicts
+        if activates:
+            self._tally.add(layer, self.name, "activates", activates)
         self._tally.moved(
             self.name, completion.first_beat_ps, completion.time_ps, completion.useful_bytes, write=completion.write
         )

@@ -115,52 +115,53 @@ class Ports:
             port.flows[flow] = share
             crowded = port.overfull() or crowded
         if crowded:
-            self._retime(flow)
+            self._retime([flow])
         return flow
 
     def _end(self, flow: Flow) -> None:
         flow.ended = True
-        crowded = False
+        slowed: list[Flow] = []
         for port, _ in flow.shares:
-            crowded = port.overfull() or crowded
+            crowded = port.overfull()
             del port.flows[flow]
-        if crowded:
-            for port, _ in flow.shares:
-                for other in list(port.flows)[:1]:
-                    self._retime(other)
+            if crowded:
+                slowed += port.flows
+        if slowed:
+            self._retime(slowed)
 
-    def _retime(self, flow: Flow) -> None:
-        """Give every command that shares ports with ``flow``, directly or through others, its pace anew."""
+    def _retime(self, flows: list[Flow]) -> None:
+        """Give ``flows``, and every command that they may slow or speed up, their paces anew."""
         now = self._kernel.now
-        for other, pace in fair_paces(_connected(flow)).items():
-            if pace == other.pace or other.end_ps <= now:
+        for flow, pace in fair_paces(_connected(flows)).items():
+            if pace == flow.pace or flow.end_ps <= now:
                 continue
-            before = other.end_ps
-            other.change(pace, now)
-            if other.end_ps != before:
-                other.event = postpone(other.event, other.end_ps - now)
+            before = flow.end_ps
+            flow.change(pace, now)
+            if flow.end_ps != before:
+                flow.event = postpone(flow.event, flow.end_ps - now)
 
 
 def fair_paces(flows: Iterable[Flow]) -> dict[Flow, Cycles]:
-    """Max-min fair paces of ``flows``, which are all commands on their ports."""
+    """Max-min fair paces of ``flows``, which are all commands on those of their ports that are overfull."""
     waiting = sorted(flows, key=lambda flow: flow.number)
-    left: dict[Port, Fraction] = {port: Fraction(1) for flow in waiting for port in flow.exact}
+    ports = dict.fromkeys(port for flow in waiting for port in flow.exact)
+    left = {port: Fraction(1) for port in ports if port.overfull()}
     paces: dict[Flow, Cycles] = {}
-    while waiting:
-        levels = {port: _level(port, room, paces) for port, room in left.items()}
-        slowest, pace = min(
-            ((flow, _pace(flow, levels)) for flow in waiting), key=lambda entry: (entry[1], entry[0].number)
-        )
+    while left and waiting:
+        levels = {port: level for port, room in left.items() if (level := _level(port, room, paces)) is not None}
+        wanted = [(_pace(flow, levels), flow.number, flow) for flow in waiting]
+        pace, _, slowest = min(wanted, key=lambda entry: entry[:2])
         if pace == 1:
-            return paces | dict.fromkeys(waiting, 1)
+            break
         paces[slowest] = pace
         waiting.remove(slowest)
         for port, share in slowest.exact.items():
-            left[port] -= share * pace
-    return paces
+            if port in left:
+                left[port] -= share * pace
+    return paces | dict.fromkeys(waiting, 1)
 
 
-def _level(port: Port, room: Fraction, paces: dict[Flow, Cycles]) -> Fraction | None:
+def _level(port: Port, room: Fraction, paces: Mapping[Flow, Cycles]) -> Fraction | None:
     """The most that each command without a pace gets of ``port``; None when all demands fit in ``room``."""
     shares = sorted(flow.exact[port] for flow in port.flows if flow not in paces)
     for number, share in enumerate(shares):
@@ -171,21 +172,23 @@ def _level(port: Port, room: Fraction, paces: dict[Flow, Cycles]) -> Fraction | 
     return None
 
 
-def _pace(flow: Flow, levels: dict[Port, Fraction | None]) -> Cycles:
+def _pace(flow: Flow, levels: Mapping[Port, Fraction]) -> Cycles:
     pace: Cycles = 1
     for port, share in flow.exact.items():
-        level = levels[port]
+        level = levels.get(port)
         if level is not None and share > level:
             pace = min(pace, level / share)
     return pace
 
 
-def _connected(flow: Flow) -> list[Flow]:
-    """``flow`` and all that it shares ports with, directly or through others."""
-    found = {flow: None}
-    todo = [flow]
+def _connected(flows: Iterable[Flow]) -> list[Flow]:
+    """``flows`` and all that they share overfull ports with, directly or through others."""
+    found = dict.fromkeys(flows)
+    todo = list(found)
     while todo:
         for port in todo.pop().exact:
+            if not port.overfull():
+                continue
             for other in port.flows:
                 if other not in found:
                     found[other] = None

@@ -5,9 +5,9 @@ Cost in lane passes (one multiply-add, comparison or selection with clamp) plus 
 - relu, leaky_relu, clip, abs, neg, hard_sigmoid, ...: 1 pass (piecewise linear: joins the requantise pass before it)
 - sigmoid 1/(1+exp(-x)): 1 pass, exp, divide; tanh 1-2/(1+exp(2x)): 2 passes, exp, divide; swish x*sigmoid(x): 2, exp, divide
 - hard_swish x*clip(x/6+1/2): 2 passes; softsign x/(1+|x|): 1 pass, divide; elu, selu, celu: 2 passes, exp
-- erf: Abramowitz and Stegun 7.1.26 (t = 1/(1+p|x|), five-term polynomial, exp(-x*x), sign): 9 passes, exp, divide
+- erf: 9 passes, exp, divide (``steps.ERF_PASSES``)
 - gelu x/2*(1+erf(x/sqrt 2)): erf + 2; gelu with tanh: cubic argument 3 + tanh 2 + 2 = 7, exp, divide
-- log: exponent extraction and a degree-5 polynomial: 8 passes (estimated); softplus log(1+exp x): 9, exp;
+- log: 8 passes (``steps.LOG_PASSES``); softplus log(1+exp x): 9, exp;
   mish x*(e*e+2e)/(e*e+2e+2) with e = exp x: 4, exp, divide
 
 Behind a matmul or an elementwise layer an activation costs its steps there and no memory traffic.
@@ -16,6 +16,7 @@ Behind a matmul or an elementwise layer an activation costs its steps there and 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import erf
 
 import numpy as np
 
@@ -24,9 +25,7 @@ from archsim.ops.graph.family import Family
 from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape
 from archsim.ops.lowering.access import Access, at
 from archsim.ops.lowering.builder import Builder
-
-ERF_PASSES = 9
-LOG_PASSES = 8
+from archsim.ops.lowering.steps import ERF_PASSES, LOG_PASSES
 
 _STEPS = {
     "Abs": VectorStep("abs", 1),
@@ -110,8 +109,6 @@ def _sigmoid(x: Array) -> Array:
 
 
 def _erf(x: Array) -> Array:
-    from math import erf
-
     return np.asarray(np.vectorize(erf, otypes=[np.float64])(x))
 
 

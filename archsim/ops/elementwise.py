@@ -11,12 +11,12 @@ from functools import reduce
 import numpy as np
 
 from archsim.ir.workload import Axis, VectorStep
-from archsim.ops.activation import LOG_PASSES
 from archsim.ops.graph.family import Affine, Family
 from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape, Value, known_data
 from archsim.ops.lowering.access import HERE, Access, at
 from archsim.ops.lowering.affine import lower_affine
 from archsim.ops.lowering.builder import Builder
+from archsim.ops.lowering.steps import LOG_PASSES
 
 _UFUNCS = {
     "Add": np.add,

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from archsim.ir.workload import VectorStep
-from archsim.ops.activation import LOG_PASSES
 from archsim.ops.graph.family import Family
 from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
 from archsim.ops.lowering.access import Access, at
 from archsim.ops.lowering.builder import Builder, Parts
+from archsim.ops.lowering.steps import LOG_PASSES
 
 _POWERS = {
     0.75: VectorStep("power", 1, ("sqrt", "sqrt", "divide")),

@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from archsim.report.assumptions import estimated, sourced
 from archsim.report.causes import BOUND_CAUSE, bound_colour, bound_label, cause
 from archsim.report.charts.gantt import gantt
 from archsim.report.charts.overview import overview
@@ -112,8 +113,8 @@ def _tables(summary: Mapping[str, Any]) -> Page:
     return {
         "why": why_rows(summary["details"].get("why", [])),
         "layers": [layer_row(layer, summary["cycles_total"]) for layer in summary["layers"]],
-        "estimated": [(key, text) for key, text in sources.items() if text.startswith("estimated")],
-        "sourced": [(key, text) for key, text in sources.items() if not text.startswith("estimated")],
+        "estimated": estimated(sources),
+        "sourced": sourced(sources),
         "promise_headings": HEADINGS,
         "promises": PROMISES,
         "provenance": [(key, _plain(value)) for key, value in provenance.items()],

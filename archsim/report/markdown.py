@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from archsim.report.assumptions import estimated
 from archsim.report.causes import cause, in_order, label
 from archsim.report.format import count, percent
 from archsim.report.headline import headline, setting, title
@@ -153,7 +154,7 @@ def _layers(summary: Mapping[str, Any]) -> str:
 
 def _assumptions(summary: Mapping[str, Any]) -> str:
     sources = summary["details"].get("sources", {})
-    guessed = [f"- `{key}`: {_escape(text)}" for key, text in sources.items() if text.startswith("estimated")]
+    guessed = [f"- `{keys}`: {_escape(text)}" for keys, text in estimated(sources)]
     return "\n".join(guessed) or "Every figure used has a published source."
 
 

@@ -6,7 +6,7 @@ event loop because
 
 1. all events of an instant are drained before that instant's requests are handed over, sorted by (port, sequence);
 2. a model never runs past the next event of SimPy or of another model, which could feed it;
-3. a completion is delivered at its own time, before any other event of that time.
+3. a completion is delivered at the first edge of its receiver at or after it, before any other event of that time.
 
 SimPy returns silently when every process is blocked; ``run`` says so instead.
 """
@@ -14,12 +14,13 @@ SimPy returns silently when every process is blocked; ``run`` says so instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import simpy
 from simpy.events import URGENT, Event, Timeout
 
 from archsim.errors import SimulationError
+from archsim.sim.clock import Clock
 
 __all__ = ["Completed", "Event", "Kernel", "Model", "ProcessBody", "Request"]
 
@@ -61,14 +62,32 @@ class Model(Protocol):
 
 
 class _Port:
-    """A model with the requests handed to it in the present instant and those under way."""
+    """A model with the requests handed to it in the present instant and those under way.
 
-    __slots__ = ("model", "pending", "waiting")
+    ``next_ps``: a lower bound of the next completion, None when nothing is under way.
+    """
+
+    __slots__ = ("model", "next_ps", "pending", "waiting")
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self.pending: list[tuple[tuple[int, ...], Request]] = []
-        self.waiting: dict[int, Event] = {}
+        self.waiting: dict[int, _Waiting] = {}
+        self.next_ps: int | None = None
+
+    def look_ahead(self) -> None:
+        """Find ``next_ps`` anew, after the model was given requests or was run."""
+        self.next_ps = self.model.next_event_ps() if self.waiting else None
+        if self.next_ps is not None:
+            self.next_ps = max(self.next_ps, min(waiting.earliest_ps for waiting in self.waiting.values()))
+
+
+class _Waiting(NamedTuple):
+    """Who waits for a request."""
+
+    done: Event
+    earliest_ps: int
+    clock: Clock
 
 
 class Kernel:
@@ -106,23 +125,27 @@ class Kernel:
         self._ports.append(_Port(model))
         return len(self._ports) - 1
 
-    def submit(self, model: int, order: tuple[int, ...], request: Request) -> Event:
-        """Hand ``request`` to a model at the end of this instant; the event carries its completion.
+    def submit(
+        self, model: int, order: tuple[int, ...], request: Request, clock: Clock, least_ps: int = 0
+    ) -> Event:
+        """Hand ``request`` to a model at the end of this instant.
 
-        ``order`` = (port, sequence, ...) sorts the requests of one instant.
+        The event carries the completion; it happens at the first edge of ``clock`` at or after it. ``order`` =
+        (port, sequence, ...) sorts the requests of one instant. ``least_ps``: a duration that the request cannot
+        undercut, which spares looking at the model before.
         """
         port = self._ports[model]
         if not port.pending:
             self._submitters.append(port)
         port.pending.append((order, request))
         done = Event(self._env)
-        port.waiting[request.id] = done
+        port.waiting[request.id] = _Waiting(done, self.now + least_ps, clock)
         return done
 
     def run(self) -> None:
         """Run until nothing can happen any more: all processes have ended or are blocked for good."""
         env = self._env
-        queue = env._queue
+        queue, step = env._queue, env.step
         while True:
             if self._ports:
                 self._run_models()
@@ -130,7 +153,7 @@ class Kernel:
                 return
             now = queue[0][0]
             while queue and queue[0][0] == now:
-                env.step()
+                step()
             if self._submitters:
                 self._hand_over()
 
@@ -145,32 +168,23 @@ class Kernel:
             port.pending.sort(key=lambda entry: entry[0])
             port.model.submit(now, [request for _, request in port.pending])
             port.pending.clear()
+            port.look_ahead()
         self._submitters.clear()
 
     def _run_models(self) -> None:
         """Run the models up to the next event and schedule what completes before or at it."""
         queue = self._env._queue
         while True:
-            first, second = self._next_of_models()
+            ahead = [port for port in self._ports if port.next_ps is not None]
             bound = int(queue[0][0]) if queue else HORIZON_PS
-            if first is None or first[0] > bound:
+            if len(ahead) > 1:
+                ahead.sort(key=_next_ps)
+                limit = min(bound, _next_ps(ahead[1]))
+            else:
+                limit = bound
+            if not ahead or _next_ps(ahead[0]) > bound:
                 return
-            self._deliver(first[1], bound if second is None else min(bound, second[0]))
-
-    def _next_of_models(self) -> tuple[tuple[int, _Port] | None, tuple[int, _Port] | None]:
-        """The two models with requests under way that may do something first."""
-        first = second = None
-        for port in self._ports:
-            if not port.waiting:
-                continue
-            time = port.model.next_event_ps()
-            if time is None:
-                continue
-            if first is None or time < first[0]:
-                first, second = (time, port), first
-            elif second is None or time < second[0]:
-                second = (time, port)
-        return first, second
+            self._deliver(ahead[0], limit)
 
     def _deliver(self, port: _Port, bound: int) -> None:
         completions = port.model.advance(bound)
@@ -178,9 +192,14 @@ class Kernel:
             raise SimulationError(f"a memory model never completes {len(port.waiting)} requests under way")
         now = self.now
         for completion in completions:
-            done = port.waiting.pop(completion.id)
+            done, _, clock = port.waiting.pop(completion.id)
             done._ok, done._value = True, completion
-            self._env.schedule(done, URGENT, completion.time_ps - now)
+            self._env.schedule(done, URGENT, clock.at_or_after(completion.time_ps) - now)
+        port.look_ahead()
+
+
+def _next_ps(port: _Port) -> int:
+    return HORIZON_PS if port.next_ps is None else port.next_ps
 
 
 def postpone(event: Event, delay_ps: int) -> Event:

@@ -36,18 +36,19 @@ def peak_macs_per_cycle(architecture: Architecture) -> Fraction:
 def array_units(activity: Activity, architecture: Architecture) -> dict[str, Array]:
     """The units that are arrays, with the part they are instances of.
 
-    A unit is called ``array`` in its core, or by the part's name where a core has several arrays.
+    A unit is called by its part's name, or ``array``: of a core with several arrays the first that is not called by
+    its own name. Raises SimulationError for a unit that runs MATMULs and is none of them.
     """
     named = {array.name: array for array in architecture.arrays}
-    if len(architecture.arrays) == 1:
-        named.setdefault("array", architecture.arrays[0])
-    found = {}
+    found: dict[str, Array] = {}
     for unit, records in activity.records.items():
-        kind = core_and_kind(unit)[1].partition("[")[0]
-        if kind in named:
-            found[unit] = named[kind]
+        core, kind = core_and_kind(unit)
+        unnamed = [array for name, array in named.items() if f"{core}.{name}" not in activity.records]
+        part = unnamed[0] if kind == "array" and unnamed else named.get(kind)
+        if part is not None:
+            found[unit] = part
         elif any(record.op == "MATMUL" for record in records):
-            raise SimulationError(f"unit '{unit}' runs MATMULs but is none of the arrays {', '.join(named)}")
+            raise SimulationError(f"unit '{unit}' runs MATMULs but is none of the arrays: {', '.join(named)}")
     return found
 
 
@@ -84,10 +85,10 @@ def _unit_slots(records: tuple[Record, ...], array: Array, cube: Cube, unit: str
     for record in records:
         if record.op != "MATMUL":
             continue
-        busy = _busy_cycles(record, array.clock_hz)
+        busy, offered = _busy_cycles(record, array.clock_hz), min(Fraction(record.slots_per_cycle), peak)
         yield "useful", Fraction(record.macs)
-        yield "edge_underfill", Fraction(busy * record.slots_per_cycle - record.macs)
-        yield "dtype_loss", busy * (peak - record.slots_per_cycle)
+        yield "edge_underfill", busy * offered - record.macs
+        yield "dtype_loss", busy * (peak - offered)
 
 
 def _busy_cycles(record: Record, clock_hz: int) -> int:

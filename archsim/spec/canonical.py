@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from archsim import units
+from archsim.spec import peaks
 from archsim.spec.architecture import ROLES, Architecture, Array, Dma, Host, Memory, Part, Vector
 from archsim.spec.dtypes import BITS
 
@@ -25,9 +26,10 @@ def to_yaml(chip: Architecture) -> str:
     """The canonical text of a chip; ``load.loads`` reads it back to an equal Architecture.
 
     Every value is stated, defaults and expanded arrays included, except clocks that follow from the one
-    above; ``sources`` says where each number comes from.
+    above; ``sources`` says where each number comes from. Comments at the top give the peak rates.
     """
-    return _dump(_document(chip), _Dumper) + _dump({"sources": dict(chip.sources)}, yaml.SafeDumper)
+    head = "".join(f"# {line}\n" for line in peaks.lines(chip))
+    return head + _dump(_document(chip), _Dumper) + _dump({"sources": dict(chip.sources)}, yaml.SafeDumper)
 
 
 def number_paths(chip: Architecture) -> list[str]:

@@ -17,8 +17,8 @@ from archsim.spec.schema_base import KEYS_LATER
 
 _HEAD = """# Chip files
 
-A chip is one YAML file; its name is the name users type (`show chips` lists those that are there). This page is
-made from the schema that also checks the files and words the error messages: `python -m archsim.spec.docs`.
+A chip is one YAML file; its name is the name users type (`show chips` lists those that are there). This page
+is made from the schema that also checks the files and words the error messages: `python -m archsim.spec.docs`.
 
     schema: archsim.chip/1
     name: small_npu
@@ -27,37 +27,40 @@ made from the schema that also checks the files and words the error messages: `p
     clock: 1 GHz
     hierarchy:                                   # outermost first
       - host:   {launch: 2 us, depth: 2, issue: 0.2 us, link: 16 GB/s, compute: 50 GFLOP/s}
-      - dram:   {name: dram, standard: lpddr5, speed: 6400 MT/s, width: 16 b, channels: 4, capacity: 8 GiB, keeps: all}
+      - dram:   {name: dram, standard: lpddr5, speed: 6400 MT/s, width: 16 b, channels: 4,
+                 capacity: 8 GiB, keeps: all}
       - sram:   {name: l1, size: 256 KiB, banks: 8, word: 16 B, keeps: all}
       - parallel:                                # leaves that share the memories above
           - array:  {name: mxu, kind: systolic, shape: [16, 16], dataflow: weight_stationary, rates: {int8: 1}}
-          - vector: {name: vpu, lanes: 64}
+          - vector: {name: vpu, lanes: 64, functions: {exp: 4, divide: 4, sqrt: 4}}
 
-**Units.** A bare number where a unit is due is an error. `GiB` (2^30 bytes) and `GB` (10^9), `B` and `b`, `MT/s` and
-`MHz` are different things; numbers are exact (`1/2`, `0.5`, `25.6 GB/s`).
+**Units.** A bare number where a unit is due is an error. `GiB` (2^30 bytes) and `GB` (10^9), `B` and `b`,
+`MT/s` and `MHz` are different things; numbers are exact (`1/2`, `0.5`, `25.6 GB/s`).
 
-**Roles.** Tensors are inputs, weights, outputs, partials, tables, kv. A role's path is the memories that keep it,
-outermost first; inputs, weights and outputs begin in a dram and every role ends in an sram.
+**Roles.** Tensors are inputs, weights, outputs, partials, tables, kv. A role's path is the memories that keep
+it, outermost first; inputs, weights and outputs begin in a dram and every role ends in an sram.
 
-**Explicit and folded.** A dram, and an sram with `filled_by: dma`, has rings and moves in the Program. Registers,
-and an sram with `filled_by: array`, are inside the array's formula; below the first folded memory everything is.
+**Explicit and folded.** A dram, and an sram with `filled_by: dma`, has rings and moves in the Program.
+Registers, and an sram with `filled_by: array`, are inside the array's formula; below the first folded memory
+everything is.
 
-**Sources.** Every number says where it comes from: `source:` for a section, `sources: {key: text}` for single keys,
-at the top level also `sources: {part.key: text}`. `estimated: reasoning` marks a number that nobody published; it
-shows as such in reports. A file of your own may leave sources out: its numbers count as `user`.
+**Sources.** Every number says where it comes from: `source:` for a section, `sources: {key: text}` for single
+keys, at the top level also `sources: {part.key: text}`. `estimated: reasoning` marks a number that nobody
+published; it shows as such in reports. A file of your own may leave sources out: its numbers count as `user`.
 
-**Variants.** `extends: CHIP` (a name, or a path relative to the file) takes another chip and changes it: mappings merge
-key by key, parts by `name`, lists are replaced, new parts go behind the part named before them. Single values:
-`--set dram.channels=8`, `chip.replace({"dram.channels": 8})`; a key path is PART.KEY, or a top-level key.
+**Variants.** `extends: CHIP` (a name, or a path relative to the file) takes another chip and changes it:
+mappings merge key by key, parts by `name`, lists are replaced, new parts go behind the part named before
+them. Single values: `--set dram.channels=8`, `chip.replace({"dram.channels": 8})`; a key path is PART.KEY, or
+a top-level key.
 
-**Expanded form.** `shape` and `dataflow` of an array expand to fan-outs and registers; `show chips NAME` prints the
-chip with everything stated, and that text loads again to the same chip.
+**Expanded form.** `shape` and `dataflow` of an array expand to fan-outs and registers; `show chips NAME`
+prints the chip with everything stated, and that text loads again to the same chip.
 
-**Where files are found.** The directories in `ARCHSIM_CONFIGS` (each with a folder `accelerators`), then the ones that
-came with the package. A path works as well as a name.
+**Where files are found.** The directories in `ARCHSIM_CONFIGS` (each with a folder `accelerators`), then the
+ones that came with the package. A path works as well as a name.
 
-**Not built yet** (refused by name): the parts {later}, memories inside `parallel`, the keys {keys},
-`fidelity: exact` and `fidelity: fast` of a dram.
+**Not built yet** (refused by name): the parts {later}, memories inside `parallel`,
+the keys {keys}, `fidelity: exact` and `fidelity: fast` of a dram.
 """
 _SECTIONS: tuple[type[BaseModel], ...] = (
     schema.Chip,
@@ -78,6 +81,7 @@ _SECTIONS: tuple[type[BaseModel], ...] = (
 )
 _TITLES = {"Chip": "Top level", "Part": "Every part", "Storage": "Every memory", "Fanout": "array: fanouts"}
 _TITLES |= {"RegisterFile": "array: registers", "Ports": "sram: ports"}
+_INHERITED = {(section, name) for section in (schema.Chip, schema.Part) for name in ("source", "sources")}
 
 
 def chip_page() -> str:
@@ -97,13 +101,18 @@ def _section(section: type[BaseModel]) -> str:
 
 def _rows(section: type[BaseModel]) -> Iterator[str]:
     for name, info in section.model_fields.items():
-        if name not in section.__annotations__ and (name, section) not in _OWN_AGAIN:
+        if name not in section.__annotations__ and (section, name) not in _INHERITED:
             continue
         allowed = allowed_text(info.annotation, info.metadata).replace("|", "\\|")
         yield f"| `{info.alias or name}` | {allowed} | {_default(info)} | {info.description} |"
 
 
-_OWN_AGAIN = {("source", schema.Chip), ("sources", schema.Chip), ("source", schema.Part), ("sources", schema.Part)}
+_OWN_AGAIN = {
+    ("source", schema.Chip),
+    ("sources", schema.Chip),
+    ("source", schema.Part),
+    ("sources", schema.Part),
+}
 
 
 def _default(info: FieldInfo) -> str:

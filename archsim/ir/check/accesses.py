@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from archsim.errors import ProgramError
 from archsim.ir.check.declarations import describe
 from archsim.ir.check.ledger import Ledger
-from archsim.ir.check.repeats import Repeats, repeats_of
+from archsim.ir.check.repeats import Bounds, Repeats, repeats_of
 from archsim.ir.program import Command, Program, Region, Ring, Tensor
 from archsim.ir.unroll import Step
 
@@ -75,15 +75,37 @@ def collect(program: Program, ledger: Ledger) -> list[Store]:
     items: list[Tensor | Ring] = [*program.tensors, *program.rings]
     stores = {item.name: Store(item, ledger, _starts(item, ledger)) for item in items}
     for queue, steps in enumerate(ledger.steps):
-        found: dict[tuple[str, bool], list[Accesses]] = {}
+        found: dict[tuple[str, bool], _Found] = {}
         for repeats in repeats_of(steps):
             for region, writing, only in _touched(repeats):
-                accesses = _accesses(stores[region.store], queue, region, only)
-                found.setdefault((region.store, writing), []).append(accesses)
-        for (name, writing), parts in found.items():
+                bounds = only.bounds(region)
+                if not bounds.index:
+                    continue
+                store = stores[region.store]
+                _check_inside(store, queue, region, bounds)
+                found.setdefault((region.store, writing), _Found()).add(bounds, store, region)
+        for (name, writing), accesses in found.items():
             store = stores[name]
-            (store.writes if writing else store.reads).append(_in_order(store, parts))
+            (store.writes if writing else store.reads).append(_in_order(store, queue, accesses))
     return list(stores.values())
+
+
+class _Found:
+    """Columns of ``Accesses`` while they are collected."""
+
+    def __init__(self) -> None:
+        self.index: list[int] = []
+        self.low: list[int] = []
+        self.high: list[int] = []
+        self.region: list[int] = []
+
+    def add(self, bounds: Bounds, store: Store, region: Region) -> None:
+        """Append the accesses of one operand."""
+        self.index += bounds.index
+        self.low += bounds.low
+        self.high += bounds.high
+        self.region += [len(store.regions)] * len(bounds.index)
+        store.regions.append(region)
 
 
 def _touched(repeats: Repeats) -> Iterator[tuple[Region, bool, Repeats]]:
@@ -116,33 +138,29 @@ def _matmul_reads(repeats: Repeats) -> Iterator[tuple[Region, bool, Repeats]]:
             yield region, False, continues
 
 
-def _accesses(store: Store, queue: int, region: Region, repeats: Repeats) -> Accesses:
-    """The accesses of one operand, in bytes of the tensor or of the slot."""
-    bounds = repeats.bounds(region)
+def _check_inside(store: Store, queue: int, region: Region, bounds: Bounds) -> None:
     size = store.item.slot_bytes if isinstance(store.item, Ring) else store.item.size_bytes
-    outside = (bounds.low < 0) | (bounds.high > size)
-    if outside.any():
-        at = int(np.argmax(outside))
-        step = store.ledger.steps[queue][int(bounds.index[at])]
-        where = "a slot" if isinstance(store.item, Ring) else "the whole"
-        raise ProgramError(
-            f"{step.where} of {step.queue}: operand '{region.operand}' touches bytes [{bounds.low[at]}, "
-            f"{bounds.high[at]}) of {describe(store.item)}; {where} has [0, {size})"
-        )
-    store.regions.append(region)
-    number = np.full(len(bounds.index), len(store.regions) - 1, dtype=np.int64)
-    return Accesses(queue, bounds.index, bounds.low, bounds.high, number)
+    if min(bounds.low) >= 0 and max(bounds.high) <= size:
+        return
+    for index, low, high in zip(bounds.index, bounds.low, bounds.high, strict=True):
+        if low < 0 or high > size:
+            step = store.ledger.steps[queue][index]
+            where = "a slot" if isinstance(store.item, Ring) else "the whole"
+            raise ProgramError(
+                f"{step.where} of {step.queue}: operand '{region.operand}' touches bytes [{low}, {high}) of "
+                f"{describe(store.item)}; {where} has [0, {size})"
+            )
 
 
-def _in_order(store: Store, parts: list[Accesses]) -> Accesses:
+def _in_order(store: Store, queue: int, found: _Found) -> Accesses:
     """One queue's accesses of one store by command; those of a ring on its tape."""
-    queue, index = parts[0].queue, np.concatenate([part.index for part in parts])
+    index = np.array(found.index, dtype=np.int64)
     order = np.argsort(index, kind="stable")
     index = index[order]
     shift = _shift(store, queue, index)
-    low = np.concatenate([part.low for part in parts])[order] + shift
-    high = np.concatenate([part.high for part in parts])[order] + shift
-    return Accesses(queue, index, low, high, np.concatenate([part.region for part in parts])[order])
+    low = np.array(found.low, dtype=np.int64)[order] + shift
+    high = np.array(found.high, dtype=np.int64)[order] + shift
+    return Accesses(queue, index, low, high, np.array(found.region, dtype=np.int64)[order])
 
 
 def _shift(store: Store, queue: int, index: IntArray) -> IntArray:

@@ -1,4 +1,7 @@
-"""All concrete repetitions of one command text, evaluated together: offsets, extents and clips as arrays."""
+"""All concrete repetitions of one command text, evaluated together: offsets, extents and clips as arrays.
+
+A command text that is repeated a few times only is evaluated step by step with plain integers, which is faster.
+"""
 
 from __future__ import annotations
 
@@ -8,31 +11,31 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.ir.program import Affine, Clip, Command, Region
+from archsim.ir.program import Affine, Command, Region
 from archsim.ir.unroll import Step
 
 IntArray = NDArray[np.int64]
 Number = int | IntArray
-INDEX = ""  # key of the command indices among the columns of loop variables
+FEW = 8  # repetitions below which plain integers are faster than arrays
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """Command ``index`` and bounding bytes [``low``, ``high``) of the repetitions that touch anything."""
 
-    index: IntArray
-    low: IntArray
-    high: IntArray
+    index: list[int]
+    low: list[int]
+    high: list[int]
 
 
 class Repeats:
     """The unrolled ``steps`` of one ``command``, in order."""
 
     def __init__(self, command: Command, steps: Sequence[Step]) -> None:
+        """``steps`` are all of ``command``."""
         self.command = command
         self.steps = steps
-        self._columns: dict[str, IntArray] = {}
-        self._extents: dict[str, Number] = {}
+        self._columns: dict[str, Number] = {}
 
     def by_fresh(self) -> tuple[Repeats, Repeats]:
         """The repetitions that start afresh, and those that continue an accumulation."""
@@ -43,6 +46,9 @@ class Repeats:
 
     def bounds(self, region: Region) -> Bounds:
         """Bounding bytes of ``region`` relative to its store (tensor or slot), clamped and clipped."""
+        index = [step.index for step in self.steps]
+        if not index:
+            return Bounds([], [], [])
         low = high = self._affine(region.offset)
         high = high + region.element_bytes
         live: bool | NDArray[np.bool_] = True
@@ -51,20 +57,11 @@ class Repeats:
             live = live & (end > first)
             low = low + first * stride
             high = high + (end - 1) * stride
-        if isinstance(live, bool) and live:
-            return Bounds(self._index(), self._column_of(low), self._column_of(high))
-        keep = np.broadcast_to(live, len(self.steps))
-        return Bounds(self._index()[keep], self._column_of(low)[keep], self._column_of(high)[keep])
-
-    def _index(self) -> IntArray:
-        """Command indices."""
-        if INDEX not in self._columns:
-            values = [step.index for step in self.steps]
-            self._columns[INDEX] = np.array(values, dtype=np.int64)
-        return self._columns[INDEX]
-
-    def _column_of(self, value: Number) -> IntArray:
-        return value if isinstance(value, np.ndarray) else np.full(len(self.steps), value, dtype=np.int64)
+        if isinstance(live, np.ndarray):
+            keep = live.tolist()
+            kept = [item for item in zip(index, self._list(low), self._list(high), keep, strict=True) if item[3]]
+            return Bounds([item[0] for item in kept], [item[1] for item in kept], [item[2] for item in kept])
+        return Bounds(index, self._list(low), self._list(high)) if live else Bounds([], [], [])
 
     def _range(self, region: Region, dim: str) -> tuple[Number, Number]:
         """Indices [first, end) of an extent that exist in the tensor."""
@@ -72,21 +69,20 @@ class Repeats:
         end = self._extent(dim)
         for clip in region.clips:
             if clip.dim == dim:
-                first, end = self._clipped(clip, first, end)
+                start = self._affine(clip.start)
+                first, end = _larger(first, -start), _smaller(end, clip.length - start)
         return first, end
 
-    def _clipped(self, clip: Clip, first: Number, end: Number) -> tuple[Number, Number]:
-        start = self._affine(clip.start)
-        return np.maximum(first, -start), np.minimum(end, clip.length - start)
-
     def _extent(self, dim: str) -> Number:
-        if dim not in self._extents:
-            extent = next(extent for extent in self.command.extents if extent.dim == dim)
-            value: Number = extent.size
-            for limit in extent.limits:
-                value = np.minimum(value, self._affine(limit))
-            self._extents[dim] = np.maximum(value, 0) if extent.limits else value
-        return self._extents[dim]
+        extent = next(extent for extent in self.command.extents if extent.dim == dim)
+        if not extent.limits:
+            return extent.size
+        if len(self.steps) == 1:
+            return self.steps[0].extents[dim]
+        value: Number = extent.size
+        for limit in extent.limits:
+            value = _smaller(value, self._affine(limit))
+        return _larger(value, 0)
 
     def _affine(self, affine: Affine) -> Number:
         value: Number = affine.const
@@ -94,10 +90,28 @@ class Repeats:
             value = value + coefficient * self._column(var)
         return value
 
-    def _column(self, var: str) -> IntArray:
+    def _column(self, var: str) -> Number:
+        """Values of a loop variable: an array, or an integer where there is one step."""
+        if len(self.steps) == 1:
+            return self.steps[0].env[var]
         if var not in self._columns:
             self._columns[var] = np.array([step.env[var] for step in self.steps], dtype=np.int64)
         return self._columns[var]
+
+    def _list(self, value: Number) -> list[int]:
+        return value.tolist() if isinstance(value, np.ndarray) else [value] * len(self.steps)
+
+
+def _larger(one: Number, two: Number) -> Number:
+    if isinstance(one, int) and isinstance(two, int):
+        return max(one, two)
+    return np.maximum(one, two)
+
+
+def _smaller(one: Number, two: Number) -> Number:
+    if isinstance(one, int) and isinstance(two, int):
+        return min(one, two)
+    return np.minimum(one, two)
 
 
 def repeats_of(steps: Sequence[Step]) -> Iterator[Repeats]:
@@ -107,4 +121,7 @@ def repeats_of(steps: Sequence[Step]) -> Iterator[Repeats]:
         if step.command.reads or step.command.writes:
             groups.setdefault(id(step.command), []).append(step)
     for group in groups.values():
-        yield Repeats(group[0].command, group)
+        if len(group) < FEW:
+            yield from (Repeats(step.command, (step,)) for step in group)
+        else:
+            yield Repeats(group[0].command, group)

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 from archsim import registry
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from archsim.ops.lowering.builder import Builder
 
 PACKAGE = "archsim.ops"
+_HERE = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,8 @@ def _table(plugins: str) -> dict[str, tuple[str, Family]]:
     table: dict[str, tuple[str, Family]] = {}
     for name, path in registry.modules(PACKAGE).items():
         found = getattr(registry.load(PACKAGE, name), "FAMILY", None)
+        if found is None and Path(path).parent == _HERE:
+            continue  # pure helpers live beside the families
         if not isinstance(found, Family):
             raise ConfigError(f"{path}: an operator file must define FAMILY, an archsim.ops.graph.family.Family")
         for op in found.names:

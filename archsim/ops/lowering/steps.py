@@ -9,6 +9,12 @@ from __future__ import annotations
 
 from archsim.ir.workload import VectorStep
 
+# Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26: t = 1/(1+p|x|) 1, polynomial of five terms 5,
+# exp(-x*x) 1, product 1, sign 1; on top one exp and one division.
+ERF_PASSES = 9
+# estimated: exponent extraction and table-free polynomial of degree 5 in the mantissa: 1 + 1 + 5 + 1.
+LOG_PASSES = 8
+
 REQUANTISE = VectorStep("requantise", 1)
 
 

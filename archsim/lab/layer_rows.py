@@ -1,0 +1,114 @@
+"""The rows of ``layers``: one per layer of the model, per view, for the host and for static energy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from archsim.energy.account import HOST, STATIC
+from archsim.ir.activity import Activity, to_cycles
+from archsim.ir.result import LayerResult
+from archsim.ir.workload import Layer, ViewNode, Workload
+from archsim.sim.critical import bound_by
+
+_PINS = {"pin_read_bytes": 0, "pin_write_bytes": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known by layer. ``stalls`` and ``critical``: layer -> cause -> cycles; ``energy_j``: layer -> joules.
+
+    ``peak``: MACs per reference cycle of the chip.
+    """
+
+    activity: Activity
+    stalls: Mapping[str, Mapping[str, int]]
+    critical: Mapping[str, Mapping[str, int]]
+    energy_j: Mapping[str, float]
+    peak: float
+
+
+@dataclass(slots=True)
+class _Span:
+    """When a layer ran, what ran, its MACs on arrays and its bytes on DRAM pins (read, written)."""
+
+    start_ps: int | None = None
+    end_ps: int = 0
+    macs: int = 0
+    ops: dict[str, None] = field(default_factory=dict)
+    pins: list[int] = field(default_factory=lambda: [0, 0])
+
+
+def layer_rows(workload: Workload | None, facts: Facts) -> tuple[LayerResult, ...]:
+    """All rows in order; their critical cycles, energies and DRAM bytes sum to the run's."""
+    spans = _spans(facts)
+    rows: list[LayerResult] = []
+    for layer in workload.layers if workload is not None else ():
+        rows.append(_row(layer.name, layer.op, spans.pop(layer.name, _Span()), facts, layer))
+    for view in workload.views if workload is not None else ():
+        rows.insert(_place(view, rows), _view(view))
+    host, static = spans.pop(HOST, _Span()), spans.pop(STATIC, _Span())
+    rows += [_row(name, "+".join(span.ops), span, facts) for name, span in spans.items()]
+    return (*rows, _row(HOST, "host", host, facts), _row(STATIC, "static", static, facts))
+
+
+def _spans(facts: Facts) -> dict[str, _Span]:
+    """Layer -> span, in order of first start; every layer that any figure names is there."""
+    found: dict[str, _Span] = {}
+    records = [record for queue in facts.activity.records.values() for record in queue]
+    for record in sorted(records, key=lambda record: record.start_ps):
+        span = found.setdefault(record.layer or HOST, _Span(record.start_ps))
+        span.end_ps = max(span.end_ps, record.end_ps)
+        span.macs += record.macs
+        span.ops[record.op] = None
+    for (layer, _, action), count in facts.activity.counts.items():
+        span = found.setdefault(layer or HOST, _Span())
+        if action in _PINS:
+            span.pins[_PINS[action]] += count
+    for layer in (*facts.critical, *facts.energy_j):
+        found.setdefault(layer, _Span())
+    return found
+
+
+def _row(name: str, op: str, span: _Span, facts: Facts, layer: Layer | None = None) -> LayerResult:
+    hz = facts.activity.clock_hz
+    start, end = to_cycles(span.start_ps or 0, hz), to_cycles(span.end_ps, hz)
+    stalls, critical = facts.stalls.get(name, {}), facts.critical.get(name, {})
+    slots = (end - start) * facts.peak
+    return LayerResult(
+        name=name,
+        op=op,
+        macs=layer.macs if layer is not None else span.macs,
+        cycles_start=start,
+        cycles_end=end,
+        cycles_total=end - start,
+        utilization=span.macs / slots if slots else 0.0,
+        energy_j=facts.energy_j.get(name, 0.0),
+        dram_read_bytes=span.pins[0],
+        dram_write_bytes=span.pins[1],
+        cycles_critical=sum(critical.values()),
+        bound_by=bound_by(critical, stalls),
+        stalls=stalls,
+        fused_with=layer.fused if layer is not None else (),
+        on_host=layer is not None and layer.kind == "host",
+    )
+
+
+def _view(view: ViewNode) -> LayerResult:
+    return LayerResult(view.name, view.op, 0, 0, 0, 0, 0.0, 0.0, 0, 0, 0, bound_by({}, {}), {}, view_of=view.of)
+
+
+def _place(view: ViewNode, rows: list[LayerResult]) -> int:
+    """Behind the row that the view shows and the views already there; at the end when it names no row."""
+    names = [row.name for row in rows]
+    if view.of not in names:
+        return len(rows)
+    after = names.index(view.of) + 1
+    while after < len(rows) and rows[after].view_of == view.of:
+        after += 1
+    return after
+
+
+def rows_of(rows: tuple[LayerResult, ...]) -> Iterator[str]:
+    """Names of the rows."""
+    return (row.name for row in rows)

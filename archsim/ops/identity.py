@@ -1,0 +1,26 @@
+"""Operators that pass their input on at inference: Identity and Dropout."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from archsim.ops.graph.family import Family
+from archsim.ops.graph.nodes import Array, Inputs, Node, Shape, known_data
+
+
+def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+    """The shape of the input; Dropout in training mode has no rule."""
+    if inputs[0] is None:
+        node.fail("needs an input")
+    training = known_data(inputs[2]) if len(inputs) > 2 else None
+    if training is not None and np.any(training):
+        node.unsupported("in training mode; export the model for inference")
+    return (inputs[0].shape, inputs[0].shape)
+
+
+def reference(node: Node, data: Array, *others: Array | None) -> tuple[Array, ...]:
+    """The input itself, and an all-true mask."""
+    return (data, np.ones(data.shape, bool))
+
+
+FAMILY = Family(("Identity", "Dropout"), shapes, reference, result="alias", order="same")

@@ -1,0 +1,60 @@
+"""Zero padding as an operator of its own: one copy into a larger tensor, what lies outside the input is filled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from archsim.ops.graph.family import Family
+from archsim.ops.graph.nodes import Array, Inputs, Node, Shape, integers_of, known_data
+from archsim.ops.lowering.access import Access, at
+from archsim.ops.lowering.builder import Builder
+
+
+def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+    """Sizes with the pads before and after; pads, fill value and axes are inputs 1 to 3."""
+    if inputs[0] is None or len(inputs) < 2:
+        node.fail("needs an input and pads")
+    if node.text("mode", "constant") != "constant":
+        node.unsupported(f"mode '{node.text('mode', 'constant')}'; allowed constant")
+    fill = known_data(inputs[2]) if len(inputs) > 2 else None
+    if len(inputs) > 2 and inputs[2] is not None and (fill is None or np.any(fill)):
+        node.unsupported("pads with another value than 0")
+    shape = inputs[0].shape
+    pads = _pads(node, len(shape), tuple(integers_of(node, value, "pads or axes") for value in (inputs[1], *inputs[3:4])))
+    return (tuple(size + before + after for size, (before, after) in zip(shape, pads, strict=True)),)
+
+
+def lower(node: Node, build: Builder) -> None:
+    """One copy layer over the elements of the result."""
+    source, out = node.inputs[0], node.outputs[0]
+    values = [build.value(name) if name else None for name in (node.inputs[1], *node.inputs[3:4])]
+    dims = build.dims(out)
+    pads = _pads(node, len(dims), tuple(integers_of(node, value, "pads or axes") for value in values))
+    index = tuple(at(dim, offset=-before) for dim, (before, _) in zip(dims, pads, strict=True))
+    write = Access("out", out, tuple(at(dim) for dim in dims))
+    build.layer(node, "copy", build.extents(out), (Access("in0", source, index),), write)
+
+
+def reference(
+    node: Node, data: Array, pads: Array, fill: Array | None = None, axes: Array | None = None
+) -> tuple[Array, ...]:
+    """NumPy's pad; negative pads cut."""
+    lists = (tuple(int(pad) for pad in pads), None if axes is None else tuple(int(axis) for axis in axes))
+    widths = _pads(node, data.ndim, lists)
+    cut = tuple(slice(max(0, -low), size - max(0, -high)) for size, (low, high) in zip(data.shape, widths, strict=True))
+    return (np.pad(data[cut], [(max(0, low), max(0, high)) for low, high in widths]),)
+
+
+def _pads(node: Node, rank: int, given: tuple[Shape | None, ...]) -> list[tuple[int, int]]:
+    """Pads before and after each axis."""
+    pads = given[0]
+    axes = given[1] if len(given) > 1 and given[1] is not None else tuple(range(rank))
+    if pads is None or len(pads) != 2 * len(axes):
+        node.fail(f"needs {2 * len(axes)} pads")
+    found = [(0, 0)] * rank
+    for position, axis in enumerate(axes):
+        found[axis % rank] = (pads[position], pads[position + len(axes)])
+    return found
+
+
+FAMILY = Family(("Pad",), shapes, reference, lower, order="same")

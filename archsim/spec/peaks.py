@@ -1,0 +1,50 @@
+"""Peak rates that follow from a chip's numbers: what its memories and arrays can do at most."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from archsim.spec.architecture import Architecture, Array, Memory
+from archsim.units import operations_per_s, si
+
+
+def dram_bytes_per_s(memory: Memory) -> Fraction | None:
+    """Peak of a dram: channels x width x transfers per second, or its constant rate; None when infinite."""
+    if memory.standard == "constant":
+        rate = memory.bytes_per_cycle
+        return None if rate is None else rate * memory.clock_hz
+    return Fraction(memory.channels * memory.width_bits * memory.speed_mts * 10**6, 8)
+
+
+def lines(chip: Architecture) -> list[str]:
+    """One line for the peak of each dram, explicit sram and array."""
+    found = [_memory(memory) for memory in chip.memories if memory.filled_by == "dma"]
+    return found + [_array(array) for array in chip.arrays]
+
+
+def _memory(memory: Memory) -> str:
+    if memory.kind == "dram":
+        peak = dram_bytes_per_s(memory)
+        return f"{memory.name}: peak {'infinite' if peak is None else si(peak, 'B/s')}{_dram_formula(memory)}"
+    read, write = memory.read_bytes_per_cycle, memory.write_bytes_per_cycle
+    directions = (
+        f"{read} B/cycle, read or write" if memory.ports_shared else f"{read} B/cycle read, {write} write"
+    )
+    return f"{memory.name}: peak {directions} (banks x word x ports)"
+
+
+def _dram_formula(memory: Memory) -> str:
+    if memory.standard == "constant":
+        return ""
+    return f" ({memory.channels} channels x {memory.width_bits} b x {memory.speed_mts} MT/s)"
+
+
+def _array(array: Array) -> str:
+    rates = []
+    for (inputs, weights), rate in sorted(array.rates.items()):
+        macs = array.rows * array.cols * rate
+        name = inputs if inputs == weights else f"{inputs}x{weights}"
+        rates.append(
+            f"{name} {float(macs):g} MAC/cycle = {si(operations_per_s(macs * array.clock_hz), 'OP/s')}"
+        )
+    return f"{array.name}: peak {', '.join(rates)}"

@@ -1,0 +1,65 @@
+"""Laws between the compiler's account of a mapping and the machine's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from archsim.errors import MappingError
+from archsim.ir.activity import Activity
+from archsim.ir.workload import Workload
+from archsim.spec.architecture import Architecture
+from archsim.system import simulate
+from mapper.compile import Compiled, Options, compile_model
+from mapper.counts import border_counts, expected_counts
+from tests.tools.layers import Net, random_net, small_chip
+
+OWN_ACCOUNT = ("pin_read_bytes", "pin_write_bytes", "activates", "refreshes")  # known only to the DRAM
+
+
+def compiler_counts(compiled: Compiled, workload: Workload, chip: Architecture) -> Counter[tuple[str, str, str]]:
+    total: Counter[tuple[str, str, str]] = Counter()
+    for frame in compiled.frames:
+        assert frame is not None
+        for (part, action), count in expected_counts(frame, chip, compiled.mapping.dtypes).items():
+            total[frame.name, part, action] += count
+    for pinned in compiled.residency.tensors.values():
+        layer = workload.layers[pinned.life.first].name
+        for (part, action), count in border_counts(pinned, workload.tensors[pinned.tensor].shape, chip).items():
+            total[layer, part, action] += count
+    return total
+
+
+def machine_counts(activity: Activity) -> Counter[tuple[str, str, str]]:
+    return Counter({key: n for key, n in activity.counts.items() if n and key[2] not in OWN_ACCOUNT})
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_law_38_counts_agree_as_integers(seed: int) -> None:
+    """Law 38: the mapper's counts are the machine's counts."""
+    _, workload = random_net(seed)
+    chip = small_chip(1 << 13, 1 << 12, dataflow=("weight_stationary", "output_stationary", "input_stationary")[seed % 3])
+    try:
+        compiled = compile_model(workload, chip, Options(objective=("latency", "energy")[seed % 2]))
+    except MappingError:
+        return
+    counted = machine_counts(simulate(compiled.program, chip))
+    expected = compiler_counts(compiled, workload, chip)
+    assert {k: v for k, v in expected.items() if v} == dict(counted)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_law_38_analytic_latency_is_a_lower_bound(seed: int) -> None:
+    """Law 38: the analytic latency of a layer alone never exceeds the simulated one."""
+    net = Net(np.random.default_rng(seed))
+    x = net.source("x", (1, 6 + seed % 9, 8, 1 + seed % 11))
+    net.conv(x, "y", 4 + seed % 13, 1 + seed % 3, 1 + seed % 2, (seed % 2, 0, 1, 0))
+    workload = net.done("y")
+    for rate in (Fraction(1), Fraction(8), None):
+        chip = small_chip(1 << 12, 1 << 11, dram_rate=rate, banks=1 << 10)
+        compiled = compile_model(workload, chip)
+        activity = simulate(compiled.program, chip)
+        assert compiled.mapping.layers[0].bound_cycles * 1000 <= activity.total_ps
