@@ -25,9 +25,7 @@ app = typer.Typer(cls=opt.Group, no_args_is_help=True, add_completion=False, pre
 
 @app.callback()
 def _root(
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error; works anywhere.")
-    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error; works anywhere.")] = False,
 ) -> None:
     """From a model and a chip to cycles, joules and mm2, with every lost cycle explained."""
 
@@ -46,13 +44,9 @@ def run(
     why: Annotated[
         bool, typer.Option("--why", help="What would help? Simulate again with each part enlarged.")
     ] = False,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write results and reports into DIR.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write results and reports into DIR.")] = None,
     format_: opt.FormatOption = opt.Format.TABLE,
-    trace: Annotated[
-        bool, typer.Option("--trace", help="Also write trace.json (Perfetto) into DIR.")
-    ] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="Also write trace.json (Perfetto) into DIR.")] = False,
     no_cache: opt.CacheOption = False,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is drawn at random.")] = 0,
     on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
@@ -84,9 +78,7 @@ def map_(
     model: opt.ModelArgument,
     on: opt.ChipOption,
     layer: Annotated[str | None, typer.Option(metavar="NAME", help="Only this layer.")] = None,
-    export: Annotated[
-        Path | None, typer.Option(metavar="FILE.yaml", help="Write the mapping as YAML.")
-    ] = None,
+    export: Annotated[Path | None, typer.Option(metavar="FILE.yaml", help="Write the mapping as YAML.")] = None,
     batch: opt.BatchOption = 1,
     objective: opt.ObjectiveOption = opt.Objective.LATENCY,
     dtype: opt.DtypeOption = None,
@@ -139,9 +131,7 @@ def report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="What '
 @app.command()
 def validate(
     suite: Annotated[str, typer.Argument(metavar="SUITE", help="systolic")],
-    reference: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Reference data in the same format.")
-    ] = None,
+    reference: Annotated[Path | None, typer.Option(metavar="DIR", help="Reference data in the same format.")] = None,
     format_: opt.FormatOption = opt.Format.TABLE,
 ) -> None:
     """Compare with reference data measured elsewhere; exit 1 when a threshold is missed."""
@@ -156,12 +146,8 @@ def validate(
 
 @app.command()
 def show(
-    kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="chips, models, dram, technologies or dataflows")
-    ],
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="With 'chips': print this one resolved.")
-    ] = None,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="chips, models, dram, technologies or dataflows")],
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="With 'chips': print this one resolved.")] = None,
 ) -> None:
     """What exists, one line each."""
     from archsim.lab import show as lists
@@ -172,17 +158,13 @@ def show(
         print("\n".join(f"{entry:{width}}  {about}".rstrip() for entry, about in lines))
         return
     if kind != "chips":
-        raise typer.BadParameter(
-            f"only 'show chips NAME' prints one; 'show {kind}' lists them", param_hint="NAME"
-        )
+        raise typer.BadParameter(f"only 'show chips NAME' prints one; 'show {kind}' lists them", param_hint="NAME")
     sys.stdout.write(lists.chip(name))
 
 
 @app.command()
 def check(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Chips, workloads, mappings, Programs.")
-    ],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Chips, workloads, mappings, Programs.")],
 ) -> None:
     """Check files without running them."""
     from archsim.lab.check import check_file

@@ -72,8 +72,6 @@ DtypeOption = Annotated[
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Set a key of the chip; repeatable.")
 ]
-UnsupportedOption = Annotated[
-    Unsupported, typer.Option(help="Unknown operators: refuse, or run on the host.")
-]
+UnsupportedOption = Annotated[Unsupported, typer.Option(help="Unknown operators: refuse, or run on the host.")]
 CacheOption = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")]
 FormatOption = Annotated[Format, typer.Option("--format", help="A table for people, or JSON alone.")]

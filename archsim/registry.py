@@ -21,9 +21,7 @@ from archsim.errors import ConfigError, nearest
 
 PLUGINS_VARIABLE = "ARCHSIM_PLUGINS"
 _FOLDERS = {"archsim.memory.dram.standards": "dram_standards"}  # others: the last part of the package's name
-_DEFINES = {
-    "archsim.pe.dataflows": "fold"
-}  # packages with helpers: the function that makes a file an extension
+_DEFINES = {"archsim.pe.dataflows": "fold"}  # packages with helpers: the function that makes a file an extension
 
 
 def modules(package_name: str) -> dict[str, str]:
@@ -45,9 +43,7 @@ def load(package_name: str, name: str) -> ModuleType:
     known = modules(package_name)
     if name not in known:
         kind = plugin_folder(package_name)
-        raise ConfigError(
-            f"no '{name}' among {kind}; it has: {', '.join(known) or 'none'}{nearest(name, known)}"
-        )
+        raise ConfigError(f"no '{name}' among {kind}; it has: {', '.join(known) or 'none'}{nearest(name, known)}")
     path = Path(known[name])
     if path.parent in _package_directories(package_name):
         return importlib.import_module(f"{package_name}.{name}")
@@ -89,9 +85,7 @@ def _is_extension(path: Path, defines: str) -> bool:
 
 def _claim(found: dict[str, str], path: Path) -> None:
     if path.stem in found:
-        raise ConfigError(
-            f"two files claim the name '{path.stem}': {found[path.stem]} and {path}; rename one"
-        )
+        raise ConfigError(f"two files claim the name '{path.stem}': {found[path.stem]} and {path}; rename one")
     found[path.stem] = str(path)
 
 
@@ -108,7 +102,5 @@ def _load_plugin(module_name: str, path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[module_name]
-        raise ConfigError(
-            f"{path}: the extension cannot be imported: {type(error).__name__}: {error}"
-        ) from error
+        raise ConfigError(f"{path}: the extension cannot be imported: {type(error).__name__}: {error}") from error
     return module

@@ -17,7 +17,7 @@ from fractions import Fraction
 from archsim.errors import ConfigError, nearest
 
 _NUMBER = re.compile(r"[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2})?|\.[0-9]+|[0-9]+/[0-9]+")
-_QUANTITY = re.compile(rf"\s*(?P<number>{_NUMBER.pattern})\s*(?P<unit>[A-Za-z%/0-9]*)\s*")
+_QUANTITY = re.compile(rf"\s*(?P<number>{_NUMBER.pattern})\s*(?P<unit>(?:[A-Za-z][A-Za-z/0-9]*)?)\s*")
 _LONGEST = 40  # characters of a number: longer ones are mistakes or attacks, never chip parameters
 
 
@@ -96,16 +96,12 @@ def parse_kind(value: object, *kinds: Kind) -> tuple[Fraction, Kind]:
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, str)):
         raise ConfigError(f"found {shown(value)}; allowed {_expected(kinds)}")
     if text.startswith("-"):
-        raise ConfigError(
-            f"found {shown(value)}; a {kinds[0].name} cannot be negative; allowed {_expected(kinds)}"
-        )
+        raise ConfigError(f"found {shown(value)}; a {kinds[0].name} cannot be negative; allowed {_expected(kinds)}")
     match = _QUANTITY.fullmatch(text)
     if match is None or len(match["number"]) > _LONGEST:
         raise ConfigError(f"found {shown(value)}; allowed {_expected(kinds)}")
     if not match["unit"]:
-        raise ConfigError(
-            f"found {shown(value)}, a bare number where a unit is due; allowed {_expected(kinds)}"
-        )
+        raise ConfigError(f"found {shown(value)}, a bare number where a unit is due; allowed {_expected(kinds)}")
     for kind in kinds:
         if match["unit"] in kind.units:
             return number(match["number"]) * kind.units[match["unit"]], kind

@@ -88,8 +88,6 @@ def _to_json(mapping: LayerMapping) -> dict[str, Any]:
 
 
 def _from_json(entry: dict[str, Any]) -> LayerMapping:
-    nodes: list[MapNode] = [
-        Loop(*node["loop"]) if "loop" in node else Keep(*node["keep"]) for node in entry["nodes"]
-    ]
+    nodes: list[MapNode] = [Loop(*node["loop"]) if "loop" in node else Keep(*node["keep"]) for node in entry["nodes"]]
     rest = {name: entry[name] for name in ("unit", "kind", "bound_cycles", "space", "evaluated", "proof")}
     return LayerMapping(layer="", nodes=tuple(nodes), resident=tuple(entry["resident"]), **rest)

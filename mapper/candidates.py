@@ -1,7 +1,8 @@
 """The stated space of tile sizes: ceil splits of each group, cut from its outermost dim inwards.
 
 B, M: any split into equal ceil parts. N and K of a matmul: the same, rounded up to the array's columns and rows.
-Column strips of a window: whole, halves, quarters. At most ``LIMIT`` parts per dim (geometric beyond the first few).
+Beside each cut of a dim, the dim inside it is cut in halves and quarters too (column strips of a window). The numbers
+of parts per dim are 1 .. ``FEW``, then grow by half.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from archsim.pe.dataflows.fold import ceil_div
 from mapper.problem import Problem
 
 FEW = 6
@@ -31,11 +33,11 @@ class Cut:
 
 
 def splits(extent: int, multiple: int = 1) -> list[int]:
-    """Tile sizes ceil(extent / n), n = 1.. few then doubling, rounded up to ``multiple``; descending, unique."""
+    """Tile sizes ceil(extent / n) for the numbers of parts tried, rounded up to ``multiple``; descending, unique."""
     parts = list(range(1, min(FEW, extent) + 1))
     while parts[-1] < extent:
         parts.append(min(extent, max(parts[-1] + 1, parts[-1] * 3 // 2)))
-    sizes = {min(extent, -(-(-(-extent // n)) // multiple) * multiple) for n in parts}
+    sizes = {min(extent, ceil_div(ceil_div(extent, n), multiple) * multiple) for n in parts}
     return sorted(sizes, reverse=True)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from archsim.energy.chip import energy_per_byte
 from archsim.errors import ConfigError, MappingError, nearest
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.mapping import LayerMapping, ModelMapping, Placement
@@ -14,10 +15,9 @@ from archsim.ir.program import Tensor as StoredTensor
 from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
 from mapper.cache import MappingCache, digest
-from mapper.costs import ChipCosts, Floors
-from mapper.energy import energy_per_byte
+from mapper.costs import ChipCosts, Outer
 from mapper.lower.frame import Frame, Stored
-from mapper.lower.layer import Item, commands, layer_rings
+from mapper.lower.layer import Item, commands, layer_rings, scratch
 from mapper.lower.program import LoweredLayer, assemble, border_items, queue_names
 from mapper.placement import Lifetime, layout, lifetimes, place_dram, view_strides
 from mapper.problem import Problem, base_of, build, home_role, operand_dtype
@@ -31,30 +31,37 @@ RINGS_PER_LAYER = 6
 
 @dataclass(frozen=True)
 class Compiled:
-    """A mapped and lowered model. ``frames``: each layer's lowering (None on the host), ``residency``: what is pinned."""
+    """A mapped and lowered model. ``frames``: each layer's lowering (None on the host), ``residency``.
+
+    What is pinned.
+    """
 
     mapping: ModelMapping
     program: Program
     frames: tuple[Frame | None, ...]
     residency: Residency
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the user asked of the compiler. ``cache``: folder for mappings, None for none; ``peaks``: DRAM bytes per second."""
+    """What the user asked of the compiler. ``cache``: folder for mappings, None for none.
+
+    ``outer``: rates of its DRAM parts.
+    """
 
     objective: str = "latency"
     dtypes: Mapping[str, str] | None = None
     cache: Path | None = None
-    floors: Floors = Floors()
-    peaks: Mapping[str, float] | None = None
+    outer: Mapping[str, Outer] = field(default_factory=dict)
 
 
-def compile_model(workload: Workload, architecture: Architecture, options: Options = Options()) -> Compiled:  # noqa: B008
+def compile_model(workload: Workload, architecture: Architecture, options: Options | None = None) -> Compiled:
     """Map every layer, place every tensor, lower to a Program.
 
     Raises MappingError (tensor, level, needs, has) when a layer cannot be mapped, ConfigError for a wrong option.
     """
+    options = options or Options()
     if options.objective not in OBJECTIVES:
         raise ConfigError(
             f"objective '{options.objective}'{nearest(options.objective, OBJECTIVES)}: allowed {', '.join(OBJECTIVES)}"
@@ -74,7 +81,8 @@ def resolve_dtypes(architecture: Architecture, asked: Mapping[str, str]) -> dict
         size_bytes(found[role])
     if found["outputs"] != found["inputs"]:
         raise ConfigError(
-            f"dtypes: outputs {found['outputs']} and inputs {found['inputs']} differ; one layer's outputs are the next one's inputs"
+            f"dtypes: outputs {found['outputs']} and inputs {found['inputs']} differ; one layer's outputs are the "
+            "next one's inputs"
         )
     for array in architecture.arrays:
         array.rate(found["inputs"], found["weights"])
@@ -84,12 +92,12 @@ def resolve_dtypes(architecture: Architecture, asked: Mapping[str, str]) -> dict
 class _Compiler:
     """One compilation: holds what every step needs."""
 
-    def __init__(self, workload: Workload, architecture: Architecture, dtypes: dict[str, str], options: Options) -> None:
+    def __init__(
+        self, workload: Workload, architecture: Architecture, dtypes: dict[str, str], options: Options
+    ) -> None:
         self.workload, self.architecture, self.dtypes, self.options = workload, architecture, dtypes, options
         self.base = {name: base_of(workload, name) for name in workload.tensors}
-        self.chip = ChipCosts(
-            architecture, options.floors, options.peaks or {}, energy_per_byte(architecture)
-        )
+        self.chip = ChipCosts(architecture, options.outer, energy_per_byte(architecture))
         self.cache = MappingCache(options.cache, architecture.sha256)
         self.memo: dict[str, LayerMapping] = {}
         self.lives = lifetimes(workload, self.base)
@@ -103,7 +111,7 @@ class _Compiler:
             residency = plan_residency(self.workload, self.architecture, self.dtypes, barred)
             try:
                 pairs = [self._map_layer(index, layer, residency) for index, layer in enumerate(self.workload.layers)]
-            except _TooTight as tight:
+            except _TooTightError as tight:
                 barred |= {tight.tensor}
                 continue
             self.cache.save()
@@ -118,7 +126,7 @@ class _Compiler:
         except MappingError:
             if not pinned:
                 raise
-            raise _TooTight(max(pinned, key=lambda r: (r.layout.size_bytes, r.tensor)).tensor) from None
+            raise _TooTightError(max(pinned, key=lambda r: (r.layout.size_bytes, r.tensor)).tensor) from None
         return min(found, key=lambda pair: pair[1].bound_cycles)
 
     def _engines(self, layer: Layer) -> list[str]:
@@ -134,7 +142,9 @@ class _Compiler:
 
     def _problem(self, index: int, layer: Layer, residency: Residency, engine: str) -> Problem:
         capacity = {m.name: m.capacity_bytes - RINGS_PER_LAYER * m.word_bytes for m in self.architecture.memories}
-        capacity[residency.memory] = residency.free_bytes(index) - RINGS_PER_LAYER * self.architecture.memory(residency.memory).word_bytes
+        capacity[residency.memory] = (
+            residency.free_bytes(index) - RINGS_PER_LAYER * self.architecture.memory(residency.memory).word_bytes
+        )
         resident = frozenset(r.tensor for r in residency.at(index))
         return build(layer, self.workload, self.architecture, self.dtypes, capacity, resident, engine)
 
@@ -152,10 +162,19 @@ class _Compiler:
         plans = [replace(plan, tensor="") for plan in problem.operands]
         groups = (layer.batch, layer.m, layer.n, layer.k, layer.whole, layer.pad_fill, layer.kind)
         return digest(
-            [problem.engine, sorted(problem.dims.items()), list(problem.dims), groups, plans, layer.steps,
-             sorted(problem.capacity.items()), sorted(self.dtypes.items()), self.options.objective,
-             sorted(self.options.floors.seconds.items()), sorted((self.options.peaks or {}).items())]
-        )  # fmt: skip
+            [
+                problem.engine,
+                sorted(problem.dims.items()),
+                list(problem.dims),
+                groups,
+                plans,
+                layer.steps,
+                sorted(problem.capacity.items()),
+                sorted(self.dtypes.items()),
+                self.options.objective,
+                sorted(self.options.outer.items()),
+            ]
+        )
 
     # lowering ---------------------------------------------------------------------------------------------------
 
@@ -174,17 +193,31 @@ class _Compiler:
                 rings = {}
                 continue
             rings = allocate(problem, mapping, self.architecture, self._free(index, residency), rings)
-            frame = Frame(problem, mapping, {op.name: self._stored(op.tensor, by_name, residency) for op in problem.operands if op.tensor})
+            frame = Frame(
+                problem,
+                mapping,
+                {op.name: self._stored(op.tensor, by_name, residency) for op in problem.operands if op.tensor},
+            )
             frames.append(frame)
+            tensors += tuple(scratch(frame, rings))
             names = queue_names(self.architecture)
-            lowered.append(LoweredLayer(layer.name, frame, commands(frame, rings), list(layer_rings(frame, rings, names))))
-        outputs = tuple(sorted({self.base[t.name] for t in self.workload.tensors.values() if t.kind == "output"} & set(by_name)))
+            lowered.append(
+                LoweredLayer(layer.name, frame, commands(frame, rings), list(layer_rings(frame, rings, names)))
+            )
+        outputs = tuple(
+            sorted({self.base[t.name] for t in self.workload.tensors.values() if t.kind == "output"} & set(by_name))
+        )
         program = assemble(self.workload.name, self.architecture, lowered, tensors, outputs)
         program = replace(program, layers=tuple(layer.name for layer in self.workload.layers))
-        mapping = ModelMapping(
-            self.workload.name, self.architecture.name, self.options.objective, tuple(mappings), self._placements(tensors), self.dtypes
-        )  # fmt: skip
-        return Compiled(mapping, program, tuple(frames), residency)
+        whole = ModelMapping(
+            self.workload.name,
+            self.architecture.name,
+            self.options.objective,
+            tuple(mappings),
+            self._placements(by_name.values()),
+            self.dtypes,
+        )
+        return Compiled(whole, program, tuple(frames), residency)
 
     def _free(self, index: int, residency: Residency) -> dict[str, int]:
         free = {memory.name: memory.capacity_bytes for memory in self.architecture.memories}
@@ -202,7 +235,10 @@ class _Compiler:
         return found
 
     def _host(self, layer: Layer) -> Item:
-        touches = (*((self.base[op.tensor], False) for op in layer.inputs), (self.base[layer.output.tensor], True))
+        touches = (
+            *((self.base[op.tensor], False) for op in layer.inputs),
+            (self.base[layer.output.tensor], True),
+        )
         flops, nbytes = int(str(layer.attributes.get("flops", 0))), int(str(layer.attributes.get("bytes", 0)))
         command = Command(f"{layer.name}.host", "HOST", layer.name, role="host", flops=flops, nbytes=nbytes)
         return Item("host", 0, command, touches)
@@ -239,23 +275,32 @@ class _Compiler:
 
     def _tensor(
         self, name: str, dtype: str, placed: Mapping[str, tuple[str, int]], residency: Residency
-    ) -> StoredTensor:  # fmt: skip
+    ) -> StoredTensor:
         tensor = self.workload.tensors[name]
         pinned = residency.tensors.get(name)
         stored = pinned.layout if pinned is not None else layout(tensor, size_bytes(dtype))
         memory, address = (pinned.memory, pinned.address) if pinned is not None else placed[name]
         role = "weights" if tensor.kind == "weight" else "inputs"
         return StoredTensor(
-            name, memory, address, stored.size_bytes, dtype, role, tensor.shape, stored.strides, tensor.kind in ("input", "weight")
-        )  # fmt: skip
+            name,
+            memory,
+            address,
+            stored.size_bytes,
+            dtype,
+            role,
+            tensor.shape,
+            stored.strides,
+            tensor.kind in ("input", "weight"),
+        )
 
-    def _placements(self, tensors: tuple[StoredTensor, ...]) -> tuple[Placement, ...]:
+    def _placements(self, tensors: Iterable[StoredTensor]) -> tuple[Placement, ...]:
         return tuple(
-            Placement(t.name, t.memory, t.base, t.size_bytes, self.lives[t.name].first, self.lives[t.name].last) for t in tensors
+            Placement(t.name, t.memory, t.base, t.size_bytes, self.lives[t.name].first, self.lives[t.name].last)
+            for t in tensors
         )
 
 
-class _TooTight(Exception):
+class _TooTightError(Exception):
     """A layer cannot be mapped while ``tensor`` is pinned."""
 
     def __init__(self, tensor: str) -> None:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mapper.costs import ChipCosts
-from mapper.grid import Array, Grid, Traffic, Work, needs, traffic
+from mapper.grid import Grid, Reals, Traffic, needs, traffic
 from mapper.problem import ACC, OUT, OperandPlan
+from mapper.work import Work
 
 Depths = Mapping[str, int]
 
@@ -23,10 +24,10 @@ Depths = Mapping[str, int]
 class Costs:
     """Arrays over the grid: reference cycles, picojoules, bytes held in all memories; infinite where illegal."""
 
-    cycles: Array
-    energy_pj: Array
-    held: Array
-    commands: Array
+    cycles: Reals
+    energy_pj: Reals
+    held: Reals
+    commands: Reals
     moved: Mapping[str, Traffic]
 
 
@@ -40,12 +41,16 @@ def evaluate(grid: Grid, chip: ChipCosts, done: Work, order: tuple[str, ...], de
     commands = sum((moved[plan.name].moves for plan in problem.operands), np.zeros(grid.shape))
     never = ~legal | ~np.isfinite(done.array_total)
     return Costs(
-        np.where(never, np.inf, np.ceil(cycles - 1e-6)), np.where(never, np.inf, energy), held, commands, moved
+        np.where(never, np.inf, np.ceil(cycles - 1e-6)),
+        np.where(never, np.inf, energy),
+        held,
+        commands,
+        moved,
     )
 
 
-def _capacity(grid: Grid, moved: Mapping[str, Traffic]) -> tuple[Array, np.ndarray]:
-    used: dict[str, Array] = {}
+def _capacity(grid: Grid, moved: Mapping[str, Traffic]) -> tuple[Reals, np.ndarray]:
+    used: dict[str, Reals] = {}
     for plan in grid.problem.operands:
         need = needs(plan, moved[plan.name])
         used[plan.level] = used.get(plan.level, np.zeros(grid.shape)) + need
@@ -55,7 +60,7 @@ def _capacity(grid: Grid, moved: Mapping[str, Traffic]) -> tuple[Array, np.ndarr
     return sum(used.values(), np.zeros(grid.shape)), legal
 
 
-def _latency(grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic]) -> Array:
+def _latency(grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic]) -> Reals:
     problem = grid.problem
     loads = [plan for plan in problem.reads if not plan.resident]
     out = problem.operand(OUT)
@@ -76,32 +81,31 @@ def _latency(grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffi
     return worst
 
 
-def _load_times(chip: ChipCosts, loads: list[OperandPlan], moved: Mapping[str, Traffic]) -> tuple[Array, Array]:
-    hz = chip.architecture.clock_hz
-    total: Array = np.zeros(())
-    first: Array = np.zeros(())
+def _load_times(chip: ChipCosts, loads: list[OperandPlan], moved: Mapping[str, Traffic]) -> tuple[Reals, Reals]:
+    total: Reals = np.zeros(())
+    first: Reals = np.zeros(())
     for plan in loads:
         flow = moved[plan.name]
         read, write = chip.read_rate(plan.home), chip.write_rate(plan.level)
-        floor = chip.floors.cycles(plan.home, False, hz)
+        floor = chip.move_floor(plan.home, write=False)
         pin = np.maximum(flow.touched * plan.element_bytes / read, flow.filled * plan.element_bytes / write)
         total = total + pin + flow.moves * floor
         first = first + flow.first * plan.element_bytes / read + floor
     return total, first
 
 
-def _store_times(grid: Grid, chip: ChipCosts, out: OperandPlan, moved: Mapping[str, Traffic]) -> tuple[Array, Array]:
+def _store_times(grid: Grid, chip: ChipCosts, out: OperandPlan, moved: Mapping[str, Traffic]) -> tuple[Reals, Reals]:
     if out.resident:
         return np.zeros(()), np.zeros(())
     flow = moved[OUT]
     rate = min(chip.write_rate(out.home), chip.read_rate(out.level))
-    floor = chip.floors.cycles(out.home, True, chip.architecture.clock_hz)
+    floor = chip.move_floor(out.home, write=True)
     return flow.touched * out.element_bytes / rate + flow.moves * floor, np.zeros(()) + floor
 
 
-def _port_bounds(grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic]) -> list[Array]:
+def _port_bounds(grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic]) -> list[Reals]:
     """Bytes over each memory's read and write ports; a DRAM is one port for both."""
-    used: dict[tuple[str, str], Array] = {}
+    used: dict[tuple[str, str], Reals] = {}
     for (memory, direction), count in memory_bytes(grid, done, moved).items():
         is_dram = chip.architecture.memory(memory).kind == "dram"
         key = (memory, "any" if is_dram else direction)
@@ -109,12 +113,12 @@ def _port_bounds(grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Tr
     return [count / (chip.write_rate(m) if d == "write" else chip.read_rate(m)) for (m, d), count in used.items()]
 
 
-def memory_bytes(grid: Grid, done: Work, moved: Mapping[str, Traffic]) -> dict[tuple[str, str], Array]:
+def memory_bytes(grid: Grid, done: Work, moved: Mapping[str, Traffic]) -> dict[tuple[str, str], Reals]:
     """Bytes read and written at every memory: fills, drains, and the units' streams."""
     problem = grid.problem
-    found: dict[tuple[str, str], Array] = {}
+    found: dict[tuple[str, str], Reals] = {}
 
-    def add(memory: str, direction: str, count: Array) -> None:
+    def add(memory: str, direction: str, count: Reals) -> None:
         found[memory, direction] = found.get((memory, direction), np.zeros(())) + count
 
     for plan in problem.reads:
@@ -137,8 +141,8 @@ def memory_bytes(grid: Grid, done: Work, moved: Mapping[str, Traffic]) -> dict[t
     return found
 
 
-def _energy(grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic]) -> Array:
-    total: Array = np.zeros(grid.shape)
+def _energy(grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic]) -> Reals:
+    total: Reals = np.zeros(grid.shape)
     for (memory, direction), count in memory_bytes(grid, done, moved).items():
         finite = np.where(np.isfinite(count), count, 0.0)
         total = total + finite * chip.energy_pj.get((memory, direction), 0.0)

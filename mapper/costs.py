@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 
 from archsim.ir.workload import Layer
 from archsim.ops.vector_cost import vector_cycles
 from archsim.pe.dataflows import catalog
 from archsim.pe.dataflows.fold import ArrayShape, Fold, Nest
-from archsim.spec.architecture import Architecture, Array, Memory, Vector
+from archsim.spec.architecture import Architecture, Array, Part, Vector
 
 
 @dataclass(frozen=True)
-class Floors:
-    """Least time that one move spends outside its data beats, per memory, in seconds: (read, write). Default none."""
+class Outer:
+    """What the cost model must be told of a DRAM.
 
-    seconds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    Peak bytes per second, least seconds that a read or write adds to its beats.
+    """
 
-    def cycles(self, memory: str, write: bool, hz: int) -> float:
-        """Floor in reference cycles."""
-        return self.seconds.get(memory, (0.0, 0.0))[write] * hz
+    peak_bytes_per_s: float
+    read_latency_s: float
+    write_latency_s: float
 
 
 @dataclass(frozen=True)
 class ChipCosts:
-    """Rates of one chip for the cost model. ``energy_pj``: (part, 'read' | 'write') -> pJ per byte."""
+    """Rates of one chip for the cost model. ``energy_pj``: (part, 'read' | 'write') -> pJ per byte.
+
+    ``outer``: DRAM parts by name; one that is not there is taken as infinitely fast, so that bounds stay bounds.
+    """
 
     architecture: Architecture
-    floors: Floors
-    peak_bytes_per_s: Mapping[str, float]  # DRAM peaks
+    outer: Mapping[str, Outer]
     energy_pj: Mapping[tuple[str, str], float]
 
     def read_rate(self, name: str) -> float:
@@ -42,14 +45,25 @@ class ChipCosts:
         """Bytes per reference cycle that a memory can be written at."""
         return self._rate(name, write=True)
 
+    def move_floor(self, memory: str, write: bool) -> float:
+        """Reference cycles that one move takes beside its data beats: descriptor and DRAM latency."""
+        dma = self.architecture.dma
+        setup = dma.setup_cycles / self.scale(dma)
+        known = self.outer.get(memory)
+        if known is None:
+            return setup
+        return setup + (known.write_latency_s if write else known.read_latency_s) * self.architecture.clock_hz
+
     def _rate(self, name: str, write: bool) -> float:
         memory = self.architecture.memory(name)
         if memory.kind == "dram":
-            return self.peak_bytes_per_s.get(name, float("inf")) / self.architecture.clock_hz
+            return (
+                self.outer[name].peak_bytes_per_s / self.architecture.clock_hz if name in self.outer else float("inf")
+            )
         width = memory.write_bytes_per_cycle if write else memory.read_bytes_per_cycle
         return width * self.scale(memory)
 
-    def scale(self, part: Memory | Array | Vector) -> float:
+    def scale(self, part: Part) -> float:
         """Cycles of the part's clock in one reference cycle."""
         return float(Fraction(part.clock_hz, self.architecture.clock_hz))
 
@@ -63,7 +77,7 @@ def fold_function(layer: Layer, array: Array, dtypes: Mapping[str, str]) -> Fold
     nest = Nest(layer.batch, layer.m, layer.n, layer.k)
     shape = array_shape(array, dtypes["inputs"], dtypes["weights"])
 
-    @lru_cache(maxsize=None)
+    @cache
     def folded(extents: tuple[tuple[str, int], ...]) -> Fold:
         return flow.fold(nest, dict(extents), shape, accumulate=True)
 

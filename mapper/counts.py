@@ -49,13 +49,29 @@ def border_counts(pinned: Resident, shape: tuple[int, ...], architecture: Archit
         for count in edges:
             slab = [count if index == axis else size for index, size in enumerate(sizes)]
             if count:
-                _touch(counts, pinned.memory, "write", slab, pinned.layout.strides, pinned.layout.element_bytes, word, 1)
+                _touch(
+                    counts,
+                    pinned.memory,
+                    "write",
+                    slab,
+                    pinned.layout.strides,
+                    pinned.layout.element_bytes,
+                    word,
+                    1,
+                )
     return counts
 
 
 def _touch(
-    counts: Counts, memory: str, direction: str, sizes: Sequence[int], strides: Sequence[int], element: int, word: int, times: int
-) -> None:  # fmt: skip
+    counts: Counts,
+    memory: str,
+    direction: str,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    element: int,
+    word: int,
+    times: int,
+) -> None:
     """Bytes and whole accesses of a strided block."""
     runs = runs_of(0, element, [(n, s) for n, s in zip(sizes, strides, strict=True) if n > 1 and s])
     counts[memory, f"{direction}_bytes"] += runs.size_bytes * times
@@ -85,8 +101,8 @@ def _move(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str, i
     off_chip, on_chip = ("write", "read") if plan.name == OUT else ("read", "write")
     slid = above[-1].dim if sliding else None
     strides = frame.slot_strides(plan)
-    for sizes, touched, times in _classes(frame, plan, depth, slid):
-        times *= repeats
+    for sizes, touched, count in _classes(frame, plan, depth, slid):
+        times = count * repeats
         counts[plan.home, f"{off_chip}_bytes"] += touched * plan.element_bytes * times
         _touch(counts, plan.level, on_chip, sizes, strides, plan.element_bytes, words[plan.level], times)
 
@@ -133,7 +149,11 @@ def _stream(
 
 
 def _array(
-    frame: Frame, counts: Counts, words: Mapping[str, int], architecture: Architecture, dtypes: Mapping[str, str]
+    frame: Frame,
+    counts: Counts,
+    words: Mapping[str, int],
+    architecture: Architecture,
+    dtypes: Mapping[str, str],
 ) -> None:
     problem = frame.problem
     array = next(part for part in architecture.arrays if part.name == problem.unit)
@@ -143,7 +163,12 @@ def _array(
         fold = catalog.get(array.dataflow).fold(nest, extents, shape, accumulate=not fresh)
         for action, count in fold.inner_actions.items():
             counts[array.name, action] += count * times
-        for name, operand, direction in (("a", "a", "read"), ("b", "b", "read"), ("acc_read", ACC, "read"), ("acc_write", ACC, "write")):
+        for name, operand, direction in (
+            ("a", "a", "read"),
+            ("b", "b", "read"),
+            ("acc_read", ACC, "read"),
+            ("acc_write", ACC, "write"),
+        ):
             _stream(counts, words, problem.operand(operand), direction, fold.streams[name].accesses, times)
         if fresh:
             for plan in problem.reads:
@@ -172,9 +197,17 @@ def _vector(frame: Frame, counts: Counts, words: Mapping[str, int]) -> None:
 
 
 def _commands(
-    frame: Frame, counts: Counts, words: Mapping[str, int], unit: str, dims: tuple[str, ...], depth: int,
-    reads: tuple[OperandPlan, ...], target: str, passes: int, slow: tuple[str, ...],
-) -> None:  # fmt: skip
+    frame: Frame,
+    counts: Counts,
+    words: Mapping[str, int],
+    unit: str,
+    dims: tuple[str, ...],
+    depth: int,
+    reads: tuple[OperandPlan, ...],
+    target: str,
+    passes: int,
+    slow: tuple[str, ...],
+) -> None:
     for extents, times, _ in _tiles(frame, dims, depth):
         elements = prod(extents.values())
         counts[unit, "lane_ops"] += elements * passes * times
@@ -184,4 +217,3 @@ def _commands(
             _stream(counts, words, plan, "read", _moving(plan, extents), times)
         target_plan = frame.problem.operand(target)
         _stream(counts, words, target_plan, "write", _moving(target_plan, extents), times)
-

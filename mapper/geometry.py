@@ -16,7 +16,10 @@ from archsim.ir.workload import Axis
 
 @dataclass(frozen=True)
 class Component:
-    """One dense progression of an axis: index = ``unit`` * (sum(coef * dim)) + ``offset``; ``clip`` = axis length or None."""
+    """One dense progression of an axis: index = ``unit`` * (sum(coef * dim)) + ``offset``.
+
+    ``clip`` = axis length or None.
+    """
 
     axis: int
     terms: tuple[tuple[str, int], ...]
@@ -90,7 +93,9 @@ def halo(part: Component, dim: str, tile: int, dims: Mapping[str, int]) -> int:
     return max(0, part.size(whole) - part.step(dim) * tile)
 
 
-def ranges(part: Component, dim: str | None, tile: int, dims: Mapping[str, int], sliding: bool) -> list[tuple[int, int]]:
+def ranges(
+    part: Component, dim: str | None, tile: int, dims: Mapping[str, int], sliding: bool
+) -> list[tuple[int, int]]:
     """(filled, touched) positions of each tile along ``dim``: filled includes padding, touched lies inside the tensor.
 
     ``sliding``: a tile after the first brings only what its predecessor did not hold.

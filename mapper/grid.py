@@ -1,21 +1,23 @@
-"""The whole tiling grid of a layer at once: NumPy arrays over (B, M, N, K) cuts, for one loop order and keep depth each."""
+"""The whole tiling grid of a layer at once: NumPy arrays over (B, M, N, K) cuts.
+
+For one loop order and keep depth each.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from archsim.spec.architecture import Architecture
 from mapper.candidates import Cut, cuts
-from mapper.costs import ChipCosts, FoldFunction, drain_steps, fold_function, vector_time
 from mapper.problem import ACC, BIAS, GROUPS, OUT, OperandPlan, Problem
-from mapper.tables import Geometry, Share, classes, first_extents, geometry, last_extents, share
+from mapper.tables import Geometry, Share, geometry, share
 
-Array = NDArray[np.float64]
+Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -32,12 +34,12 @@ class Grid:
         """Number of cuts of B, M, N, K."""
         return tuple(len(self.cuts[group]) for group in GROUPS)
 
-    def column(self, operand: str, group: str, field: str) -> Array:
+    def column(self, operand: str, group: str, field: str) -> Reals:
         """One field of an operand's shares, shaped to broadcast over the grid."""
         values = np.array([getattr(entry, field) for entry in self.shares[operand, group]], dtype=np.float64)
         return values.reshape([-1 if name == group else 1 for name in GROUPS])
 
-    def trips(self, group: str) -> Array:
+    def trips(self, group: str) -> Reals:
         """Trips of a group's loops, shaped to broadcast."""
         counts = np.array([cut.trips(self.problem.dims) for cut in self.cuts[group]], dtype=np.float64)
         return counts.reshape([-1 if name == group else 1 for name in GROUPS])
@@ -70,11 +72,11 @@ def _sides(problem: Problem, architecture: Architecture) -> tuple[int, int]:
 class Traffic:
     """Elements of one operand over the grid: slot, total brought (with and without padding), first tile, moves."""
 
-    slot: Array
-    filled: Array
-    touched: Array
-    first: Array
-    moves: Array
+    slot: Reals
+    filled: Reals
+    touched: Reals
+    first: Reals
+    moves: Reals
     slides: NDArray[np.bool_]
 
 
@@ -93,7 +95,7 @@ def traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) -
             touched = touched * grid.column(plan.name, group, "whole_touched")
             first = first * grid.column(plan.name, group, "whole_touched")
             continue
-        get = lambda name, group=group: grid.column(plan.name, group, name)  # noqa: E731
+        get = partial(grid.column, plan.name, group)
         can_slide = ~inside & (get("slide_filled") < get("filled"))
         slides |= can_slide
         slot = slot * get("tile")
@@ -108,118 +110,7 @@ def traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) -
     return Traffic(slot, filled, touched, first, moves, slides)
 
 
-@dataclass(frozen=True)
-class Work:
-    """Cycles of array and vector unit over the grid (reference clock), and edge streams of the array in elements."""
-
-    array_total: Array
-    array_first: Array
-    array_last: Array
-    vector_total: Array
-    vector_first: Array
-    vector_last: Array
-    edge: Mapping[str, Array]
-
-
-def work(grid: Grid, chip: ChipCosts, dtypes: Mapping[str, str], feasible: NDArray[np.bool_]) -> Work:
-    """Cycle totals for every feasible cell (others stay infinite)."""
-    names = ("array_total", "array_first", "array_last", "vector_total", "vector_first", "vector_last", "a", "b", "acc_read", "acc_write")
-    out = {name: np.full(grid.shape, np.inf) for name in names}
-    meter = _Meter(grid, chip, dtypes)
-    for cell in map(tuple, np.argwhere(feasible)):
-        for name, value in meter.cell(cell).items():
-            out[name][cell] = value
-    edge = {name: out.pop(name) for name in ("a", "b", "acc_read", "acc_write")}
-    return Work(**out, edge=edge)
-
-
-class _Meter:
-    """Cycles of one cell; folds and vector times are memoised over cells."""
-
-    def __init__(self, grid: Grid, chip: ChipCosts, dtypes: Mapping[str, str]) -> None:
-        problem, architecture = grid.problem, chip.architecture
-        self.grid, self.dims, self.groups = grid, problem.dims, problem.groups
-        self.fold: FoldFunction | None = None
-        self.array_scale = self.vector_scale = 1.0
-        if problem.engine == "array":
-            array = next(part for part in architecture.arrays if part.name == problem.unit)
-            self.fold = fold_function(problem.layer, array, dtypes)
-            self.array_scale, self.startup = chip.scale(array), array.startup_cycles
-        self.vector = architecture.vectors[0] if architecture.vectors and problem.engine != "copy" else None
-        if self.vector is not None:
-            self.vector_scale = chip.scale(self.vector)
-        self.steps = drain_steps(problem.layer)
-        self.dtype = problem.operand(OUT).dtype
-        self.classes = {g: [classes(cut, self.dims, self.groups[g]) for cut in grid.cuts[g]] for g in GROUPS}
-        self.last = {g: [last_extents(cut, self.dims, self.groups[g]) for cut in grid.cuts[g]] for g in GROUPS}
-        self.first = {g: [first_extents(cut, self.groups[g]) for cut in grid.cuts[g]] for g in GROUPS}
-        self.vector_memo: dict[int, int] = {}
-
-    def cell(self, cell: tuple[int, ...]) -> dict[str, float]:
-        """All figures of one cell."""
-        figures = dict.fromkeys(("array_total", "array_first", "array_last", "vector_total", "a", "b", "acc_read", "acc_write"), 0.0)
-        figures["vector_first"] = figures["vector_last"] = 0.0
-        parts = [self.classes[g][i] for g, i in zip(GROUPS, cell, strict=True)]
-        first = sum((self.first[g][i] for g, i in zip(GROUPS, cell, strict=True)), ())
-        last = sum((self.last[g][i] for g, i in zip(GROUPS, cell, strict=True)), ())
-        if self.fold is not None:
-            self._array(figures, parts, first, last)
-        if self.vector is not None:
-            self._vector(figures, parts, dict(first), dict(last))
-        return figures
-
-    def _array(self, figures: dict[str, float], parts: list[list], first: tuple, last: tuple) -> None:  # type: ignore[type-arg]
-        assert self.fold is not None
-        for b, nb in parts[0]:
-            for m, nm in parts[1]:
-                for n, nn in parts[2]:
-                    for k, nk in parts[3]:
-                        fold, count = self.fold(b + m + n + k), nb * nm * nn * nk
-                        figures["array_total"] += count * (fold.cycles + self.startup) / self.array_scale
-                        for name in ("a", "b", "acc_read", "acc_write"):
-                            figures[name] += count * fold.streams[name].accesses
-        figures["acc_read"] -= prod(self.dims[d] for g in ("B", "M", "N") for d in self.groups[g])
-        figures["array_first"] = (self.fold(first).cycles + self.startup) / self.array_scale
-        figures["array_last"] = (self.fold(last).cycles + self.startup) / self.array_scale
-
-    def _vector(self, figures: dict[str, float], parts: list[list], first: dict[str, int], last: dict[str, int]) -> None:  # type: ignore[type-arg]
-        over = ("B", "M", "N") if self.grid.problem.accumulates else GROUPS
-        total = 0
-        for b, nb in parts[0]:
-            for m, nm in parts[1]:
-                for n, nn in parts[2]:
-                    ks = parts[3] if "K" in over else [((), 1)]
-                    for k, nk in ks:
-                        total += nb * nm * nn * nk * self._vector_cycles(prod(size for _, size in b + m + n + k))
-        names = [d for g in over for d in self.groups[g]]
-        figures["vector_total"] = (total + self._mac_cycles(parts)) / self.vector_scale
-        figures["vector_first"] = self._vector_cycles(prod(first[d] for d in names)) / self.vector_scale
-        figures["vector_last"] = self._vector_cycles(prod(last[d] for d in names)) / self.vector_scale
-
-    def _mac_cycles(self, parts: list[list]) -> int:  # type: ignore[type-arg]
-        """MACs of a matmul that runs on the vector unit: one pass per MAC."""
-        if self.fold is not None or not self.grid.problem.accumulates:
-            return 0
-        assert self.vector is not None
-        total = 0
-        for b, nb in parts[0]:
-            for m, nm in parts[1]:
-                for n, nn in parts[2]:
-                    for k, nk in parts[3]:
-                        elements = prod(size for _, size in b + m + n + k)
-                        total += nb * nm * nn * nk * vector_time(elements, 1, (), self.vector, self.dtype)
-        return total
-
-    def _vector_cycles(self, elements: int) -> int:
-        found = self.vector_memo.get(elements)
-        if found is None:
-            assert self.vector is not None
-            passes, slow, _ = self.steps
-            found = self.vector_memo[elements] = vector_time(elements, passes, slow, self.vector, self.dtype)
-        return found
-
-
-def needs(plan: OperandPlan, moved: Traffic) -> Array:
+def needs(plan: OperandPlan, moved: Traffic) -> Reals:
     """Bytes that an operand holds in its memory: slots (one when it is brought once) x slot bytes, 0 when resident."""
     if plan.resident or not plan.buffered:
         return np.zeros(moved.slot.shape)

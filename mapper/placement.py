@@ -15,7 +15,10 @@ DRAM_ALIGN = 64
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Storage of a base tensor: byte ``strides`` per axis, ``origin`` of element 0, total bytes; ``border`` per axis."""
+    """Storage of a base tensor: byte ``strides`` per axis, ``origin`` of element 0, total bytes.
+
+    ``border`` per axis.
+    """
 
     element_bytes: int
     strides: tuple[int, ...]
@@ -50,7 +53,9 @@ def view_strides(tensor: Tensor, base: Tensor, stored: Layout) -> tuple[int, tup
 
 def sliced_alike(tensor: Tensor, base: Tensor) -> bool:
     """Whether a view has its base's rank and strides (a slice), so that a border of the base is a border of it."""
-    return tensor.view is None or (len(tensor.shape) == len(base.shape) and tensor.view.strides == row_major(base.shape, 1))
+    return tensor.view is None or (
+        len(tensor.shape) == len(base.shape) and tensor.view.strides == row_major(base.shape, 1)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,12 @@ def lowest_fit(blocks: Iterable[Block], size: int, first: int, last: int, align:
     """Lowest aligned address at which ``size`` bytes are free over layers [first, last]."""
     address = 0
     for block in sorted(blocks, key=lambda b: (b.base, b.size, b.first)):
-        if block.first <= last and first <= block.last and block.base < address + size and address < block.base + block.size:
+        if (
+            block.first <= last
+            and first <= block.last
+            and block.base < address + size
+            and address < block.base + block.size
+        ):
             address = -(-(block.base + block.size) // align) * align
     return address
 
@@ -120,7 +130,10 @@ def place_dram(tensors: list[tuple[str, int, Lifetime]], capacity: int, memory: 
     for name, size, life in tensors:
         address = lowest_fit(blocks, size, life.first, life.last, DRAM_ALIGN)
         if address + size > capacity:
-            raise MappingError(f"tensor '{name}' does not fit memory '{memory}': needs {size:,} bytes at {address:,}, has {capacity:,} in all")
+            raise MappingError(
+                f"tensor '{name}' does not fit memory '{memory}': needs {size:,} bytes at {address:,}, has "
+                f"{capacity:,} in all"
+            )
         found[name] = address
         blocks.append(Block(address, size, life.first, life.last))
     return found

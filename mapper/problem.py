@@ -82,7 +82,8 @@ def build(
     resident: frozenset[str],
     engine: str,
 ) -> Problem:
-    """Problem of ``layer`` on ``engine``; ``resident`` names tensors pinned on chip, ``capacity`` the free bytes per memory.
+    """Problem of ``layer`` on ``engine``; ``resident`` names tensors pinned on chip, ``capacity`` the free bytes per
+    memory.
 
     Raises MappingError when the chip lacks the unit, ConfigError when a role has no memory.
     """
@@ -90,13 +91,21 @@ def build(
     if engine == "copy":
         operands = _unbuffered(operands)
     if layer.kind == "matmul":
-        operands.append(_accumulator(operands[-1], architecture, dtypes))
+        operands.append(_accumulator(operands[-1], architecture, dtypes, engine))
     dims = dict(layer.dims)
     whole = frozenset(layer.whole) | _coupled(layer) | _broadcast_reductions(layer)
     return Problem(
-        layer, engine, _unit(layer, architecture, engine), _drainer(layer, architecture, engine), dims, _groups(layer), whole, tuple(operands), dict(capacity),
+        layer,
+        engine,
+        _unit(layer, architecture, engine),
+        _drainer(layer, architecture, engine),
+        dims,
+        _groups(layer),
+        whole,
+        tuple(operands),
+        dict(capacity),
         layer.kind == "matmul",
-    )  # fmt: skip
+    )
 
 
 def _unit(layer: Layer, architecture: Architecture, engine: str) -> str:
@@ -104,7 +113,10 @@ def _unit(layer: Layer, architecture: Architecture, engine: str) -> str:
         return architecture.dma.name
     parts = architecture.arrays if engine == "array" else architecture.vectors
     if not parts:
-        raise MappingError(f"layer '{layer.name}' ({layer.op}) needs {'an array' if engine == 'array' else 'a vector unit'}; chip '{architecture.name}' has none")
+        raise MappingError(
+            f"layer '{layer.name}' ({layer.op}) needs {'an array' if engine == 'array' else 'a vector unit'}; chip "
+            f"'{architecture.name}' has none"
+        )
     return parts[0].name
 
 
@@ -113,7 +125,11 @@ def _drainer(layer: Layer, architecture: Architecture, engine: str) -> str:
 
 
 def _plan(
-    operand: Operand, workload: Workload, architecture: Architecture, dtypes: Mapping[str, str], resident: frozenset[str]
+    operand: Operand,
+    workload: Workload,
+    architecture: Architecture,
+    dtypes: Mapping[str, str],
+    resident: frozenset[str],
 ) -> OperandPlan:
     tensor = workload.tensors[operand.tensor]
     role = port_role(operand)
@@ -121,9 +137,18 @@ def _plan(
     dtype = operand_dtype(operand, dtypes)
     home = architecture.outer(home_role(tensor.kind))
     return OperandPlan(
-        operand.name, operand.tensor, operand.role, operand.axes, tensor.shape, size_bytes(dtype), dtype,
-        level.name, home.name, level.slots.get(role, 2), base_of(workload, operand.tensor) in resident,
-    )  # fmt: skip
+        operand.name,
+        operand.tensor,
+        operand.role,
+        operand.axes,
+        tensor.shape,
+        size_bytes(dtype),
+        dtype,
+        level.name,
+        home.name,
+        level.slots.get(role, 2),
+        base_of(workload, operand.tensor) in resident,
+    )
 
 
 def _unbuffered(operands: list[OperandPlan]) -> list[OperandPlan]:
@@ -133,14 +158,18 @@ def _unbuffered(operands: list[OperandPlan]) -> list[OperandPlan]:
 
 
 def inner(architecture: Architecture, role: str) -> Memory:
-    """The one on-chip memory of ``role``; raises MappingError when the chip has more explicit levels than are mapped yet."""
+    """The one on-chip memory of ``role``; raises MappingError when the chip has more explicit levels than are.
+
+    Mapped yet.
+    """
     path = architecture.path(role)
     if not path:
         raise ConfigError(f"chip '{architecture.name}': no memory keeps '{role}'")
     if len(path) > 2:
         names = ", ".join(memory.name for memory in path)
         raise MappingError(
-            f"role '{role}' has {len(path)} explicit memories on its path ({names}); this version maps one DRAM and one on-chip memory per role"
+            f"role '{role}' has {len(path)} explicit memories on its path ({names}); this version maps one DRAM and "
+            "one on-chip memory per role"
         )
     return path[-1]
 
@@ -174,13 +203,14 @@ def base_of(workload: Workload, tensor: str) -> str:
     return found.name
 
 
-def _accumulator(out: OperandPlan, architecture: Architecture, dtypes: Mapping[str, str]) -> OperandPlan:
+def _accumulator(out: OperandPlan, architecture: Architecture, dtypes: Mapping[str, str], engine: str) -> OperandPlan:
+    """The accumulator's tile: a ring between array and vector unit, or one block that the vector unit alone uses."""
     level = inner(architecture, "partials")
     dtype = dtypes["accumulate"]
+    slots = level.slots.get("partials", 2) if engine == "array" else 1
     return OperandPlan(
-        ACC, "", "partials", out.axes, out.shape, size_bytes(dtype), dtype,
-        level.name, level.name, level.slots.get("partials", 2), False,
-    )  # fmt: skip
+        ACC, "", "partials", out.axes, out.shape, size_bytes(dtype), dtype, level.name, level.name, slots, False
+    )
 
 
 def _coupled(layer: Layer) -> frozenset[str]:

@@ -1,7 +1,8 @@
 """Which activations stay on chip between layers, and where: greedy by traffic saved per layer of lifetime.
 
-A tensor may stay when every layer that writes or reads it does so from the same on-chip memory. Padding that its readers
-need becomes a border around it, written once. A share of the memory (``WORKING_SHARE``) is left to each layer's own tiles.
+A tensor may stay when every layer that writes or reads it does so from the same on-chip memory. Padding that its
+readers need becomes a border around it, written once. A share of the memory (``WORKING_SHARE``) is left to each
+layer's own tiles.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ class Residency:
 
     def free_bytes(self, layer: int) -> int:
         """Bytes below the lowest tensor pinned at ``layer``."""
-        return min((r.address for r in self.tensors.values() if r.life.first <= layer <= r.life.last), default=self.capacity)
+        return min(
+            (r.address for r in self.tensors.values() if r.life.first <= layer <= r.life.last),
+            default=self.capacity,
+        )
 
     def at(self, layer: int) -> list[Resident]:
         """Tensors pinned at ``layer``."""
@@ -55,7 +59,9 @@ class _Use:
     kind: Layer
 
 
-def plan_residency(workload: Workload, architecture: Architecture, dtypes: Mapping[str, str], barred: frozenset[str]) -> Residency:
+def plan_residency(
+    workload: Workload, architecture: Architecture, dtypes: Mapping[str, str], barred: frozenset[str]
+) -> Residency:
     """Greedy choice; ``barred`` tensors stay in DRAM (their presence made a layer unmappable)."""
     memory = inner(architecture, "outputs")
     plan = Residency(memory.name, memory.capacity_bytes)
@@ -68,7 +74,17 @@ def plan_residency(workload: Workload, architecture: Architecture, dtypes: Mappi
     for name in _ranked(workload, uses, lives):
         if name in barred:
             continue
-        found = _try(name, workload, uses[name], lives[name], plan, memory.word_bytes, floor, size_bytes(dtypes["inputs"]), architecture)
+        found = _try(
+            name,
+            workload,
+            uses[name],
+            lives[name],
+            plan,
+            memory.word_bytes,
+            floor,
+            size_bytes(dtypes["inputs"]),
+            architecture,
+        )
         if found is not None:
             plan.tensors[name] = found
     return plan
@@ -86,16 +102,26 @@ def _ranked(workload: Workload, uses: Mapping[str, list[_Use]], lives: Mapping[s
     names = [
         name
         for name in uses
-        if workload.tensors[name].kind == "activation" and lives[name].last > lives[name].first
-        and not any(t.kind == "output" and base_of(workload, t.name) == name for t in workload.tensors.values() if t.view)
-    ]  # fmt: skip
+        if workload.tensors[name].kind == "activation"
+        and lives[name].last > lives[name].first
+        and not any(
+            t.kind == "output" and base_of(workload, t.name) == name for t in workload.tensors.values() if t.view
+        )
+    ]
     return sorted(names, key=lambda n: (-len(uses[n]) / (lives[n].last - lives[n].first + 1), lives[n].first, n))
 
 
 def _try(
-    name: str, workload: Workload, uses: list[_Use], life: Lifetime, plan: Residency, align: int, floor: int,
-    element_bytes: int, architecture: Architecture,
-) -> Resident | None:  # fmt: skip
+    name: str,
+    workload: Workload,
+    uses: list[_Use],
+    life: Lifetime,
+    plan: Residency,
+    align: int,
+    floor: int,
+    element_bytes: int,
+    architecture: Architecture,
+) -> Resident | None:
     if not all(_on_chip(use, plan.memory, architecture) for use in uses):
         return None
     edges = _border(name, workload, uses)

@@ -50,7 +50,11 @@ def slot_bytes(problem: Problem, plan: OperandPlan, mapping: LayerMapping, keep:
 
 
 def allocate(
-    problem: Problem, mapping: LayerMapping, architecture: Architecture, free: Mapping[str, int], before: Mapping[str, Slot]
+    problem: Problem,
+    mapping: LayerMapping,
+    architecture: Architecture,
+    free: Mapping[str, int],
+    before: Mapping[str, Slot],
 ) -> dict[str, Slot]:
     """Rings of one layer; ``free`` bytes from address 0 per memory, ``before`` the previous layer's rings.
 

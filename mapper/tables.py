@@ -18,9 +18,10 @@ Extents = tuple[tuple[str, int], ...]
 class Share:
     """One group's part in one operand under one cut, in elements (multiply over groups).
 
-    ``tile``: slot size; ``filled``, ``touched``: sum over tiles including / inside padding; ``slide_*``: the same when the
-    window slides; ``first``: touched by the first tile; ``whole_*``: the group not cut; ``before``, ``after``: trips
-    of loops that do not move the operand, outside and inside its innermost moving loop; ``moves``: has a moving loop.
+    ``tile``: slot size; ``filled``, ``touched``: sum over tiles including / inside padding; ``slide_*``: the same when
+    the window slides; ``first``: touched by the first tile; ``whole_*``: the group not cut; ``before``, ``after``:
+    trips of loops that do not move the operand, outside and inside its innermost moving loop; ``moves``: has a moving
+    loop.
     """
 
     tile: int
@@ -59,7 +60,10 @@ class Geometry:
 
 
 def geometry(problem: Problem) -> Geometry:
-    """Components per operand and the sliding dim: the first cuttable output row dim with a halo in some read operand."""
+    """Components per operand and the sliding dim.
+
+    The first cuttable output row dim with a halo in some read operand.
+    """
     parts = {plan.name: components(plan.axes, plan.shape, problem.dims) for plan in problem.operands}
     return Geometry(problem, parts, _sliding_dim(problem, parts))
 

@@ -24,7 +24,8 @@ CHIP = "chip"
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """``dynamic_zj``: (layer, part, action) -> zJ; ``static_zj``: part -> zJ; ``scopes``: part -> chip | dram | host.
+    """``dynamic_zj``: (layer, part, action) -> zJ; ``static_zj``: part -> zJ; ``scopes``: part -> chip | dram
+    | host.
 
     ``leakage_nw``: part -> nW; ``latency_ps`` of the run. Parts are in the chip's order.
     """

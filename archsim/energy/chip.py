@@ -1,16 +1,24 @@
 """The tables of a chip: each part priced by its kind, then what its file states itself.
 
-A part's ``energy`` may name (pJ each): memories ``read``, ``write`` (SRAM: a word access; registers: a byte; DRAM: a bit
-on the pins), DRAM also ``activate``, ``refresh`` (a command of one channel); arrays ``mac`` and, per element,
-``register_read``, ``register_write``, ``wire``; vector units ``lane_op`` and their functions; the host ``flop``, ``link_bit``.
-``area`` and ``leakage`` of a part are those of one instance.
+A part's ``energy`` may name (pJ each): memories ``read``, ``write`` (SRAM: a word access; registers: a byte;
+DRAM: a bit on the pins), DRAM also ``activate``, ``refresh`` (a command of one channel); arrays ``mac`` and,
+per element, ``register_read``, ``register_write``, ``wire``; vector units ``lane_op`` and their functions;
+the host ``flop``, ``link_bit``. ``area`` and ``leakage`` of a part are those of one instance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from archsim.energy.parts import Context, Priced, price_array, price_dma, price_host, price_memory, price_vector
+from archsim.energy.parts import (
+    Context,
+    Priced,
+    price_array,
+    price_dma,
+    price_host,
+    price_memory,
+    price_vector,
+)
 from archsim.energy.tables import ZJ_PER_PJ, PartTable, Tables
 from archsim.energy.technology import load_technology
 from archsim.errors import ConfigError, nearest
@@ -24,7 +32,11 @@ _PRICE: Mapping[type[Part], Callable[..., Priced]] = {
     Host: price_host,
 }
 
-_BYTES = {"dram": ("pin_{}_bytes", 1), "registers": ("{}_bytes", 1), "sram": ("{}_accesses", 0)}  # action, bytes (0: a word)
+_BYTES = {
+    "dram": ("pin_{}_bytes", 1),
+    "registers": ("{}_bytes", 1),
+    "sram": ("{}_accesses", 0),
+}  # action, bytes (0: a word)
 
 
 def tables_for(architecture: Architecture, dtypes: Mapping[str, str] | None = None) -> Tables:
@@ -53,7 +65,9 @@ def _table(part: Part, priced: Priced) -> PartTable:
     for action in part.energy_pj:
         if action not in priced.rates:
             have = ", ".join(priced.rates) or "none"
-            raise ConfigError(f"{part.name}.energy: no action '{action}'{nearest(action, priced.rates)}; allowed: {have}")
+            raise ConfigError(
+                f"{part.name}.energy: no action '{action}'{nearest(action, priced.rates)}; allowed: {have}"
+            )
     charges = dict.fromkeys(priced.unpriced, 0)
     sources = {}
     for name, rate in priced.rates.items():

@@ -12,7 +12,7 @@ SCHEMA = "archsim.dram_energy/1"
 
 @dataclass(frozen=True, slots=True)
 class DramTable:
-    """``activate_pj``, ``refresh_pj`` and ``background_mw`` hold for a channel of ``width_bits``, in proportion at others."""
+    """Commands and background hold for a channel of ``width_bits`` and are in proportion at other widths."""
 
     name: str
     width_bits: float
@@ -27,6 +27,13 @@ class DramTable:
 def load_dram(standard: str) -> DramTable:
     """The table of a DRAM standard in configs/dram; raises ConfigError naming those that exist."""
     document = Document(find("dram", standard, "DRAM energy table"), SCHEMA)
-    keys = ("read_pj_per_bit", "write_pj_per_bit", "activate_pj", "refresh_pj", "background_mw", "interface_mm2_per_bit")
+    keys = (
+        "read_pj_per_bit",
+        "write_pj_per_bit",
+        "activate_pj",
+        "refresh_pj",
+        "background_mw",
+        "interface_mm2_per_bit",
+    )
     width = document.number(document.mapping().get("width_bits"), "width_bits")
     return DramTable(standard, width, *(document.figure(key) for key in keys))

@@ -1,9 +1,9 @@
 """Energies as floating-point numbers whose sums are exact.
 
-A total of E joules and its parts are put on one grid: multiples of the power of two that is E's last bit. Sums of
-such numbers up to E need no more bits than a float has, so adding the parts gives the total bit for bit, in any
-order and any grouping. Parts are rounded down to the grid and the rest goes to the largest remainders, one step
-each, so a part differs from its exact value by less than 2^-52 of the total.
+A total of E joules and its parts are put on one grid: multiples of the power of two that is E's last bit.
+Sums of such numbers up to E need no more bits than a float has, so adding the parts gives the total bit for
+bit, in any order and any grouping. Parts are rounded down to the grid and the rest goes to the largest
+remainders, one step each, so a part differs from its exact value by less than 2^-52 of the total.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Prices of each kind of part from the technology's figures: energy per action, leakage and area of one instance.
+"""Prices of each kind of part from the technology's figures: energy per action, leakage and area of one
+instance.
 
-Dynamic energy of logic and SRAM scales with the square of the chip's voltage over the table's, leakage with their
-ratio. Not priced: clock trees, control, DMA descriptors, pads; a chip file may state a part's own figures.
+Dynamic energy of logic and SRAM scales with the square of the chip's voltage over the table's, leakage with
+their ratio. Not priced: clock trees, control, DMA descriptors, pads; a chip file may state a part's own
+figures.
 """
 
 from __future__ import annotations
@@ -16,7 +18,11 @@ from archsim.spec.architecture import Array, Dma, Host, Memory, Sourced, Vector
 from archsim.spec.dtypes import BITS
 
 FLIP_FLOP_BYTES = 64  # register files up to this size per PE are flip-flops, larger ones are priced as SRAM
-_OPERANDS = {"a": ("inputs", "inputs"), "b": ("weights", "weights"), "acc": ("partials", "accumulate")}  # role, dtype key
+_OPERANDS = {
+    "a": ("inputs", "inputs"),
+    "b": ("weights", "weights"),
+    "acc": ("partials", "accumulate"),
+}  # role, dtype key
 _NONE = Sourced(0.0, "not modelled")
 
 
@@ -121,7 +127,8 @@ def _price_dram(part: Memory) -> Priced:
         ("read_bytes", "write_bytes", "read_accesses", "write_accesses"),
         Sourced(table.background_mw.value * 1e-3 * share * part.channels, table.background_mw.source),
         Sourced(
-            table.interface_mm2_per_bit.value * part.width_bits * part.channels, table.interface_mm2_per_bit.source
+            table.interface_mm2_per_bit.value * part.width_bits * part.channels,
+            table.interface_mm2_per_bit.source,
         ),
     )
 
@@ -146,7 +153,10 @@ def price_array(part: Array, context: Context) -> Priced:
             "mac": Rate({"mac": mac.value}, mac.source),
             "register_read": Rate({f"register_read.{x}": bits[x] * registers[x].value for x in bits}, text),
             "register_write": Rate({f"register_write.{x}": bits[x] * registers[x].value for x in bits}, text),
-            "wire": Rate({f"wire.{x}": bits[x] * wire.value * pitch_mm for x in bits}, f"{wire.source}; x pitch of a PE"),
+            "wire": Rate(
+                {f"wire.{x}": bits[x] * wire.value * pitch_mm for x in bits},
+                f"{wire.source}; x pitch of a PE",
+            ),
         },
         (),
         context.logic_leakage_w(area),
@@ -197,7 +207,8 @@ def price_vector(part: Vector, context: Context) -> Priced:
         )
     )
     areas = {
-        part.lanes[name] * (unit.multiply_um2.value + unit.add_um2.value): f"{unit.multiply_um2.source}; {unit.add_um2.source}"
+        part.lanes[name]
+        * (unit.multiply_um2.value + unit.add_um2.value): f"{unit.multiply_um2.source}; {unit.add_um2.source}"
         for name, unit in formats.items()
     }
     area = Sourced(max(areas) * 1e-6, f"multiplier and adder of each lane: {areas[max(areas)]}")

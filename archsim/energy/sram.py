@@ -1,10 +1,10 @@
 """Energy, area and leakage of an SRAM bank by size and word width, from tabulated points.
 
 Between points of one width: straight lines in log size and log figure; beyond the table its end lines go on.
-Between widths: a straight line in log width. A word narrower than the narrowest width costs as much as that one; a
-word wider than the widest is read from several banks of that width side by side, which share the size. A memory of
-n banks is n banks of size / n. Points hold for one read-write port; each further port adds a share of area and
-leakage, none of the energy of an access.
+Between widths: a straight line in log width. A word narrower than the narrowest width costs as much as that
+one; a word wider than the widest is read from several banks of that width side by side, which share the size.
+A memory of n banks is n banks of size / n. Points hold for one read-write port; each further port adds a
+share of area and leakage, none of the energy of an access.
 """
 
 from __future__ import annotations
@@ -35,9 +35,13 @@ class SramTable:
         low = max(width for width in self.curves if width <= bits)
         high = min(width for width in self.curves if width >= bits)
         value = slices * between(
-            bits, (low, log_line(self.curves[low][column], size_kib)), (high, log_line(self.curves[high][column], size_kib))
+            bits,
+            (low, log_line(self.curves[low][column], size_kib)),
+            (high, log_line(self.curves[high][column], size_kib)),
         )
-        text = self.sources[low] if low == high else f"{self.sources[low]}; {low} b to {high} b joined by a line in logs"
+        text = (
+            self.sources[low] if low == high else f"{self.sources[low]}; {low} b to {high} b joined by a line in logs"
+        )
         return Sourced(value, self._outside(text, column, size_kib, low))
 
     def ports_factor(self, memory: Memory) -> float:

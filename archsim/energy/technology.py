@@ -82,6 +82,4 @@ def _curves(document: Document, key: str, columns: list[str]) -> dict[str, Point
     rows = [
         [document.number(value, "sram", key, "points") for value in row] for row in document.rows("sram", key, "points")
     ]
-    return {
-        column: tuple((row[0], row[index]) for row in rows) for index, column in enumerate(columns) if index > 0
-    }
+    return {column: tuple((row[0], row[index]) for row in rows) for index, column in enumerate(columns) if index > 0}

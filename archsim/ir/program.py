@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Op = Literal["MOVE", "MATMUL", "VECTOR", "SETUP", "HOST", "SYNC"]
+Engine = Literal["load", "store", "array", "vector", "host"]
 Env = Mapping[str, int]
 
 
@@ -166,7 +167,7 @@ class Queue:
     """The in-order command stream of one engine instance. ``unit`` names the chip part that runs it."""
 
     name: str
-    engine: Literal["load", "store", "array", "vector", "host"]
+    engine: Engine
     unit: str
     body: tuple[Node, ...]
 

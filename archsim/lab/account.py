@@ -1,20 +1,21 @@
 """From what the machine did to what a run reports: Activity + Architecture + Workload -> Result.
 
-Definitions beyond those of the fields: ``macs`` are MACs done on arrays (vector units' are no part of utilization);
-DRAM bytes are bytes on the pins (whole bursts), also per layer, so that layers sum to the run; ``useful_bytes`` are
-those that were asked for. Rows follow the model's order, views behind the layer they are a view of, then what the
-model does not name, ``_host`` and ``_static``. A row without cycles is bound by its stalls, else by compute.
+Definitions beyond those of the fields: ``macs`` are MACs done on arrays (vector units' are no part of
+utilization); DRAM bytes are bytes on the pins (whole bursts), also per layer, so that layers sum to the run;
+``useful_bytes`` are those that were asked for. Rows follow the model's order, views behind the layer they are
+a view of, then what the model does not name, ``_host`` and ``_static``. A row without cycles is bound by its
+stalls, else by compute.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from math import fsum
 from typing import Any
 
-from archsim.energy.account import HOST, STATIC, Energy, account
+from archsim import __version__
+from archsim.energy.account import Energy, account
 from archsim.energy.chip import tables_for
 from archsim.energy.power import power
 from archsim.errors import SimulationError
@@ -53,7 +54,8 @@ def assemble(
     warnings: Sequence[str] = (),
     repeat: str = "exact",
 ) -> Result:
-    """The Result of a run. ``workload`` is None for a Program given as text; ``mapping`` gives the dtypes used.
+    """The Result of a run. ``workload`` is None for a Program given as text; ``mapping`` gives the dtypes
+    used.
 
     Raises ConfigError for missing energy tables, SimulationError when a conservation law is broken.
     """
@@ -110,12 +112,16 @@ def _facts(
     return Facts(activity, cube.stalls(arrays), critical, energy.by_layer_j(), float(peak))
 
 
-def _workload(
-    workload: Workload | None, activity: Activity, dtypes: Mapping[str, str], macs: int
-) -> dict[str, Any]:
+def _workload(workload: Workload | None, activity: Activity, dtypes: Mapping[str, str], macs: int) -> dict[str, Any]:
     if workload is None:
         names = {record.layer for queue in activity.records.values() for record in queue if record.layer}
-        return {"name": activity.program, "layers": len(names), "macs": macs, "parameters": 0, "weight_bytes": 0}
+        return {
+            "name": activity.program,
+            "layers": len(names),
+            "macs": macs,
+            "parameters": 0,
+            "weight_bytes": 0,
+        }
     return {
         "name": workload.name,
         "layers": len(workload.layers),
@@ -170,7 +176,7 @@ def _provenance(
 ) -> dict[str, Any]:
     stated = (*(workload.warnings if workload is not None else ()), *architecture.warnings, *origin.warnings)
     return {
-        "archsim_version": metadata.version("archsim"),
+        "archsim_version": __version__,
         "model_sha256": workload.sha256 if workload is not None else "",
         "chip_sha256": architecture.sha256,
         "options": dict(origin.options),
@@ -183,6 +189,3 @@ def _provenance(
 
 def _ratio(part: float, whole: Any) -> float:
     return float(part / whole) if whole else 0.0
-
-
-__all__ = ["HOST", "STATIC", "assemble"]

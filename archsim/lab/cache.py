@@ -24,3 +24,13 @@ def folder() -> Path | None:
 def switch_off() -> None:
     """Neither read nor write caches in this process; to be called before kernels are loaded."""
     os.environ[NO_CACHE_VARIABLE] = "1"
+
+
+def kernels_compiled() -> bool:
+    """Whether compiled kernels of this version are in the cache."""
+    import numba
+
+    import archsim.kernels  # noqa: F401  (sets where numba keeps them)
+
+    place = str(getattr(numba.config, "CACHE_DIR", ""))
+    return folder() is not None and any(Path(place).rglob("*.nbi"))

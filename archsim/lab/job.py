@@ -27,7 +27,7 @@ def quiet(_: str) -> None:
 
 @dataclass(frozen=True)
 class Job:
-    """``model`` and ``chip`` by name, path or object; ``values``: chip keys to set; ``dtype``: see ``parse_dtypes``."""
+    """``model`` and ``chip`` by name, path or object; ``values``: chip keys to set; ``dtype`` as typed."""
 
     model: Model
     chip: Chip
@@ -62,11 +62,10 @@ class Built:
     program: Program
     workload: Workload | None = None
     mapping: ModelMapping | None = None
-    warnings: tuple[str, ...] = ()
 
 
 def build(job: Job, say: Progress = quiet) -> Built:
-    """Load model and chip, map and lower. Raises ConfigError, ModelError, MappingError, or ProgramError for .asm."""
+    """Load model and chip, map and lower; raises Config-, Model-, Mapping- and (.asm) ProgramError."""
     objective, dtypes = options.check_objective(job.objective), options.parse_dtypes(job.dtype)
     architecture = load_chip(job)
     if job.is_program:
@@ -78,8 +77,7 @@ def build(job: Job, say: Progress = quiet) -> Built:
 
     asked = Options(objective, dtypes, cache.folder(), peaks=dram_peaks(architecture))
     compiled = compile_model(workload, architecture, asked)
-    warnings = (*architecture.warnings, *workload.warnings, *compiled.warnings)
-    return Built(architecture, compiled.program, workload, compiled.mapping, warnings)
+    return Built(architecture, compiled.program, workload, compiled.mapping)
 
 
 def load_chip(job: Job) -> Architecture:

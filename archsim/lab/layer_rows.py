@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from archsim.energy.account import HOST, STATIC
@@ -16,7 +16,8 @@ _PINS = {"pin_read_bytes": 0, "pin_write_bytes": 1}
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known by layer. ``stalls`` and ``critical``: layer -> cause -> cycles; ``energy_j``: layer -> joules.
+    """What is known by layer. ``stalls`` and ``critical``: layer -> cause -> cycles; ``energy_j``: layer ->
+    joules.
 
     ``peak``: MACs per reference cycle of the chip.
     """
@@ -107,8 +108,3 @@ def _place(view: ViewNode, rows: list[LayerResult]) -> int:
     while after < len(rows) and rows[after].view_of == view.of:
         after += 1
     return after
-
-
-def rows_of(rows: tuple[LayerResult, ...]) -> Iterator[str]:
-    """Names of the rows."""
-    return (row.name for row in rows)

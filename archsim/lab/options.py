@@ -37,8 +37,8 @@ _REQUIREMENT = re.compile(r"\s*(?P<key>[^<>=!]+?)\s*(?P<sign><=|>=|==|!=|<|>)\s*
 def parse_dtypes(text: str | None) -> dict[str, str]:
     """``int8``, or ``w=int8,a=bf16``: dtype by role, {} for None (the chip's own).
 
-    A bare dtype sets weights, inputs and outputs, and the accumulators to int32 or, for floats, fp32. ``w``, ``a`` and
-    ``acc`` stand for weights, inputs with outputs, and accumulate. Raises ConfigError naming what is allowed.
+    A bare dtype sets weights, inputs and outputs, and the accumulators to int32 or, for floats, fp32. ``w``,
+    ``a`` and ``acc`` stand for weights, inputs with outputs, and accumulate. Raises ConfigError.
     """
     if text is None:
         return {}
@@ -100,13 +100,12 @@ class Requirement:
             )
         first, known = match["key"].partition(".")[0], public_keys()
         if first not in known:
-            raise ConfigError(
-                f"--require: no '{match['key']}' in a result{nearest(first, known)}; it has: {', '.join(known)}"
-            )
+            hint = nearest(first, known)
+            raise ConfigError(f"--require: no '{match['key']}' in a result{hint}; it has: {', '.join(known)}")
         return cls(match["key"], match["sign"], bound)
 
     def met(self, summary: Mapping[str, Any]) -> bool:
-        """Whether the summary's number satisfies it; raises ConfigError for an unknown key and a missing figure."""
+        """Whether the summary's number satisfies it; ConfigError for an unknown key or a missing figure."""
         return _COMPARE[self.sign](self.value(summary), self.bound)
 
     def value(self, summary: Mapping[str, Any]) -> float:
@@ -114,9 +113,7 @@ class Requirement:
         known = scalars(summary)
         if self.key not in known:
             hint = nearest(self.key, known)
-            raise ConfigError(
-                f"--require: no number '{self.key}' in the result{hint}; it has: {', '.join(known)}"
-            )
+            raise ConfigError(f"--require: no number '{self.key}' in the result{hint}; it has: {', '.join(known)}")
         found = known[self.key]
         if found is None:
             raise ConfigError(f"--require: '{self.key}' has no figure for this chip (null in the result)")
@@ -141,7 +138,7 @@ def public_keys() -> tuple[str, ...]:
 
 
 def scalars(summary: Mapping[str, Any]) -> dict[str, float | None]:
-    """Every number of the summary (None where it has no figure) by dotted key, layers and provenance aside."""
+    """Every number of the summary (None where it has no figure) by dotted key; not layers, not provenance."""
     found: dict[str, float | None] = {}
     for name in public_keys():
         _collect(name, summary[name], found)

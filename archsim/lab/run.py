@@ -1,45 +1,36 @@
-"""One run: model and chip in, RunResult out. The front door's ``run`` and the command line's are this function.
+"""One run: model and chip in, RunResult out, for the front door and the command line alike.
 
 model, chip -> Workload, Architecture -> mapper -> Program -> machine -> Activity -> accounts -> Result
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from archsim.ir.mapping import ModelMapping
-from archsim.ir.program import Program
+from archsim.errors import ProgramError
 from archsim.ir.result import Result
-from archsim.ir.workload import Workload
-from archsim.lab import options
+from archsim.lab import cache
+from archsim.lab.job import Built, Job, Progress, build, quiet
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-Model = str | Path | Workload
-Chip = str | Path | Architecture
-Progress = Callable[[str], None]
-
-
-def quiet(_: str) -> None:
-    """A Progress that says nothing."""
-
 
 @dataclass(frozen=True)
 class RunResult:
     """A Result with what led to it: tables and plots for notebooks, files for reports.
 
-    ``mapping`` is None for a Program given as text. ``why``: rows of ``archsim.lab.why``, if asked for.
+    ``built``: chip, Program and mapping (None for a Program as text). ``why``: rows of ``archsim.lab.why``.
     """
 
     result: Result
-    program: Program
-    mapping: ModelMapping | None = None
+    built: Built
     why: tuple[Mapping[str, Any], ...] = ()
     _memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -83,9 +74,7 @@ class RunResult:
 
         parts = self.summary["energy_breakdown_j"]
         whole = self.summary["energy_j"] or 1.0
-        table = DataFrame(
-            {"energy_j": parts, "share": {name: joules / whole for name, joules in parts.items()}}
-        )
+        table = DataFrame({"energy_j": parts, "share": {name: joules / whole for name, joules in parts.items()}})
         table.attrs["units"] = {"energy_j": "J", "share": "1"}
         return table.rename_axis("part")
 
@@ -114,7 +103,7 @@ class RunResult:
         return figures.stalls(self.summary)
 
     def save(self, directory: str | Path, trace: bool = False) -> list[Path]:
-        """Write summary.json, layers.csv, mappings.yaml, report.html, report.md and, with ``trace``, trace.json.
+        """Write summary.json, layers.csv, mappings.yaml, report.html, report.md and, with ``trace``, its json.
 
         Returns the paths; raises ConfigError when the directory cannot be written.
         """
@@ -122,14 +111,65 @@ class RunResult:
         from archsim.report.trace import trace_json
 
         mappings = ""
-        if self.mapping is not None:
-            from archsim.ir.text import mapping_to_yaml
+        if self.built.mapping is not None:
+            from archsim.lab.mapping import to_text
 
-            mappings = mapping_to_yaml(self.mapping)
-        text = trace_json(self.result, self.program) if trace else ""
+            mappings = to_text(self.built.mapping)
+        text = trace_json(self.result, self.built.program) if trace else ""
         return files.write(Path(directory), self.summary, mappings, text)
 
     def _repr_html_(self) -> str:
         from archsim.report.notebook import card
 
         return card(self.summary)
+
+    def explained(self, job: Job, say: Progress = quiet) -> RunResult:
+        """This run with ``why``: ``job`` simulated again on the chip with each resource enlarged."""
+        from archsim.lab.why import why
+
+        def again(chip: Architecture, what: str) -> Result:
+            say(f"simulating with {what}")
+            other = job.on(chip)
+            return simulated(other, build(other))
+
+        rows = tuple(row.to_json() for row in why(self.result, self.built.architecture, again))
+        return replace(self, why=rows, _memo={})
+
+
+def execute(job: Job, say: Progress = quiet) -> RunResult:
+    """Run ``job`` from model and chip to its Result; raises ArchsimError's children."""
+    built = build(job, say)
+    return RunResult(simulated(job, built, say), built)
+
+
+def simulated(job: Job, built: Built, say: Progress = quiet) -> Result:
+    """Check and simulate the Program, and account for what it did."""
+    from archsim.ir.check.program import check
+    from archsim.lab.account import assemble
+    from archsim.system import simulate
+
+    say("checking the Program")
+    try:
+        check(built.program, built.architecture)
+    except ProgramError as error:
+        if not job.is_program:
+            error.exit_code = 1  # our own compiler made it
+        raise
+    _announce_kernels(built.architecture)
+    say("simulating")
+    activity = simulate(built.program, built.architecture)
+    say("accounting")
+    return assemble(
+        built.workload,
+        built.architecture,
+        activity,
+        built.mapping,
+        options=job.options(),
+        seed=job.seed,
+    )
+
+
+def _announce_kernels(architecture: Architecture) -> None:
+    timed = any(part.kind == "dram" and part.standard != "constant" for part in architecture.memories)
+    if timed and not cache.kernels_compiled():
+        print("compiling kernels (kept in the cache for later runs)", file=sys.stderr, flush=True)

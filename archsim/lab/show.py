@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-
 from typing import TYPE_CHECKING
 
 from archsim import registry
@@ -42,21 +41,8 @@ def chip(name: str) -> str:
 def _chips() -> Lines:
     from archsim.spec.load import load, names
 
-    lines = []
-    for name in names():
-        found = load(name)
-        sram = sum(
-            memory.capacity_bytes
-            for memory in found.memories
-            if memory.kind == "sram" and memory.scope == "chip"
-        )
-        arrays = (
-            " + ".join(f"{array.copies} x {array.rows}x{array.cols}" for array in found.arrays) or "no array"
-        )
-        lines.append(
-            (name, f"{arrays} at {si(found.clock_hz, 'Hz')}, {binary(sram)} on chip, {found.technology}")
-        )
-    return lines
+    chips = [load(name) for name in names()]
+    return [(chip.name, chip.description or _shape(chip)) for chip in chips]
 
 
 def _shape(found: Architecture) -> str:

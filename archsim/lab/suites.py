@@ -14,7 +14,7 @@ LATER = ("dram", "noc", "mapping", "silicon")
 def run(suite: str, reference: Path | None = None) -> SuiteResult:
     """Run ``suite`` against ``reference``, by default its data in studies/validation.
 
-    Raises ConfigError for an unknown suite or data that cannot be read, NotBuiltError for those of later versions.
+    Raises ConfigError for an unknown suite or unreadable data, NotBuiltError for those of later versions.
     """
     if suite in LATER:
         raise NotBuiltError(f"validate {suite}: not built yet in this version; it has: {', '.join(SUITES)}")

@@ -1,8 +1,8 @@
 """What would help: each resource of the chip enlarged alone, the model mapped and simulated again.
 
-Variants: DRAM with twice the channels (a constant-rate memory: twice the rate), each explicit SRAM twice the size,
-each SRAM's ports twice, each array twice the columns, the clock 1.2 times. Gains are in cycles of the chip as it is,
-so that a faster clock compares; area and power are differences to the chip as it is.
+Variants: DRAM with twice the channels (of constant rate: twice the rate), each explicit SRAM twice the size, its
+ports twice, each array twice the columns, the clock 1.2 times. Gains are in cycles of the chip as it is, so that
+a faster clock compares; area and power are differences to the chip as it is.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def variants(architecture: Architecture) -> Iterator[Variant]:
 def why(
     base: Result, architecture: Architecture, simulate: Callable[[Architecture, str], Result]
 ) -> tuple[WhatIf, ...]:
-    """Simulate every variant; ``simulate`` maps and runs the same model on a chip (second argument: what for)."""
+    """Simulate every variant; ``simulate`` maps and runs the same model on a chip (and is told why)."""
     return tuple(_try(base, architecture, variant, simulate) for variant in variants(architecture))
 
 

@@ -27,7 +27,7 @@ PINS = {False: "pin_read_bytes", True: "pin_write_bytes"}
 
 
 class Shape(NamedTuple):
-    """A transfer without its address; ``least_ps``: what it takes at the peak rate of the pins."""
+    """A transfer without its address; ``least_ps``: what it takes at least, in open rows at peak rate."""
 
     write: bool
     run_bytes: int
@@ -44,7 +44,9 @@ class OffChip:
 
     def __init__(self, spec: Memory, kernel: Kernel, tally: Tally) -> None:
         self.name = spec.name
-        self.model, self.peak_bytes_per_s = build_model(spec)
+        self._behind = build_model(spec)
+        self.model = self._behind.model
+        self.peak_bytes_per_s = self._behind.peak_bytes_per_s
         self._kernel = kernel
         self._tally = tally
         self._number = kernel.attach(self.model)
@@ -61,9 +63,9 @@ class OffChip:
 
     def shape(self, touched: Footprint, *, write: bool) -> Shape:
         """What a transfer of ``touched`` is, wherever it starts."""
-        least_ps = 0
+        least_ps = self._behind.write_latency_ps if write else self._behind.read_latency_ps
         if self.peak_bytes_per_s is not None:
-            least_ps = floor(touched.size_bytes * PS_PER_S / self.peak_bytes_per_s)
+            least_ps += floor(touched.size_bytes * PS_PER_S / self.peak_bytes_per_s)
         extents = tuple(extent for extent, _ in touched.outer)
         strides = tuple(stride for _, stride in touched.outer)
         return Shape(write, touched.run_bytes, extents, strides, least_ps)
@@ -95,15 +97,24 @@ class OffChip:
         )
 
 
-def build_model(spec: Memory) -> tuple[DramModel, Fraction | None]:
-    """The model of a DRAM part and the peak rate of its pins in bytes per second (None = infinite)."""
+class Behind(NamedTuple):
+    """The model behind a DRAM part, the peak rate of its pins (None = infinite), and what no access undercuts."""
+
+    model: DramModel
+    peak_bytes_per_s: Fraction | None
+    read_latency_ps: int
+    write_latency_ps: int
+
+
+def build_model(spec: Memory) -> Behind:
+    """The model of a DRAM part."""
     if spec.standard != CONSTANT:
         timing = catalogue.timing(
             spec.standard, spec.speed_mts, spec.width_bits, spec.channels, spec.capacity_bytes
         )
-        return DramController(timing), timing.peak_bytes_per_s
+        return Behind(DramController(timing), timing.peak_bytes_per_s, timing.t_cl_ps, timing.t_cwl_ps)
     latency_ps = edge_ps(spec.latency_cycles, spec.clock_hz)
     if spec.bytes_per_cycle is None:
-        return ConstantRateMemory(None, latency_ps), None
+        return Behind(ConstantRateMemory(None, latency_ps), None, 0, 0)
     peak = spec.bytes_per_cycle * spec.clock_hz
-    return ConstantRateMemory(peak / PS_PER_S, latency_ps), peak
+    return Behind(ConstantRateMemory(peak / PS_PER_S, latency_ps), peak, 0, 0)

@@ -24,25 +24,35 @@ from archsim.sim.engine import Cycles, Demand
 from archsim.sim.kernel import Event, Kernel, postpone
 
 
-ROUNDING = 1e-9  # more than the error of adding shares as floating-point numbers
+ROUNDING = 1e-6  # far more than the error of adding and subtracting a million shares as floating-point numbers
 
 
 class Port:
-    """One direction of one memory, with the commands on it."""
+    """One direction of one memory, with the commands on it; ``rough``: the sum of their shares, rounded."""
 
-    __slots__ = ("bytes_per_s", "flows", "name")
+    __slots__ = ("bytes_per_s", "flows", "name", "rough")
 
     def __init__(self, name: str, bytes_per_s: int) -> None:
         self.name = name
         self.bytes_per_s = bytes_per_s
-        self.flows: dict[Flow, float] = {}  # with their shares, rounded
+        self.flows: dict[Flow, None] = {}
+        self.rough = 0.0
+
+    def add(self, flow: Flow, share: float) -> None:
+        """Put ``flow`` on the port."""
+        self.flows[flow] = None
+        self.rough += share
+
+    def remove(self, flow: Flow, share: float) -> None:
+        """Take ``flow`` off the port."""
+        del self.flows[flow]
+        self.rough = self.rough - share if self.flows else 0.0
 
     def overfull(self) -> bool:
         """Whether the demands exceed the port, exactly; rational numbers are added only near the limit."""
-        rough = sum(self.flows.values())
-        if rough < 1 - ROUNDING:
+        if self.rough < 1 - ROUNDING:
             return False
-        return rough > 1 + ROUNDING or sum(flow.exact[self] for flow in self.flows) > 1
+        return self.rough > 1 + ROUNDING or sum(flow.exact[self] for flow in self.flows) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +122,7 @@ class Ports:
         flow.event.callbacks.append(lambda _: self._end(flow))
         crowded = False
         for port, share in flow.shares:
-            port.flows[flow] = share
+            port.add(flow, share)
             crowded = port.overfull() or crowded
         if crowded:
             self._retime([flow])
@@ -121,9 +131,9 @@ class Ports:
     def _end(self, flow: Flow) -> None:
         flow.ended = True
         slowed: list[Flow] = []
-        for port, _ in flow.shares:
+        for port, share in flow.shares:
             crowded = port.overfull()
-            del port.flows[flow]
+            port.remove(flow, share)
             if crowded:
                 slowed += port.flows
         if slowed:

@@ -43,14 +43,16 @@ def roofline(summary: Summary) -> Figure:
     """MAC/s of each layer against MACs per DRAM byte, under the ceilings of the chip; log-log."""
     peak, bandwidth = summary["architecture"]["peak_macs_per_s"], summary["dram"]["peak_bytes_per_s"]
     figure, axes = _figure(4.5, f"{title(summary)}: roofline")
-    dots = [dot for dot in points(summary["layers"], summary["architecture"]["clock_hz"]) if dot[0] is not None]
+    every = points(summary["layers"], summary["architecture"]["clock_hz"])
+    dots = [(intensity, rate, layer) for intensity, rate, layer in every if intensity is not None]
     for intensity, rate, layer in dots:
         size = 20 + 2000 * layer["cycles_critical"] / max(summary["cycles_total"], 1)
         axes.scatter(intensity, rate, s=size, color=bound_colour(layer["bound_by"]), alpha=0.75, linewidths=0)
     if bandwidth:
         ridge = peak / bandwidth
-        reach = [min([ridge / 10, *(dot[0] for dot in dots if dot[0])]), max([ridge * 10, *(dot[0] for dot in dots if dot[0])])]
-        axes.plot([reach[0], ridge, reach[1]], [reach[0] * bandwidth, peak, peak], color="#1c2530", linewidth=1.4)
+        reach = [ridge / 10, ridge * 10, *(intensity for intensity, _, _ in dots)]
+        low, high = min(reach), max(reach)
+        axes.plot([low, ridge, high], [low * bandwidth, peak, peak], color="#1c2530", linewidth=1.4)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("MACs per byte of DRAM traffic")

@@ -21,9 +21,7 @@ def setting(summary: Mapping[str, Any]) -> tuple[str, str]:
     """Under the title: size of the model, clock and peak of the chip; then the options of the run."""
     workload, chip = summary["workload"], summary["architecture"]
     options = summary["provenance"].get("options", {})
-    chosen = [
-        f"{key} {_option(value)}" for key, value in options.items() if value not in (None, {}, [], False)
-    ]
+    chosen = [f"{key} {_option(value)}" for key, value in options.items() if value not in (None, {}, [], False)]
     size = si(workload["weight_bytes"], "B")
     model = f"{count(workload['layers'])} layers, {si(workload['macs'], 'MAC')}, {size} of weights"
     machine = f"{si(chip['clock_hz'], 'Hz')}, peak {si(chip['peak_macs_per_s'], 'MAC/s')}"

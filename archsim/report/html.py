@@ -68,8 +68,7 @@ def _time(summary: Mapping[str, Any]) -> Page:
     bars = [
         Bar(
             layer["name"],
-            critical.get(layer["name"])
-            or {BOUND_CAUSE.get(layer["bound_by"], "busy"): layer["cycles_critical"]},
+            critical.get(layer["name"]) or {BOUND_CAUSE.get(layer["bound_by"], "busy"): layer["cycles_critical"]},
             f"{percent(layer['cycles_critical'], total)}  {bound_label(layer['bound_by'])}",
         )
         for layer in slow
@@ -101,9 +100,7 @@ def _charts(summary: Mapping[str, Any]) -> Page:
         "area": Markup(parts(area, "mm2", "#5F6873", "Area by part")) if area else "",
         "overview": Markup(overview(summary)),
         "timelines": [{"layer": window["layer"], "chart": Markup(gantt(window))} for window in windows],
-        "timeline_legend": [
-            (colour, name.removeprefix("waits for "), tip) for colour, name, tip in legend(colours)
-        ],
+        "timeline_legend": [(colour, name.removeprefix("waits for "), tip) for colour, name, tip in legend(colours)],
     }
 
 

@@ -1,4 +1,4 @@
-"""A layer's mapping as an indented loop nest for people: loops, what is kept where, the bound and its proof."""
+"""A layer's mapping as an indented loop nest: loops, what is kept where, the bound and its proof."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from archsim.report.format import count
 
 
 def loop_nest(layer: LayerMapping) -> str:
-    """One line per node, outermost first; spatial loops name their axis, sliding windows their reservation."""
+    """One line per node, outermost first; spatial loops name their axis."""
     lines = [f"{layer.layer}: {layer.kind} on {layer.unit}"]
     indent = 1
     for index, node in enumerate(layer.nodes):

@@ -78,11 +78,7 @@ def _warnings(summary: Mapping[str, Any]) -> list[str]:
 def _waterfall(summary: Mapping[str, Any]) -> str:
     parts = summary["mac_breakdown"]
     slots = sum(parts.values())
-    rows = [
-        (label(key), percent(parts[key], slots), count(parts[key]))
-        for key in in_order([*parts])
-        if parts[key]
-    ]
+    rows = [(label(key), percent(parts[key], slots), count(parts[key])) for key in in_order([*parts]) if parts[key]]
     return table(("MAC slots", "share", "slots"), "lrr", [*rows, ("all", "100.0 %", count(slots))])
 
 
@@ -97,9 +93,7 @@ def _operands(summary: Mapping[str, Any]) -> str:
     keys = ("label", "operand", "cycles", "share", "layers")
     rows = [[row[key] for key in keys] for row in operand_rows(summary)]
     return (
-        table(("cause", "operand", "cycles", "of the run", "layers that wait longest"), "llrrl", rows)
-        if rows
-        else ""
+        table(("cause", "operand", "cycles", "of the run", "layers that wait longest"), "llrrl", rows) if rows else ""
     )
 
 
@@ -108,9 +102,7 @@ def _why(summary: Mapping[str, Any]) -> list[str]:
     keys = ("name", "change", "cycles", "gain", "percent", "area", "power")
     headings = ("change", "keys", "cycles", "gain, cycles", "gain", "area, mm2", "power, mW")
     return (
-        ["## What would help", table(headings, "llrrrrr", [[row[key] for key in keys] for row in rows])]
-        if rows
-        else []
+        ["## What would help", table(headings, "llrrrrr", [[row[key] for key in keys] for row in rows])] if rows else []
     )
 
 

@@ -1,4 +1,4 @@
-"""What a notebook shows for a run: the headline numbers, the sentences and the waterfall, as an HTML fragment."""
+"""What a notebook shows for a run, as HTML: the headline numbers, the sentences and the waterfall."""
 
 from __future__ import annotations
 

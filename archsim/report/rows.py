@@ -71,11 +71,7 @@ def operand_rows(summary: Mapping[str, Any], most: int = 12) -> list[Row]:
     rows = []
     for key, cycles in list(operand_stalls(summary).items())[:most]:
         waits = sorted(
-            (
-                (layer["stalls"][key], layer["name"])
-                for layer in summary["layers"]
-                if layer["stalls"].get(key)
-            ),
+            ((layer["stalls"][key], layer["name"]) for layer in summary["layers"] if layer["stalls"].get(key)),
             key=lambda row: (-row[0], row[1]),
         )
         rows.append(

@@ -12,22 +12,16 @@ Attribute = str | float | int
 
 def tag(name: str, content: str = "", **attributes: Attribute) -> str:
     """One element; ``content`` is markup. Underscores in attribute names become hyphens."""
-    pairs = "".join(
-        f' {key.strip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items()
-    )
+    pairs = "".join(f' {key.strip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items())
     return f"<{name}{pairs}>{content}</{name}>" if content else f"<{name}{pairs}/>"
 
 
-def text(
-    x: float, y: float, words: str, css: str = "", anchor: str = "start", **attributes: Attribute
-) -> str:
+def text(x: float, y: float, words: str, css: str = "", anchor: str = "start", **attributes: Attribute) -> str:
     """A line of text with its baseline at ``y``."""
     return tag("text", escape(words), x=x, y=y, class_=css or "t", text_anchor=anchor, **attributes)
 
 
-def rect(
-    x: float, y: float, width: float, height: float, fill: str, tip: str = "", **attributes: Attribute
-) -> str:
+def rect(x: float, y: float, width: float, height: float, fill: str, tip: str = "", **attributes: Attribute) -> str:
     """A filled rectangle with an optional tooltip."""
     return tag("rect", title(tip), x=x, y=y, width=width, height=height, fill=fill, **attributes)
 

@@ -1,7 +1,7 @@
 """trace.json: Chrome trace events (loads in ui.perfetto.dev): tracks per unit; bandwidth, occupancy, power.
 
-Format: "Trace Event Format" (Chromium project): complete events ``X`` with ``ts`` and ``dur`` in microseconds,
-counter events ``C``, metadata ``M``. Waits are events of category ``wait`` before the command they delay.
+Format: "Trace Event Format" (Chromium project): complete events ``X`` with ``ts`` and ``dur`` in us, counter
+events ``C``, metadata ``M``. Waits are events of category ``wait`` before the command they delay.
 """
 
 from __future__ import annotations

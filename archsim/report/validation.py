@@ -30,7 +30,8 @@ def to_table(outcome: Outcome) -> str:
     found: Mapping[str, Any] = outcome.to_json()
     verdict = "passed" if outcome.met else "FAILED"
     lines = [
-        f"{found['suite']}: {verdict}, {found['passed']} of {found['cases']} within {found['threshold']:g} %, {found['exact']} exact",
+        f"{found['suite']}: {verdict}, {found['passed']} of {found['cases']} within "
+        f"{found['threshold']:g} %, {found['exact']} exact",
         f"mean error {found['mape_pct']:.4g} %, largest {found['max_error_pct']:.4g} %",
         ", ".join(f"{name} {value:.4g}" for name, value in found["speed"].items()),
     ]

@@ -33,9 +33,7 @@ def slow_layers(summary: Mapping[str, Any], most: int) -> list[Mapping[str, Any]
 def _use(summary: Mapping[str, Any]) -> str:
     breakdown = summary["mac_breakdown"]
     slots = sum(breakdown.values())
-    losses = sorted(
-        ((size, key) for key, size in breakdown.items() if key != "useful" and size), reverse=True
-    )
+    losses = sorted(((size, key) for key, size in breakdown.items() if key != "useful" and size), reverse=True)
     use = f"{percent(breakdown.get('useful', 0), slots)} of the MAC slots did useful work"
     if not losses:
         return f"{use}; nothing was lost."
@@ -54,9 +52,7 @@ def _largest_wait(summary: Mapping[str, Any]) -> str:
 
 def _slow_layers(summary: Mapping[str, Any]) -> str:
     total = summary["cycles_total"]
-    rows = [
-        layer for layer in slow_layers(summary, len(summary["layers"])) if not layer["name"].startswith("_")
-    ]
+    rows = [layer for layer in slow_layers(summary, len(summary["layers"])) if not layer["name"].startswith("_")]
     if not rows or not total:
         return ""
     needed, reached = 0, 0
@@ -65,11 +61,7 @@ def _slow_layers(summary: Mapping[str, Any]) -> str:
         needed += 1
     first = rows[0]
     share = percent(first["cycles_critical"], total)
-    half = (
-        f"{needed} of {len(rows)} layers make half of the time"
-        if needed > 1
-        else "One layer makes half of the time"
-    )
+    half = f"{needed} of {len(rows)} layers make half of the time" if needed > 1 else "One layer makes half of the time"
     bound = bound_label(first["bound_by"])
     return f"{half}; the slowest is {first['name']} ({first['op']}), {share}, bound by {bound}."
 

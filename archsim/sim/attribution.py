@@ -1,8 +1,8 @@
 """The attribution cube: units x layers x causes (x operands) in cycles, and its marginals.
 
 A pure pass over an Activity's records (``blame`` says who is charged). Cycles are differences of interval
-**boundaries** brought to the clock's grid by ``to_cycles``, never rounded durations: so every row of a unit sums
-to the same total, exactly, in any clock.
+**boundaries** brought to the clock's grid by ``to_cycles``, never rounded durations: so every row of a unit
+sums to the same total, exactly, in any clock.
 """
 
 from __future__ import annotations

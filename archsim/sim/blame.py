@@ -5,8 +5,9 @@ A unit is BUSY (runs a command), WAIT (a command heads its queue and has not sta
 BUSY. Arrays: fill_drain, stall_sram_port (the command is stretched by shared ports), busy. Vector units:
 stall_sram_port, busy. SETUP: launch. Everything else: busy.
 
-WAIT. The command whose signal came last is blamed: the wait takes over that producer's own timeline of the same
-instants, whose waits are resolved in the same way, so that every instant ends at a BUSY unit, the *holder*:
+WAIT. The command whose signal came last is blamed: the wait takes over that producer's own timeline of the
+same instants, whose waits are resolved in the same way, so that every instant ends at a BUSY unit, the
+*holder*:
 
     holder                                            cause of the wait
     load, store: its phase                            stall_dram, stall_noc, stall_sram_port
@@ -16,8 +17,9 @@ instants, whose waits are resolved in the same way, so that every instant ends a
     array of the waiter's core and layer              stall_compute (a waiting array: stall_dependency)
     vector, another array or layer                    stall_dependency
 
-From the producer's end to the start (a clock crossing) its last holder stays to blame. A wait that no producer
-explains is stall_dependency. The layer is that of the waiting command, the operand the role of the holder's.
+From the producer's end to the start (a clock crossing) its last holder stays to blame. A wait that no
+producer explains is stall_dependency. The layer is that of the waiting command, the operand the role of the
+holder's.
 
 DONE. imbalance while the same kind of unit in another core still runs the layer that ran last, else idle.
 

@@ -1,15 +1,17 @@
 """The critical path: which commands the run's length consists of, and what bound each layer.
 
-From the command that ended last, walk back: to the command whose signal met the last wait, or, where nothing was
-waited for, to the one before in the same queue. What lies between a command and its predecessor's end (a clock
-crossing) is ``dependency``. The segments tile [0, total) without gap; time after the last command is the host's.
+From the command that ended last, walk back: to the command whose signal met the last wait, or, where nothing
+was waited for, to the one before in the same queue. What lies between a command and its predecessor's end (a
+clock crossing) is ``dependency``. The segments tile [0, total) without gap; time after the last command is
+the host's.
 
     command            cause on the path
     load, store        dram, noc, sram_port: its phases
     array, vector      compute (fill and drain too); sram_port where stretched
     host, SETUP        launch
 
-Fewer cycles on the path is what a layer's optimisation can gain at most, before another path becomes critical.
+Fewer cycles on the path is what a layer's optimisation can gain at most, before another path becomes
+critical.
 """
 
 from __future__ import annotations

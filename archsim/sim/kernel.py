@@ -26,6 +26,7 @@ __all__ = ["Completed", "Event", "Kernel", "Model", "ProcessBody", "Request"]
 
 ProcessBody = Generator[Event, Any, None]
 HORIZON_PS = 1 << 62  # the bound of a model when no other event is pending: beyond every simulated time
+IDLE_PS = HORIZON_PS + 1
 
 
 class Request(Protocol):
@@ -64,7 +65,7 @@ class Model(Protocol):
 class _Port:
     """A model with the requests handed to it in the present instant and those under way.
 
-    ``next_ps``: a lower bound of the next completion, None when nothing is under way.
+    ``next_ps``: a lower bound of the next completion, IDLE_PS when nothing is under way.
     """
 
     __slots__ = ("model", "next_ps", "pending", "waiting")
@@ -73,13 +74,15 @@ class _Port:
         self.model = model
         self.pending: list[tuple[tuple[int, ...], Request]] = []
         self.waiting: dict[int, _Waiting] = {}
-        self.next_ps: int | None = None
+        self.next_ps = IDLE_PS
 
     def look_ahead(self) -> None:
         """Find ``next_ps`` anew, after the model was given requests or was run."""
-        self.next_ps = self.model.next_event_ps() if self.waiting else None
-        if self.next_ps is not None:
-            self.next_ps = max(self.next_ps, min(waiting.earliest_ps for waiting in self.waiting.values()))
+        next_ps = self.model.next_event_ps() if self.waiting else None
+        if next_ps is None:
+            self.next_ps = IDLE_PS
+        else:
+            self.next_ps = max(next_ps, min([waiting.earliest_ps for waiting in self.waiting.values()]))
 
 
 class _Waiting(NamedTuple):
@@ -91,17 +94,13 @@ class _Waiting(NamedTuple):
 
 
 class Kernel:
-    """Simulated time in integer picoseconds."""
+    """Simulated time; ``now`` is the present instant in ps."""
 
     def __init__(self) -> None:
+        self.now = 0
         self._env = simpy.Environment()
         self._ports: list[_Port] = []
         self._submitters: list[_Port] = []
-
-    @property
-    def now(self) -> int:
-        """Present time in ps."""
-        return int(self._env._now)
 
     def event(self) -> Event:
         """An event that someone will trigger with ``succeed``."""
@@ -147,11 +146,10 @@ class Kernel:
         env = self._env
         queue, step = env._queue, env.step
         while True:
-            if self._ports:
-                self._run_models()
+            self._run_models()
             if not queue:
                 return
-            now = queue[0][0]
+            now = self.now = int(queue[0][0])
             while queue and queue[0][0] == now:
                 step()
             if self._submitters:
@@ -163,10 +161,9 @@ class Kernel:
             port.model.advance(time_ps)
 
     def _hand_over(self) -> None:
-        now = self.now
         for port in self._submitters:
-            port.pending.sort(key=lambda entry: entry[0])
-            port.model.submit(now, [request for _, request in port.pending])
+            port.pending.sort(key=_order)
+            port.model.submit(self.now, [request for _, request in port.pending])
             port.pending.clear()
             port.look_ahead()
         self._submitters.clear()
@@ -175,31 +172,31 @@ class Kernel:
         """Run the models up to the next event and schedule what completes before or at it."""
         queue = self._env._queue
         while True:
-            ahead = [port for port in self._ports if port.next_ps is not None]
             bound = int(queue[0][0]) if queue else HORIZON_PS
-            if len(ahead) > 1:
-                ahead.sort(key=_next_ps)
-                limit = min(bound, _next_ps(ahead[1]))
-            else:
-                limit = bound
-            if not ahead or _next_ps(ahead[0]) > bound:
+            first = None
+            first_ps = limit = bound
+            for port in self._ports:
+                if first is None and port.next_ps <= bound or port.next_ps < first_ps:
+                    first, first_ps, limit = port, port.next_ps, first_ps
+                else:
+                    limit = min(limit, port.next_ps)
+            if first is None:
                 return
-            self._deliver(ahead[0], limit)
+            self._deliver(first, limit)
 
     def _deliver(self, port: _Port, bound: int) -> None:
         completions = port.model.advance(bound)
         if not completions and bound == HORIZON_PS:
             raise SimulationError(f"a memory model never completes {len(port.waiting)} requests under way")
-        now = self.now
         for completion in completions:
             done, _, clock = port.waiting.pop(completion.id)
             done._ok, done._value = True, completion
-            self._env.schedule(done, URGENT, clock.at_or_after(completion.time_ps) - now)
+            self._env.schedule(done, URGENT, clock.at_or_after(completion.time_ps) - self.now)
         port.look_ahead()
 
 
-def _next_ps(port: _Port) -> int:
-    return HORIZON_PS if port.next_ps is None else port.next_ps
+def _order(entry: tuple[tuple[int, ...], Request]) -> tuple[int, ...]:
+    return entry[0]
 
 
 def postpone(event: Event, delay_ps: int) -> Event:

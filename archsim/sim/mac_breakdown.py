@@ -5,10 +5,11 @@ Per array, in cycles of **its own clock** (boundaries on its own edges), with p 
     useful = MACs done; a busy cycle at a dtype pair offers s <= p slots: dtype_loss = busy (p - s),
     edge_underfill = busy s - useful; every other cause = its cycles x p (fill and drain too).
 
-Peak counts in reference cycles: P = sum over arrays of p x own clock / reference clock, an exact fraction, and
-the chip's slots are cycles_total x P. ``idle`` is what remains of them, so it takes up the part of a cycle by
-which the clocks' grids differ; with one clock nothing remains and idle is the idle time. Where fractions are left
-(a peak or a clock ratio that is not whole) they go to whole slots by largest remainder, and the total is rounded up.
+Peak counts in reference cycles: P = sum over arrays of p x own clock / reference clock, an exact fraction,
+and the chip's slots are cycles_total x P. ``idle`` is what remains of them, so it takes up the part of a
+cycle by which the clocks' grids differ; with one clock nothing remains and idle is the idle time. Where
+fractions are left (a peak or a clock ratio that is not whole) they go to whole slots by largest remainder,
+and the total is rounded up.
 """
 
 from __future__ import annotations
@@ -29,15 +30,17 @@ KEYS = ("useful", "edge_underfill", "dtype_loss", "fill_drain", *_STALLS, "launc
 
 def peak_macs_per_cycle(architecture: Architecture) -> Fraction:
     """MACs per **reference** cycle of all arrays at their best dtype rates."""
-    slots = (a.peak_macs_per_cycle * a.copies * Fraction(a.clock_hz, architecture.clock_hz) for a in architecture.arrays)
+    slots = (
+        a.peak_macs_per_cycle * a.copies * Fraction(a.clock_hz, architecture.clock_hz) for a in architecture.arrays
+    )
     return sum(slots, Fraction(0))
 
 
 def array_units(activity: Activity, architecture: Architecture) -> dict[str, Array]:
     """The units that are arrays, with the part they are instances of.
 
-    A unit is called by its part's name, or ``array``: of a core with several arrays the first that is not called by
-    its own name. Raises SimulationError for a unit that runs MATMULs and is none of them.
+    A unit is called by its part's name, or ``array``: of a core with several arrays the first that is not
+    called by its own name. Raises SimulationError for a unit that runs MATMULs and is none of them.
     """
     named = {array.name: array for array in architecture.arrays}
     found: dict[str, Array] = {}

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from functools import partial
 
 from archsim.errors import ProgramError
@@ -57,22 +56,21 @@ class TokenQueue:
         waits = self._resolve_waits(self.head.waits)
         return [(c.name, n, len(c.tokens)) for c, n in waits if len(c.tokens) < n]
 
-    def take(self, step: Step) -> Generator[Event, object, Arrival]:
-        """Wait until all waits of ``step`` are met and take them; returns the arrival that came last."""
+    def waits(self, step: Step) -> Waits:
+        """The counters that ``step`` takes tokens from."""
         waits = self._waits.get(step.waits)
-        if waits is None:
-            waits = self._resolve_waits(step.waits)
+        return self._resolve_waits(step.waits) if waits is None else waits
+
+    def blocked(self, waits: Waits) -> Event | None:
+        """None when all tokens are here, else the event of the last one's coming."""
         lacking = 0
         for counter, count in waits:
             lacking += counter.lacks(count)
-        if lacking:
-            self._lacking = lacking
-            self._met = self.kernel.event()
-            yield self._met
-        if len(waits) == 1:
-            counter, count = waits[0]
-            return counter.take(count)
-        return last_met([counter.take(count) for counter, count in waits]) if waits else INITIAL
+        if not lacking:
+            return None
+        self._lacking = lacking
+        self._met = self.kernel.event()
+        return self._met
 
     def close(self, step: Step, head_ps: int, start_ps: int, last: Arrival, outcome: Outcome) -> None:
         """The command ends now: signal and record. ``last``: the token that met its last wait."""
@@ -136,7 +134,11 @@ class CommandQueue(TokenQueue):
         for step in unroll(self.queue):
             self.head = step
             head_ps = kernel.now
-            last = yield from self.take(step)
+            waits = self.waits(step)
+            blocked = self.blocked(waits)
+            if blocked is not None:
+                yield blocked
+            last = take(waits)
             start_ps = kernel.now
             outcome = yield from engine.execute(step)
             self.close(step, head_ps, start_ps, last, outcome)
@@ -161,7 +163,11 @@ class PipelinedQueue(TokenQueue):
         end_ps = 0
         for step in unroll(self.queue):
             self.head = step
-            last = yield from self.take(step)
+            waits = self.waits(step)
+            blocked = self.blocked(waits)
+            if blocked is not None:
+                yield blocked
+            last = take(waits)
             end_ps, free_ps = self.engine.launch(step, kernel.now)
             kernel.at(end_ps, partial(self._end, step, last))
             if free_ps > kernel.now:
@@ -177,12 +183,20 @@ class PipelinedQueue(TokenQueue):
         self.close(step, head_ps, start_ps, last, Outcome((("launch", self.kernel.now),)))
 
 
+def take(waits: Waits) -> Arrival:
+    """Take the tokens, which are here; returns the one that came last."""
+    if len(waits) == 1:
+        counter, count = waits[0]
+        return counter.take(count)
+    return last_met([counter.take(count) for counter, count in waits]) if waits else INITIAL
+
+
 def _tiled(phases: Phases, start_ps: int, end_ps: int) -> Phases:
     """``phases`` without the empty ones, the last one reaching to the end."""
     tiled: list[tuple[str, int]] = []
     before = start_ps
-    for cause, until in phases:
-        until = min(until, end_ps)
+    for cause, until_ps in phases:
+        until = until_ps if until_ps < end_ps else end_ps
         if until > before:
             tiled.append((cause, until))
             before = until

@@ -30,9 +30,7 @@ def common(spec: schema.Part, kind: str, clock_hz: int, sources: Mapping[str, st
         "clock_hz": clock_hz,
         "sync_stages": spec.sync_stages,
         "scope": kind if kind in ("dram", "host") else "chip",
-        "energy_pj": {
-            action: sourced(f"energy.{action}", spec.energy[action]) for action in sorted(spec.energy)
-        },
+        "energy_pj": {action: sourced(f"energy.{action}", spec.energy[action]) for action in sorted(spec.energy)},
         "area_mm2": None if spec.area is None else sourced("area", spec.area),
         "leakage_w": None if spec.leakage is None else sourced("leakage", spec.leakage),
         "copies": 1,

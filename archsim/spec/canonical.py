@@ -120,9 +120,7 @@ def _dram(part: Memory) -> _Section:
     section: _Section = {"standard": part.standard, "capacity": units.exact(part.capacity_bytes, units.SIZE)}
     if part.standard == "constant":
         rate = part.bytes_per_cycle
-        section["bandwidth"] = (
-            "infinite" if rate is None else units.exact(rate * part.clock_hz, units.BANDWIDTH)
-        )
+        section["bandwidth"] = "infinite" if rate is None else units.exact(rate * part.clock_hz, units.BANDWIDTH)
         section["latency"] = units.exact(Fraction(part.latency_cycles * 10**12, part.clock_hz), units.TIME)
         return section
     section["speed"] = units.exact(part.speed_mts * 10**6, units.TRANSFER_RATE)
@@ -204,9 +202,7 @@ class _Dumper(yaml.SafeDumper):
         node.flow_style = _short([part for pair in node.value for part in pair])
         return node
 
-    def represent_sequence(
-        self, tag: str, sequence: Any, flow_style: bool | None = None
-    ) -> yaml.SequenceNode:
+    def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> yaml.SequenceNode:
         """One line for a short list of scalars, a block for others."""
         node = super().represent_sequence(tag, sequence, flow_style=False)
         node.flow_style = _short(node.value)

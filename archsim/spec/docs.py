@@ -18,7 +18,7 @@ from archsim.spec.schema_base import KEYS_LATER
 _HEAD = """# Chip files
 
 A chip is one YAML file; its name is the name users type (`show chips` lists those that are there). This page
-is made from the schema that also checks the files and words the error messages: `python -m archsim.spec.docs`.
+comes from the schema that also checks the files and words the errors: `python -m archsim.spec.docs`.
 
     schema: archsim.chip/1
     name: small_npu
@@ -31,7 +31,7 @@ is made from the schema that also checks the files and words the error messages:
                  capacity: 8 GiB, keeps: all}
       - sram:   {name: l1, size: 256 KiB, banks: 8, word: 16 B, keeps: all}
       - parallel:                                # leaves that share the memories above
-          - array:  {name: mxu, kind: systolic, shape: [16, 16], dataflow: weight_stationary, rates: {int8: 1}}
+          - array:  {name: mxu, kind: systolic, shape: [16, 16], rates: {int8: 1}}
           - vector: {name: vpu, lanes: 64, functions: {exp: 4, divide: 4, sqrt: 4}}
 
 **Units.** A bare number where a unit is due is an error. `GiB` (2^30 bytes) and `GB` (10^9), `B` and `b`,

@@ -203,9 +203,7 @@ def subset(names: tuple[str, ...], everything: str = "") -> Domain:
         if everything and value == everything:
             return names
         if not isinstance(value, list):
-            raise ConfigError(
-                f"found {units.shown(value)}; allowed {allowed}{_hint(value, (*names, everything))}"
-            )
+            raise ConfigError(f"found {units.shown(value)}; allowed {allowed}{_hint(value, (*names, everything))}")
         for item in value:
             if item not in names:
                 raise ConfigError(_not_one_of(item, names))

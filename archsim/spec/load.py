@@ -147,9 +147,7 @@ def _extended(document: Node, file: str, chain: tuple[Path, ...]) -> Node:
         raise ConfigError(f"{entry.mark}: extends: found '{entry.value}'; {error}") from None
     if path.resolve() in chain or len(chain) > MAX_DEPTH:
         loop = " -> ".join(item.stem for item in (*chain, path))
-        raise ConfigError(
-            f"{entry.mark}: extends: found '{entry.value}', a circle: {loop}; allowed another chip"
-        )
+        raise ConfigError(f"{entry.mark}: extends: found '{entry.value}', a circle: {loop}; allowed another chip")
     base = _extended(read(path), str(path), chain)
     merged = merge.merge(base, document, problems)
     problems.raise_all()

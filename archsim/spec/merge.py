@@ -103,9 +103,7 @@ def _insert(merged: Node, part: Placed, anchor: Placed | None) -> None:
 
 
 def _nodes_of(entry: Node) -> list[Node]:
-    inner = [
-        node for child in entry.mapping.values() for item in child.items for node in item.mapping.values()
-    ]
+    inner = [node for child in entry.mapping.values() for item in child.items for node in item.mapping.values()]
     return [*entry.mapping.values(), *inner]
 
 

@@ -144,9 +144,7 @@ class _Builder:
             raise ConfigError(f"{self._file}: empty; allowed a mapping of keys to values")
         root = self._node(next(self._events), depth=0)
         if not isinstance(root.value, dict):
-            raise ConfigError(
-                f"{root.mark}: the document is not a mapping; allowed lines such as 'name: my_chip'"
-            )
+            raise ConfigError(f"{root.mark}: the document is not a mapping; allowed lines such as 'name: my_chip'")
         next(self._events)
         following = next(self._events)
         if not isinstance(following, yaml.StreamEndEvent):
@@ -160,7 +158,7 @@ class _Builder:
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event, mark)
         self._count(1, mark)
-        if event.tag not in (None, "!"):
+        if event.tag is not None:
             raise ConfigError(f"{mark}: tag '{event.tag}' is refused; allowed plain values without tags")
         if event.anchor:
             self._anchors[event.anchor] = None
@@ -184,9 +182,7 @@ class _Builder:
                 raise ConfigError(f"{mark}: a key is not plain text; allowed keys such as 'name'")
             if event.value in children:
                 first = children[event.value].mark
-                raise ConfigError(
-                    f"{mark}: duplicate key '{event.value}', first at line {first.line}; allowed once"
-                )
+                raise ConfigError(f"{mark}: duplicate key '{event.value}', first at line {first.line}; allowed once")
             child = self._node(next(self._events), depth + 1)
             children[event.value] = Node(child.value, mark)
         return children
@@ -200,14 +196,10 @@ class _Builder:
     def _alias(self, event: Any, mark: Mark) -> Node:
         self._aliases += 1
         if self._aliases > MAX_ALIASES:
-            raise ConfigError(
-                f"{mark}: more than {MAX_ALIASES} aliases; allowed at most {MAX_ALIASES} in a file"
-            )
+            raise ConfigError(f"{mark}: more than {MAX_ALIASES} aliases; allowed at most {MAX_ALIASES} in a file")
         target = self._anchors.get(event.anchor)
         if target is None:
-            raise ConfigError(
-                f"{mark}: alias '*{event.anchor}' has no finished anchor '&{event.anchor}' before it"
-            )
+            raise ConfigError(f"{mark}: alias '*{event.anchor}' has no finished anchor '&{event.anchor}' before it")
         return self._copy(target, mark)
 
     def _copy(self, node: Node, mark: Mark) -> Node:
@@ -231,9 +223,7 @@ def _refuse_tabs(text: str, file: str) -> None:
     for number, line in enumerate(text.split("\n"), start=1):
         indent = line[: len(line) - len(line.lstrip())]
         if "\t" in indent and line.strip():
-            raise ConfigError(
-                f"{file}:{number}:{indent.index(chr(9)) + 1}: a tab as indentation; allowed spaces"
-            )
+            raise ConfigError(f"{file}:{number}:{indent.index(chr(9)) + 1}: a tab as indentation; allowed spaces")
 
 
 def _syntax_message(error: yaml.MarkedYAMLError, file: str) -> str:

@@ -27,9 +27,7 @@ def _memory(memory: Memory) -> str:
         peak = dram_bytes_per_s(memory)
         return f"{memory.name}: peak {'infinite' if peak is None else si(peak, 'B/s')}{_dram_formula(memory)}"
     read, write = memory.read_bytes_per_cycle, memory.write_bytes_per_cycle
-    directions = (
-        f"{read} B/cycle, read or write" if memory.ports_shared else f"{read} B/cycle read, {write} write"
-    )
+    directions = f"{read} B/cycle, read or write" if memory.ports_shared else f"{read} B/cycle read, {write} write"
     return f"{memory.name}: peak {directions} (banks x word x ports)"
 
 
@@ -44,7 +42,5 @@ def _array(array: Array) -> str:
     for (inputs, weights), rate in sorted(array.rates.items()):
         macs = array.rows * array.cols * rate
         name = inputs if inputs == weights else f"{inputs}x{weights}"
-        rates.append(
-            f"{name} {float(macs):g} MAC/cycle = {si(operations_per_s(macs * array.clock_hz), 'OP/s')}"
-        )
+        rates.append(f"{name} {float(macs):g} MAC/cycle = {si(operations_per_s(macs * array.clock_hz), 'OP/s')}")
     return f"{array.name}: peak {', '.join(rates)}"

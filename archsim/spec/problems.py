@@ -49,9 +49,7 @@ class Problems:
         raise kind(f"{len(lines)} problems:\n" + "\n".join(f"  {line}" for line in lines))
 
 
-def validate(
-    model: type[M], node: Node, prefix: str, problems: Problems, ignore: Iterable[str] = ()
-) -> M | None:
+def validate(model: type[M], node: Node, prefix: str, problems: Problems, ignore: Iterable[str] = ()) -> M | None:
     """``node`` as an instance of ``model``; None, with problems added, when it does not fit.
 
     ``prefix``: key path of the node ('' at the top); ``ignore``: keys that are not the model's concern.
@@ -74,9 +72,7 @@ def validate(
     return None if nothing else instance
 
 
-def _add(
-    problems: Problems, model: type[BaseModel], node: Node, prefix: str, details: Mapping[str, Any]
-) -> None:
+def _add(problems: Problems, model: type[BaseModel], node: Node, prefix: str, details: Mapping[str, Any]) -> None:
     location = tuple(item for item in details["loc"] if item != "[key]")
     kind = details["type"]
     found, depth = _walk(node, location)
@@ -153,20 +149,14 @@ def submodel(annotation: object) -> type[BaseModel] | None:
 def _walk(node: Node, location: tuple[object, ...]) -> tuple[Node, int]:
     """The deepest node along ``location`` that the file has, and how many steps lead to it."""
     for depth, step in enumerate(location):
-        child = (
-            node.items[step]
-            if isinstance(step, int) and step < len(node.items)
-            else node.mapping.get(str(step))
-        )
+        child = node.items[step] if isinstance(step, int) and step < len(node.items) else node.mapping.get(str(step))
         if child is None:
             return node, depth
         node = child
     return node, len(location)
 
 
-def _section(
-    model: type[BaseModel], location: tuple[object, ...]
-) -> tuple[type[BaseModel] | None, FieldInfo | None]:
+def _section(model: type[BaseModel], location: tuple[object, ...]) -> tuple[type[BaseModel] | None, FieldInfo | None]:
     info: FieldInfo | None = None
     section: type[BaseModel] | None = model
     for step in location:

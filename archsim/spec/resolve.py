@@ -59,13 +59,9 @@ def _architecture(file: File, facts: dict[str, Facts]) -> Architecture:
         technology=chip.technology.node,
         voltage_v=chip.technology.voltage,
         memories=tuple(build.memory(part.spec, base(part)) for part in file.of(schema.Storage)),
-        arrays=tuple(
-            build.array(part.spec, base(part), facts[part.spec.name]) for part in file.of(schema.Array)
-        ),
+        arrays=tuple(build.array(part.spec, base(part), facts[part.spec.name]) for part in file.of(schema.Array)),
         vectors=tuple(build.vector(part.spec, base(part)) for part in file.of(schema.Vector)),
-        dma=next(
-            (build.dma(part.spec, base(part)) for part in file.of(schema.Dma)), _default_dma(chip.clock)
-        ),
+        dma=next((build.dma(part.spec, base(part)) for part in file.of(schema.Dma)), _default_dma(chip.clock)),
         host=next((build.host(part.spec, base(part)) for part in file.of(schema.Host)), None),
         dtypes={**chip.dtypes.model_dump(), "partials": chip.dtypes.accumulate},
         not_modelled=chip.not_modelled,

@@ -75,9 +75,7 @@ def _accumulate(file: File) -> None:
     dtypes = file.chip.dtypes
     wide = max(BITS[dtypes.inputs], BITS[dtypes.weights])
     if BITS[dtypes.accumulate] < wide:
-        message = (
-            f"found '{dtypes.accumulate}'; allowed a dtype of at least {wide} bits, the width of the factors"
-        )
+        message = f"found '{dtypes.accumulate}'; allowed a dtype of at least {wide} bits, the width of the factors"
         file.problems.add(file.mark("dtypes", "accumulate"), "dtypes.accumulate", message)
     for part in file.of(schema.Array):
         if (dtypes.inputs, dtypes.weights) not in part.spec.rates:
@@ -95,18 +93,14 @@ def _vectors(file: File) -> None:
         lanes = part.spec.lanes
         missing = [d for d in (dtypes.inputs, dtypes.outputs, dtypes.accumulate) if d not in lanes]
         if missing and "all" not in lanes:
-            file.add(
-                part, "lanes", f"no lanes for the chip's {missing[0]}; found {', '.join(lanes) or 'none'}"
-            )
+            file.add(part, "lanes", f"no lanes for the chip's {missing[0]}; found {', '.join(lanes) or 'none'}")
 
 
 def _host(file: File) -> None:
     for part in file.of(schema.Host):
         if part.spec.issue > part.spec.launch:
             most = units.exact(part.spec.launch, units.TIME)
-            file.add(
-                part, "issue", f"found {units.shown(part.found('issue'))}; allowed 0 s to {most}, the launch"
-            )
+            file.add(part, "issue", f"found {units.shown(part.found('issue'))}; allowed 0 s to {most}, the launch")
 
 
 def _technology(file: File) -> None:
@@ -117,9 +111,7 @@ def _technology(file: File) -> None:
         file.problems.add(file.mark("technology", "node"), "technology.node", message)
 
 
-def array_facts(
-    file: File, part: Declared[schema.Array], facts: DataflowFacts, bits: dict[str, int]
-) -> Facts | None:
+def array_facts(file: File, part: Declared[schema.Array], facts: DataflowFacts, bits: dict[str, int]) -> Facts | None:
     """The facts of an array's dataflow; None, with problems added, when there is no such dataflow."""
     spec = part.spec
     name = dataflow_name(spec)
@@ -134,9 +126,7 @@ def array_facts(
     _array_options(file, part, found.options)
     sizes = prod(item.size for item in spec.fanouts or found.fanouts)
     if sizes != prod(spec.shape):
-        file.add(
-            part, "fanouts", f"found sizes that multiply to {sizes}; allowed {prod(spec.shape)}, as the shape"
-        )
+        file.add(part, "fanouts", f"found sizes that multiply to {sizes}; allowed {prod(spec.shape)}, as the shape")
     return found
 
 

@@ -27,9 +27,7 @@ def _names(file: File) -> None:
             file.add(part, "name", f"found '{name}', a top-level key; allowed another name")
         if name in first:
             line = first[name].mark("name").line
-            file.add(
-                part, "name", f"found '{name}', the name of a part at line {line}; allowed a unique name"
-            )
+            file.add(part, "name", f"found '{name}', the name of a part at line {line}; allowed a unique name")
         first.setdefault(name, part)
 
 
@@ -48,9 +46,7 @@ def _order(file: File) -> None:
         if isinstance(part.spec, _ONCE):
             continue
         if isinstance(part.spec, schema.Storage) and part.at.parallel:
-            message = (
-                "a memory inside parallel is not built yet; this version shares memories between all leaves"
-            )
+            message = "a memory inside parallel is not built yet; this version shares memories between all leaves"
             file.problems.not_built(part.at.mark, part.spec.name, message)
         elif leaf is not None and not (leaf.at.parallel and leaf.at.holder is part.at.holder):
             where = f"the {leaf.at.kind} '{leaf.spec.name}'"
@@ -66,9 +62,7 @@ def _folded(file: File) -> None:
             folded = folded or part
         elif folded is not None:
             name = folded.spec.name
-            message = (
-                f"an explicit memory below the folded '{name}'; allowed above it, or with `filled_by: array`"
-            )
+            message = f"an explicit memory below the folded '{name}'; allowed above it, or with `filled_by: array`"
             file.problems.add(part.at.mark, part.spec.name, message)
 
 
@@ -76,9 +70,7 @@ def _paths(file: File) -> None:
     for role in NEEDED:
         keepers = [part for part in file.of(schema.Storage) if explicit(part) and role in part.spec.keeps]
         if not keepers:
-            message = (
-                f"no explicit memory keeps '{role}'; allowed `keeps: all` or a list with '{role}' in one"
-            )
+            message = f"no explicit memory keeps '{role}'; allowed `keeps: all` or a list with '{role}' in one"
             file.problems.add(file.mark("hierarchy"), "hierarchy", message)
             continue
         if isinstance(keepers[-1].spec, schema.Dram):

@@ -38,9 +38,7 @@ class Technology(Section):
     node: Annotated[str, d.text("the name of a technology table, e.g. 7nm")] = Field(
         description="name of a table in configs/technology (`show technologies`)"
     )
-    voltage: Annotated[float, d.real(units.VOLTAGE, "0.3 V", "2 V")] = Field(
-        description="supply voltage of the logic"
-    )
+    voltage: Annotated[float, d.real(units.VOLTAGE, "0.3 V", "2 V")] = Field(description="supply voltage of the logic")
 
 
 class Dtypes(Section):
@@ -63,9 +61,7 @@ class Fanout(Section):
 
     axis: Annotated[str, d.name()] = Field(description="name of the axis, e.g. rows")
     size: Annotated[int, d.count(1, 65536)] = Field(description="PEs along the axis")
-    multicast: Annotated[tuple[str, ...], d.subset(ROLES)] = Field(
-        (), description="roles sent to all of them"
-    )
+    multicast: Annotated[tuple[str, ...], d.subset(ROLES)] = Field((), description="roles sent to all of them")
     reduce: Annotated[tuple[str, ...], d.subset(ROLES)] = Field((), description="roles summed over them")
 
 
@@ -98,9 +94,7 @@ class Array(Part):
     weight_double_buffer: Flag = Field(False, description="a second register for the stationary operand")
     fold_overlap: Flag = Field(False, description="the next fold enters while the one before leaves")
     startup: Cycles = Field(NONE_CYCLES, description="issue of one command, in cycles of the array's clock")
-    fanouts: list[Fanout] | None = Field(
-        None, description="expanded form: the axes; sizes multiply to the shape"
-    )
+    fanouts: list[Fanout] | None = Field(None, description="expanded form: the axes; sizes multiply to the shape")
     registers: list[RegisterFile] | None = Field(None, description="expanded form: register files of one PE")
 
 
@@ -132,9 +126,7 @@ class Host(Part):
     name: Annotated[str, d.name()] = Field("host", description=Part.model_fields["name"].description)
     launch: Annotated[int, d.whole(units.TIME, "0 s", "1 s")] = Field(description="latency of one launch")
     depth: Annotated[int, d.count(1, 1024)] = Field(1, description="launches in flight")
-    issue: Annotated[int, d.whole(units.TIME, "0 s", "1 s")] = Field(
-        0, description="interval between launches"
-    )
+    issue: Annotated[int, d.whole(units.TIME, "0 s", "1 s")] = Field(0, description="interval between launches")
     link: Annotated[int, d.whole(units.BANDWIDTH, "1 kB/s", "100 TB/s")] = Field(
         description="bandwidth between host and chip, for layers on the host"
     )
@@ -161,9 +153,7 @@ class Chip(Sourced):
     hierarchy: Annotated[list[Any], d.parts()] = Field(
         description="the parts, outermost first, each `- KIND: {...}`; leaves last, siblings in `parallel`"
     )
-    not_modelled: Annotated[tuple[str, ...], d.texts()] = Field(
-        (), description="what the real chip has and this lacks"
-    )
+    not_modelled: Annotated[tuple[str, ...], d.texts()] = Field((), description="what the real chip has and this lacks")
 
 
 PARTS: dict[str, type[Part]] = {

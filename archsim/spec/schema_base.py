@@ -40,9 +40,7 @@ class Sourced(Section):
     source: Source | None = Field(
         None, description="where the numbers of this section come from; each may have its own in `sources`"
     )
-    sources: dict[str, Source] = Field(
-        {}, description="key (or key path below this section) to its own source"
-    )
+    sources: dict[str, Source] = Field({}, description="key (or key path below this section) to its own source")
 
 
 class Part(Sourced):

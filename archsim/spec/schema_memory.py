@@ -48,9 +48,7 @@ class Dram(Storage):
     bandwidth: (
         Annotated[
             d.Measured | None,
-            d.measured(
-                "more than 0", units.BANDWIDTH, units.BYTES_PER_CYCLE, positive=True, endless="infinite"
-            ),
+            d.measured("more than 0", units.BANDWIDTH, units.BYTES_PER_CYCLE, positive=True, endless="infinite"),
         ]
         | None
     ) = Field(None, description="constant rate; required with `standard: constant`, refused otherwise")
@@ -60,12 +58,8 @@ class Dram(Storage):
 class Ports(Section):
     """`ports` of a memory: each moves one word per bank and cycle."""
 
-    read: Annotated[int, d.count(1, 64)] | None = Field(
-        None, description="read ports (1 unless `shared` is given)"
-    )
-    write: Annotated[int, d.count(1, 64)] | None = Field(
-        None, description="write ports (1 unless `shared` is given)"
-    )
+    read: Annotated[int, d.count(1, 64)] | None = Field(None, description="read ports (1 unless `shared` is given)")
+    write: Annotated[int, d.count(1, 64)] | None = Field(None, description="write ports (1 unless `shared` is given)")
     shared: Annotated[int, d.count(1, 64)] | None = Field(
         None, description="ports that either read or write in a cycle, in place of `read` and `write`"
     )
@@ -80,9 +74,7 @@ class Sram(Storage):
 
     size: Size = Field(description="capacity")
     banks: Annotated[int, d.count(1, 65536)] = Field(1, description="banks")
-    word: Annotated[int, d.whole(units.SIZE, "1 B", "64 KiB")] = Field(
-        description="bytes per access of one bank"
-    )
+    word: Annotated[int, d.whole(units.SIZE, "1 B", "64 KiB")] = Field(description="bytes per access of one bank")
     ports: Ports = Field(
         default_factory=_ports, description="ports of every bank: `{read: 1, write: 1}` or `{shared: 1}`"
     )

@@ -73,9 +73,7 @@ def _own(section: Node, default: str) -> str:
     return text.value.strip() if text is not None and isinstance(text.value, str) else default
 
 
-def _statements(
-    section: Node, prefix: str, leaves: set[str], problems: Problems
-) -> Iterator[tuple[str, str]]:
+def _statements(section: Node, prefix: str, leaves: set[str], problems: Problems) -> Iterator[tuple[str, str]]:
     table = section.mapping.get("sources")
     for key, node in (table.mapping if table is not None else {}).items():
         path = f"{prefix}{key}"

@@ -66,9 +66,7 @@ def _check_list(holder: Node, label: str, problems: Problems, parallel: bool) ->
     for index, item in enumerate(holder.items):
         place = f"{label}[{index}]"
         if len(item.mapping) != 1:
-            problems.add(
-                item.mark, place, f"found {_entry(item)}; allowed one part such as 'sram: {{name: l1, ...}}'"
-            )
+            problems.add(item.mark, place, f"found {_entry(item)}; allowed one part such as 'sram: {{name: l1, ...}}'")
             continue
         kind, node = next(iter(item.mapping.items()))
         if kind == PARALLEL:
@@ -79,9 +77,7 @@ def _check_list(holder: Node, label: str, problems: Problems, parallel: bool) ->
 
 def _check_parallel(node: Node, place: str, problems: Problems, inside: bool) -> None:
     if inside:
-        problems.not_built(
-            node.mark, place, "parallel inside parallel is not built yet; this version has one level"
-        )
+        problems.not_built(node.mark, place, "parallel inside parallel is not built yet; this version has one level")
     elif not node.items:
         problems.add(node.mark, f"{place}.parallel", "allowed a list of parts that stand side by side")
     else:
@@ -98,9 +94,7 @@ def _check_kind(kind: str, node: Node, place: str, problems: Problems) -> None:
         hint = nearest(kind, known)
         problems.add(node.mark, place, f"unknown part kind '{kind}'; allowed {', '.join(known)}{hint}")
     elif not isinstance(node.value, dict):
-        problems.add(
-            node.mark, f"{place}.{kind}", f"found no mapping; allowed the keys {', '.join(keys(PARTS[kind]))}"
-        )
+        problems.add(node.mark, f"{place}.{kind}", f"found no mapping; allowed the keys {', '.join(keys(PARTS[kind]))}")
 
 
 def _entry(item: Node) -> str:

@@ -1,7 +1,7 @@
 """Order between layers: which command must wait for which earlier layer's queue, and the tokens that say so.
 
-Two touches of overlapping bytes, one of them a write, in different layers are ordered by a token from the earlier layer's
-end in its queue to the later command - unless the queues' own order or an earlier token already implies it.
+Two touches of overlapping bytes, one of them a write, in different layers are ordered by a token from the earlier
+layer's end in its queue to the later command - unless the queues' own order or an earlier token already implies it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,11 @@ class Fences:
                 if (write or past.write) and past.queue != queue and past.span.meets(span):
                     needed[past.queue] = max(needed.get(past.queue, -1), past.layer)
             self._layer_touches.append(_Touch(span, layer, queue, write))
-        return [self._token(source, needed[source], queue) for source in sorted(needed) if self._new(source, needed[source], queue)]
+        return [
+            self._token(source, needed[source], queue)
+            for source in sorted(needed)
+            if self._new(source, needed[source], queue)
+        ]
 
     def need(self, layer: int, source: str, queue: str) -> list[str]:
         """Token that orders ``queue`` after all that ``source`` does up to ``layer``; [] when already known."""
@@ -86,7 +90,10 @@ class Fences:
         self._layer_touches = []
 
     def _superseded(self, old: _Touch, new: _Touch) -> bool:
-        """Whoever waits for ``new`` has waited for ``old``: same queue, or its order is known to the new one's queue."""
+        """Whoever waits for ``new`` has waited for ``old``.
+
+        Same queue, or its order is known to the new one's queue.
+        """
         known = old.queue == new.queue or self._known.get(new.queue, {}).get(old.queue, -1) >= old.layer
         return known and old.layer < new.layer and new.span.covers(old.span)
 

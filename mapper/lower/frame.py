@@ -142,7 +142,10 @@ class Frame:
         return row_major(slot_sizes(self.parts[plan.name], self.tiles(above)), plan.element_bytes)
 
     def dims_region(self, plan: OperandPlan, operand: str, depth: int) -> Region:
-        """The operand as a unit indexes it, by the layer's dims below ``depth`` loops: in its ring or its pinned tensor."""
+        """The operand as a unit indexes it, by the layer's dims below ``depth`` loops.
+
+        In its ring or its pinned tensor.
+        """
         if plan.resident or not plan.buffered:
             return self._dims_in_tensor(plan, operand, depth)
         above, _ = self.keeps[plan.name]
@@ -155,7 +158,13 @@ class Frame:
             for loop in self.loops[above:depth]
             if loop.dim in strides
         ]
-        return Region(operand, self.ring(plan.name), plan.element_bytes, self._moving(strides, depth), Affine(0, tuple(terms)))
+        return Region(
+            operand,
+            self.ring(plan.name),
+            plan.element_bytes,
+            self._moving(strides, depth),
+            Affine(0, tuple(terms)),
+        )
 
     def _dims_in_tensor(self, plan: OperandPlan, operand: str, depth: int) -> Region:
         stored, cut = self.stored[plan.name], self.cut(depth)

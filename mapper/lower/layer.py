@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from archsim.ir.program import Command, Edge, Extent, Nest, Region, Ring, Token
+from archsim.ir.program import Command, Edge, Engine, Extent, Nest, Region, Ring, Tensor, Token
 from mapper.costs import drain_steps
 from mapper.lower.frame import Frame
 from mapper.problem import ACC, OUT, OperandPlan
@@ -24,7 +24,7 @@ class Item:
     ``touches``: (object, is_write) for tensors and rings, for the ordering of layers.
     """
 
-    engine: str
+    engine: Engine
     depth: int
     command: Command
     touches: tuple[tuple[str, bool], ...]
@@ -42,20 +42,52 @@ def commands(frame: Frame, rings: Mapping[str, Slot]) -> list[Item]:
     return items
 
 
-def layer_rings(frame: Frame, slots: Mapping[str, Slot], queues: Mapping[str, str]) -> Iterator[Ring]:
+def layer_rings(frame: Frame, slots: Mapping[str, Slot], queues: Mapping[Engine, str]) -> Iterator[Ring]:
     """Ring declarations; ``queues``: engine -> queue name."""
-    unit = frame.problem.engine
-    ends = {OUT: ("vector", "store"), ACC: (unit, "vector")}
+    unit = _unit_engine(frame)
+    ends: dict[str, tuple[Engine, Engine]] = {OUT: ("vector", "store"), ACC: (unit, "vector")}
     for operand, slot in slots.items():
+        if operand == ACC and unit == "vector":
+            continue
         plan = frame.problem.operand(operand)
-        reader = "store" if unit == "copy" else unit
-        writer, reader = ends.get(operand, ("load", reader))
+        writer, reader = ends.get(operand, ("load", unit))
         retain = frame.halo(operand)[1] if frame.keeps[operand][1] else 0
         role = {OUT: "outputs", ACC: "partials"}.get(operand, plan.role)
         yield Ring(
-            frame.ring(operand), slot.memory, slot.address, slot.slot_bytes, slot.slots, role, plan.dtype,
-            queues[writer], (queues[reader],), retain,
-        )  # fmt: skip
+            frame.ring(operand),
+            slot.memory,
+            slot.address,
+            slot.slot_bytes,
+            slot.slots,
+            role,
+            plan.dtype,
+            queues[writer],
+            (queues[reader],),
+            retain,
+        )
+
+
+def scratch(frame: Frame, slots: Mapping[str, Slot]) -> Iterator[Tensor]:
+    """Blocks that one queue alone uses: the accumulators of a matmul on the vector unit."""
+    if ACC in slots and _unit_engine(frame) == "vector":
+        slot, plan = slots[ACC], frame.problem.operand(ACC)
+        yield Tensor(
+            frame.ring(ACC),
+            slot.memory,
+            slot.address,
+            slot.slot_bytes,
+            plan.dtype,
+            "partials",
+            (slot.slot_bytes // plan.element_bytes,),
+            (plan.element_bytes,),
+        )
+
+
+def _unit_engine(frame: Frame) -> Engine:
+    """The engine that reads a layer's rings: array or vector unit, the store engine for a copy."""
+    if frame.problem.engine == "copy":
+        return "store"
+    return "array" if frame.problem.engine == "array" else "vector"
 
 
 def _load_order(frame: Frame) -> list[OperandPlan]:
@@ -119,7 +151,9 @@ def _compute(frame: Frame) -> Iterator[Item]:
     yield _drain(frame, acc_depth)
 
 
-def _reads(frame: Frame, depth: int) -> tuple[tuple[Region, ...], tuple[Token, ...], tuple[Token, ...], list[tuple[str, bool]]]:
+def _reads(
+    frame: Frame, depth: int
+) -> tuple[tuple[Region, ...], tuple[Token, ...], tuple[Token, ...], list[tuple[str, bool]]]:
     """Regions, waits, signals and touches of the operands that a unit reads below all loops."""
     regions, waits, signals = [], [], []
     touches: list[tuple[str, bool]] = []
@@ -135,7 +169,9 @@ def _reads(frame: Frame, depth: int) -> tuple[tuple[Region, ...], tuple[Token, .
     return tuple(regions), tuple(waits), tuple(signals), touches
 
 
-def _out(frame: Frame, depth: int, operand: str) -> tuple[Region, tuple[Token, ...], tuple[Token, ...], tuple[str, bool]]:
+def _out(
+    frame: Frame, depth: int, operand: str
+) -> tuple[Region, tuple[Token, ...], tuple[Token, ...], tuple[str, bool]]:
     plan = frame.problem.operand(OUT)
     region = frame.dims_region(plan, operand, depth)
     if plan.resident:
@@ -155,8 +191,8 @@ def _accumulate(frame: Frame, depth: int, acc_depth: int) -> Item:
         op="MATMUL" if on_array else "VECTOR",
         layer=frame.name,
         role="partials",
-        waits=(*waits, Token(f"{ring}.free", when=frame.edges("first", acc_depth, depth))),
-        signals=(*signals, Token(f"{ring}.full", when=frame.edges("last", acc_depth, depth))),
+        waits=(*waits, *_shared(on_array, Token(f"{ring}.free", when=frame.edges("first", acc_depth, depth)))),
+        signals=(*signals, *_shared(on_array, Token(f"{ring}.full", when=frame.edges("last", acc_depth, depth)))),
         extents=tuple(frame.extent(dim, depth) for dim in layer.dims),
         reads=regions if on_array else _numbered(regions),
         writes=(frame.dims_region(acc, "acc" if on_array else "out", depth),),
@@ -166,7 +202,12 @@ def _accumulate(frame: Frame, depth: int, acc_depth: int) -> Item:
         function="" if on_array else "mac",
         passes=0 if on_array else 1,
     )
-    return Item(frame.problem.engine, depth, command, (*touches, (ring, True)))
+    return Item(_unit_engine(frame), depth, command, (*touches, (ring, True)))
+
+
+def _shared(is_ring: bool, token: Token) -> tuple[Token, ...]:
+    """The accumulator's token, where another queue drains it."""
+    return (token,) if is_ring else ()
 
 
 def _numbered(regions: tuple[Region, ...]) -> tuple[Region, ...]:
@@ -177,15 +218,15 @@ def _numbered(regions: tuple[Region, ...]) -> tuple[Region, ...]:
 def _drain(frame: Frame, depth: int) -> Item:
     acc = frame.problem.operand(ACC)
     out, waits, signals, touch = _out(frame, depth, "out")
-    ring = frame.ring(ACC)
+    ring, on_array = frame.ring(ACC), frame.problem.engine == "array"
     passes, slow, name = drain_steps(frame.problem.layer)
     command = Command(
         name=f"{frame.name}.drain",
         op="VECTOR",
         layer=frame.name,
         role="outputs",
-        waits=(Token(f"{ring}.full"), *waits),
-        signals=(Token(f"{ring}.free"), *signals),
+        waits=(*_shared(on_array, Token(f"{ring}.full")), *waits),
+        signals=(*_shared(on_array, Token(f"{ring}.free")), *signals),
         extents=tuple(frame.extent(dim, depth) for dim in _output_dims(frame)),
         reads=(frame.dims_region(acc, "in0", depth),),
         writes=(out,),
@@ -262,5 +303,5 @@ def _copies(frame: Frame) -> Iterator[Item]:
         writes=(frame.dims_region(target, "dst", depth),),
     )
     read = ring if source.buffered else frame.stored["in0"].store
-    engine = "load" if target.resident else "store"
+    engine: Engine = "load" if target.resident else "store"
     yield Item(engine, depth, command, ((read, False), (frame.stored[OUT].store, True)))

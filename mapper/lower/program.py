@@ -9,6 +9,7 @@ from archsim.errors import MappingError
 from archsim.ir.program import (
     Affine,
     Command,
+    Engine,
     Extent,
     Loop,
     Node,
@@ -26,7 +27,7 @@ from mapper.lower.frame import Frame
 from mapper.lower.layer import Item
 from mapper.residency import Resident
 
-ENGINES = ("load", "store", "array", "vector", "host")
+ENGINES: tuple[Engine, ...] = ("load", "store", "array", "vector", "host")
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,11 @@ class LoweredLayer:
     rings: list[Ring]
 
 
-def queue_names(architecture: Architecture) -> dict[str, str]:
+def queue_names(architecture: Architecture) -> dict[Engine, str]:
     """Engine -> queue name; only engines that the chip has."""
     if architecture.dma.merged:
         raise MappingError("dma.merged: one engine for loads and stores is not built yet; leave it out")
-    names = {"load": "core[0].load", "store": "core[0].store"}
+    names: dict[Engine, str] = {"load": "core[0].load", "store": "core[0].store"}
     if architecture.arrays:
         names["array"] = "core[0].array"
     if architecture.vectors:
@@ -84,9 +85,9 @@ def assemble(
 class _Builder:
     """Grows the queues layer by layer."""
 
-    def __init__(self, names: Mapping[str, str], fences: Fences) -> None:
+    def __init__(self, names: Mapping[Engine, str], fences: Fences) -> None:
         self.names, self.fences = names, fences
-        self.bodies: dict[str, list[list[Node]]] = {engine: [] for engine in names}
+        self.bodies: dict[Engine, list[list[Node]]] = {engine: [] for engine in names}
         self.launch_tokens: list[str] = []
 
     def launch(self) -> None:
@@ -101,18 +102,13 @@ class _Builder:
 
     def add(self, index: int, layer: LoweredLayer) -> None:
         """One layer: fence each command, nest it in its loops."""
-        fenced: dict[str, list[Item]] = {}
+        fenced: dict[Engine, list[Item]] = {}
         for engine in ENGINES:
             for item in _execution_order(item for item in layer.items if item.engine == engine):
                 fenced.setdefault(engine, []).append(self._fence(index, layer, item))
         self.fences.close_layer(index, tuple(self.names.values()))
-        for engine, items in fenced.items():
-            self.bodies[engine].append(list(_nest(layer.frame, items, 0)))
         for engine in self.names:
-            if engine not in fenced:
-                self.bodies[engine].append([])
-        if not self.launch_tokens:
-            return
+            self.bodies[engine].append(list(_nest(layer.frame, fenced.get(engine, []), 0)))
 
     def _fence(self, index: int, layer: LoweredLayer, item: Item) -> Item:
         if item.engine not in self.names:
@@ -143,9 +139,11 @@ class _Builder:
         units |= {"array": architecture.arrays[0].name} if architecture.arrays else {}
         units |= {"vector": architecture.vectors[0].name} if architecture.vectors else {}
         units |= {"host": architecture.host.name} if architecture.host is not None else {}
-        return tuple(Queue(name, engine, units[engine], tuple(self._body(engine))) for engine, name in self.names.items())  # type: ignore[arg-type]
+        return tuple(
+            Queue(name, engine, units[engine], tuple(self._body(engine))) for engine, name in self.names.items()
+        )
 
-    def _body(self, engine: str) -> Iterable[Node]:
+    def _body(self, engine: Engine) -> Iterable[Node]:
         offset = 1 if self.launch_tokens and engine in ("host", "load") else 0
         for position, nodes in enumerate(self.bodies[engine]):
             yield from nodes
@@ -194,7 +192,7 @@ def border_items(layer: str, pinned: Resident, shape: tuple[int, ...], fill: int
 
 def _slab(
     layer: str, pinned: Resident, sizes: list[int], axis: int, start: int, count: int, fill: int, number: int
-) -> Item:  # fmt: skip
+) -> Item:
     extents = tuple(Extent(f"x{i}", count if i == axis else size) for i, size in enumerate(sizes))
     strides = tuple((f"x{i}", stride) for i, stride in enumerate(pinned.layout.strides) if extents[i].size > 1)
     offset = Affine(start * pinned.layout.strides[axis])

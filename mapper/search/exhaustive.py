@@ -12,16 +12,18 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archsim.errors import MappingError
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 from archsim.spec.architecture import Architecture
 from mapper.cost import Costs, evaluate
 from mapper.costs import ChipCosts
-from mapper.grid import GROUPS, Grid, build_grid, depths, needs, traffic, work
-from mapper.problem import ACC, OUT, OperandPlan, Problem
+from mapper.grid import Grid, build_grid, depths, needs, traffic
+from mapper.problem import GROUPS, OperandPlan, Problem
+from mapper.work import work
 
-ORDERS = (("B", "N", "M", "K"), ("B", "M", "N", "K"))
+ORDERS: tuple[tuple[str, ...], ...] = (("B", "N", "M", "K"), ("B", "M", "N", "K"))
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def _best_cell(costs: Costs, objective: str) -> tuple[tuple[float, ...], tuple[i
     return tuple(float(key[index]) for key in keys), cell
 
 
-def _feasible(grid: Grid) -> np.ndarray:
+def _feasible(grid: Grid) -> NDArray[np.bool_]:
     """Cells whose smallest need (every operand at its deepest) fits: a superset of all templates' legal cells."""
     used: dict[str, np.ndarray] = {}
     for plan in grid.problem.operands:
@@ -119,13 +121,17 @@ def _reason(grid: Grid, architecture: Architecture) -> str:
     largest = max(plans, key=lambda plan: float(least[plan.name].min()))
     total = architecture.memory(level).capacity_bytes
     return (
-        f"layer '{problem.layer.name}' ({problem.layer.op}): no tiling fits '{level}' of chip '{architecture.name}': the smallest "
-        f"needs {need:,} bytes, of which {int(least[largest.name].min()):,} for tensor '{largest.tensor or largest.name}' "
+        f"layer '{problem.layer.name}' ({problem.layer.op}): no tiling fits '{level}' of chip '{architecture.name}': "
+        "the smallest "
+        f"needs {need:,} bytes, of which {int(least[largest.name].min()):,} for tensor "
+        f"'{largest.tensor or largest.name}' "
         f"({largest.name}, {largest.slots} slots); it has {problem.capacity[level]:,} of {total:,} bytes free"
     )
 
 
-def tree(grid: Grid, cell: tuple[int, ...], order: tuple[str, ...], kept: Mapping[str, int], costs: Costs) -> tuple[MapNode, ...]:
+def tree(
+    grid: Grid, cell: tuple[int, ...], order: tuple[str, ...], kept: Mapping[str, int], costs: Costs
+) -> tuple[MapNode, ...]:
     """The LoopTree of one cell: loops in order, each operand's Keep right below the last loop that moves it."""
     chosen = dict(zip(GROUPS, (grid.cuts[g][i] for g, i in zip(GROUPS, cell, strict=True)), strict=True))
     loops = [(dim, tile, group) for group in order for dim, tile in chosen[group].loops]
@@ -134,7 +140,9 @@ def tree(grid: Grid, cell: tuple[int, ...], order: tuple[str, ...], kept: Mappin
         allowed = set(order[: kept[plan.name]])
         moving = [i for i, (dim, _, group) in enumerate(loops) if dim in plan.dims and group in allowed]
         depth = moving[-1] + 1 if moving else 0
-        slides = bool(costs.moved[plan.name].slides[cell]) and depth > 0 and loops[depth - 1][0] == grid.geometry.sliding
+        slides = (
+            bool(costs.moved[plan.name].slides[cell]) and depth > 0 and loops[depth - 1][0] == grid.geometry.sliding
+        )
         keeps.setdefault(depth, []).append((plan, slides))
     return _nodes(loops, keeps, grid, costs, cell)
 

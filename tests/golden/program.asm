@@ -61,24 +61,24 @@ queue core[0].array engine array unit mxu:
     for ap in 3:
         for ak in 2:
             MATMUL conv1.mm [h=5 | 12-5*ap, w=12, k=8, r=3, s=3, c=8] nest m(h, w) n(k) k(r, s, c) dtypes int8, int8
-                wait conv1.b.full @ first(ap) & first(ak), conv1.w.full @ first(ap) & first(ak)
-                wait conv1.x.full @ first(ak), conv1.acc.free
+                wait conv1.b.full if first(ap) & first(ak), conv1.w.full if first(ap) & first(ak)
+                wait conv1.x.full if first(ak), conv1.acc.free
                 a conv1.x{h:112, w:8, r:112, s:8, c:1}
                 b conv1.w{k:72, r:24, s:8, c:1}+576*ak
                 bias conv1.b{k:4}+32*ak
                 acc conv1.acc{h:384, w:32, k:4}
-                signal conv1.acc.full, conv1.x.free @ last(ak)
-                signal conv1.b.free @ last(ap) & last(ak), conv1.w.free @ last(ap) & last(ak)
+                signal conv1.acc.full, conv1.x.free if last(ak)
+                signal conv1.b.free if last(ap) & last(ak), conv1.w.free if last(ap) & last(ak)
     for ai in 3:
         for ac in 2:
             MATMUL conv2.mm [m=60 | 144-60*ai, k=8, c=8] nest m(m) n(k) k(c) fresh first(ac) dtypes int8, int8
-                wait conv2.w.full @ first(ai) & first(ac), acc.drained @ first(ai) & first(ac)
-                wait conv2.x.full @ first(ac), conv2.acc.free @ first(ac)
+                wait conv2.w.full if first(ai) & first(ac), acc.drained if first(ai) & first(ac)
+                wait conv2.x.full if first(ac), conv2.acc.free if first(ac)
                 a conv2.x{m:16, c:1}+8*ac
                 b conv2.w{k:16, c:1}+8*ac
                 acc conv2.acc{m:32, k:4}
-                signal conv2.acc.full @ last(ac), conv2.x.free @ last(ac)
-                signal conv2.w.free @ last(ai) & last(ac)
+                signal conv2.acc.full if last(ac), conv2.x.free if last(ac)
+                signal conv2.w.free if last(ai) & last(ac)
 
 queue core[0].vector engine vector unit vpu:
     for vp in 3:
@@ -86,7 +86,7 @@ queue core[0].vector engine vector unit vpu:
             VECTOR conv1.drain [h=5 | 12-5*vp, w=12, k=8] role outputs function requantise+relu passes 1 dtypes int8
                 wait conv1.acc.full, conv1.y.free
                 in0 conv1.acc{h:384, w:32, k:4} out conv1.y{h:96, w:8, k:1}
-                signal conv1.acc.free, conv1.y.full, acc.drained @ last(vp) & last(vk)
+                signal conv1.acc.free, conv1.y.full, acc.drained if last(vp) & last(vk)
     for vi in 3:
         VECTOR conv2.drain [m=60 | 144-60*vi, k=8] role outputs function requantise passes 1 dtypes int8
             wait conv2.acc.full, conv2.y.free
@@ -98,7 +98,7 @@ queue core[0].store engine store unit dma:
         for sk in 2:
             MOVE conv1.store [h=5 | 12-5*sp, w=12, k=8] role outputs wait conv1.y.full
                 src conv1.y{h:96, w:8, k:1} dst y1{h:192, w:16, k:1}+960*sp+8*sk
-                signal conv1.y.free, y1.ready @ last(sk)
+                signal conv1.y.free, y1.ready if last(sk)
     for si in 3:
         MOVE conv2.store [m=60 | 144-60*si, k=8] role outputs wait conv2.y.full
             src conv2.y{m:8, k:1} dst y2{m:8, k:1}+480*si

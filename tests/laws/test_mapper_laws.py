@@ -20,7 +20,9 @@ from tests.tools.layers import Net, random_net, small_chip
 OWN_ACCOUNT = ("pin_read_bytes", "pin_write_bytes", "activates", "refreshes")  # known only to the DRAM
 
 
-def compiler_counts(compiled: Compiled, workload: Workload, chip: Architecture) -> Counter[tuple[str, str, str]]:
+def compiler_counts(
+    compiled: Compiled, workload: Workload, chip: Architecture
+) -> Counter[tuple[str, str, str]]:
     total: Counter[tuple[str, str, str]] = Counter()
     for frame in compiled.frames:
         assert frame is not None
@@ -28,7 +30,9 @@ def compiler_counts(compiled: Compiled, workload: Workload, chip: Architecture) 
             total[frame.name, part, action] += count
     for pinned in compiled.residency.tensors.values():
         layer = workload.layers[pinned.life.first].name
-        for (part, action), count in border_counts(pinned, workload.tensors[pinned.tensor].shape, chip).items():
+        for (part, action), count in border_counts(
+            pinned, workload.tensors[pinned.tensor].shape, chip
+        ).items():
             total[layer, part, action] += count
     return total
 
@@ -41,7 +45,9 @@ def machine_counts(activity: Activity) -> Counter[tuple[str, str, str]]:
 def test_law_38_counts_agree_as_integers(seed: int) -> None:
     """Law 38: the mapper's counts are the machine's counts."""
     _, workload = random_net(seed)
-    chip = small_chip(1 << 13, 1 << 12, dataflow=("weight_stationary", "output_stationary", "input_stationary")[seed % 3])
+    chip = small_chip(
+        1 << 13, 1 << 12, dataflow=("weight_stationary", "output_stationary", "input_stationary")[seed % 3]
+    )
     try:
         compiled = compile_model(workload, chip, Options(objective=("latency", "energy")[seed % 2]))
     except MappingError:

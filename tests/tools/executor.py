@@ -25,8 +25,12 @@ class Executor:
         self.tensors = {t.name: t for t in program.tensors}
         self.rings = {r.name: r for r in program.rings}
         self.tokens: dict[tuple[str, str], int] = defaultdict(int)
-        self.starts: dict[tuple[str, str], list[int]] = defaultdict(list)  # (ring, '') -> slot start positions
-        self.taken: dict[tuple[str, str], int] = defaultdict(int)  # (ring, reading queue or "writer") -> slots taken so far
+        self.starts: dict[tuple[str, str], list[int]] = defaultdict(
+            list
+        )  # (ring, '') -> slot start positions
+        self.taken: dict[tuple[str, str], int] = defaultdict(
+            int
+        )  # (ring, reading queue or "writer") -> slots taken so far
         self.random = random.Random(seed)
         for semaphore in program.semaphores:
             self.tokens[semaphore.name, ""] = semaphore.initial
@@ -35,8 +39,14 @@ class Executor:
         queues = {q.name: list(unroll(q)) for q in self.program.queues}
         position = dict.fromkeys(queues, 0)
         while any(position[q] < len(steps) for q, steps in queues.items()):
-            ready = [q for q, steps in queues.items() if position[q] < len(steps) and self._ready(steps[position[q]])]
-            assert ready, f"deadlock at {[queues[q][p].where for q, p in position.items() if p < len(queues[q])]}"
+            ready = [
+                q
+                for q, steps in queues.items()
+                if position[q] < len(steps) and self._ready(steps[position[q]])
+            ]
+            assert ready, (
+                f"deadlock at {[queues[q][p].where for q, p in position.items() if p < len(queues[q])]}"
+            )
             queue = self.random.choice(ready)
             step = queues[queue][position[queue]]
             for name, n in step.waits:
@@ -79,7 +89,9 @@ class Executor:
 
     # data ----------------------------------------------------------------------------------------------------------
 
-    def _index(self, region: Region, step: Step, dims: list[str], ranges: dict[str, tuple[int, int]]) -> tuple[str, np.ndarray]:
+    def _index(
+        self, region: Region, step: Step, dims: list[str], ranges: dict[str, tuple[int, int]]
+    ) -> tuple[str, np.ndarray]:
         writes = region in step.command.writes
         offset = region.offset.at(step.env)
         strides = dict(region.strides)
@@ -90,12 +102,16 @@ class Executor:
             index = index + (np.arange(*ranges[dim]) * strides.get(dim, 0)).reshape(shape)
         if region.store in self.tensors:
             tensor = self.tensors[region.store]
-            assert index.size == 0 or (index.min() >= 0 and index.max() + region.element_bytes <= tensor.size_bytes), (step.where, region)
+            assert index.size == 0 or (
+                index.min() >= 0 and index.max() + region.element_bytes <= tensor.size_bytes
+            ), (step.where, region)
             return tensor.memory, index + tensor.base
         ring = self.rings[region.store]
         taker = "writer" if writes else step.queue
         start = self.starts[ring.name, ""][self.taken[ring.name, taker] - 1]
-        assert index.size == 0 or (index.min() >= 0 and index.max() + region.element_bytes <= ring.slot_bytes), (step.where, region)
+        assert index.size == 0 or (
+            index.min() >= 0 and index.max() + region.element_bytes <= ring.slot_bytes
+        ), (step.where, region)
         return ring.memory, ring.base + (start + index) % ring.size_bytes
 
     def _full(self, step: Step) -> dict[str, tuple[int, int]]:
@@ -132,7 +148,9 @@ class Executor:
 
     def _matmul(self, step: Step) -> None:
         dims = list(step.extents)
-        reads = {{"in0": "a", "in1": "b", "in2": "bias"}.get(r.operand, r.operand): r for r in step.command.reads}
+        reads = {
+            {"in0": "a", "in1": "b", "in2": "bias"}.get(r.operand, r.operand): r for r in step.command.reads
+        }
         product_ = self._read(reads["a"], step, dims) * self._read(reads["b"], step, dims)
         self._accumulate(step, dims, product_, reads.get("bias"))
 

@@ -11,29 +11,69 @@ import numpy as np
 from archsim.ir.workload import Axis, Layer, Operand, Tensor, VectorStep, View, Workload
 from archsim.spec.architecture import Architecture, Array, Dma, Memory, Vector
 
-PART = {"clock_hz": 10**9, "sync_stages": 2, "energy_pj": {}, "area_mm2": None, "leakage_w": None, "copies": 1, "scope": "chip"}
+PART = {
+    "clock_hz": 10**9,
+    "sync_stages": 2,
+    "energy_pj": {},
+    "area_mm2": None,
+    "leakage_w": None,
+    "copies": 1,
+    "scope": "chip",
+}
 
 
 def small_chip(
-    l1_bytes: int = 1 << 16, acc_bytes: int = 1 << 14, rows: int = 4, cols: int = 4, dataflow: str = "weight_stationary",
-    dram_rate: Fraction | None = Fraction(8), word: int = 4, banks: int = 64, slots: dict[str, int] | None = None,
-) -> Architecture:  # fmt: skip
+    l1_bytes: int = 1 << 16,
+    acc_bytes: int = 1 << 14,
+    rows: int = 4,
+    cols: int = 4,
+    dataflow: str = "weight_stationary",
+    dram_rate: Fraction | None = Fraction(8),
+    word: int = 4,
+    banks: int = 64,
+    slots: dict[str, int] | None = None,
+) -> Architecture:
     """One core with constant-rate DRAM: l1 keeps inputs, weights, outputs; acc keeps partial sums. No host."""
-    sram = {"kind": "sram", "filled_by": "dma", "banks": banks, "word_bytes": word, "slots": slots or {}, **PART}
+    sram = {
+        "kind": "sram",
+        "filled_by": "dma",
+        "banks": banks,
+        "word_bytes": word,
+        "slots": slots or {},
+        **PART,
+    }
     memories = (
-        Memory(name="dram", kind="dram", capacity_bytes=1 << 24, keeps=("inputs", "weights", "outputs"), slots={}, filled_by="dma",
-               standard="constant", bytes_per_cycle=dram_rate, **{**PART, "scope": "dram"}),
+        Memory(
+            name="dram",
+            kind="dram",
+            capacity_bytes=1 << 24,
+            keeps=("inputs", "weights", "outputs"),
+            slots={},
+            filled_by="dma",
+            standard="constant",
+            bytes_per_cycle=dram_rate,
+            **{**PART, "scope": "dram"},
+        ),
         Memory(name="l1", capacity_bytes=l1_bytes, keeps=("inputs", "weights", "outputs"), **sram),
         Memory(name="acc", capacity_bytes=acc_bytes, keeps=("partials",), **sram),
-    )  # fmt: skip
+    )
     array = Array(
-        name="mxu", kind="array", rows=rows, cols=cols, dataflow=dataflow, fanouts=(), registers=(),
-        rates={("int8", "int8"): Fraction(1)}, **PART,
-    )  # fmt: skip
+        name="mxu",
+        kind="array",
+        rows=rows,
+        cols=cols,
+        dataflow=dataflow,
+        fanouts=(),
+        registers=(),
+        rates={("int8", "int8"): Fraction(1)},
+        **PART,
+    )
     vector = Vector(name="vpu", kind="vector", lanes={"int8": 8}, function_cycles={}, **PART)
     dma = Dma(name="dma", kind="dma", **PART)
     dtypes = {"inputs": "int8", "weights": "int8", "outputs": "int8", "accumulate": "int32"}
-    return Architecture("small", 10**9, "45nm", 1.0, memories, (array,), (vector,), dma, None, dtypes, (), "test")
+    return Architecture(
+        "small", 10**9, "45nm", 1.0, memories, (array,), (vector,), dma, None, dtypes, (), "test"
+    )
 
 
 def axis(*terms: tuple[str, int] | str, offset: int = 0) -> Axis:
@@ -62,9 +102,17 @@ class Net:
         return name
 
     def conv(
-        self, x: str, out: str, channels: int, kernel: int, stride: int, pads: tuple[int, int, int, int], groups: int = 1,
-        dilation: int = 1, view: View | None = None,
-    ) -> str:  # fmt: skip
+        self,
+        x: str,
+        out: str,
+        channels: int,
+        kernel: int,
+        stride: int,
+        pads: tuple[int, int, int, int],
+        groups: int = 1,
+        dilation: int = 1,
+        view: View | None = None,
+    ) -> str:
         """Convolution + bias + relu, NHWC; depthwise when groups == input channels."""
         _, height, width, depth = self.tensors[x].shape
         top, left, bottom, right = pads
@@ -75,20 +123,48 @@ class Net:
         w = self.source(f"{out}.w", (groups, per, kernel, kernel, c), "weight")
         b = self.source(f"{out}.b", (groups, per), "weight")
         dims = {"n": 1, "p": p, "q": q, "g": groups, "k": per, "c": c, "r": kernel, "s": kernel}
-        a = Operand("a", x, "inputs", (
-            axis("n"), axis(("p", stride), ("r", dilation), offset=-top), axis(("q", stride), ("s", dilation), offset=-left),
-            axis(("g", c), "c"),
-        ))  # fmt: skip
+        a = Operand(
+            "a",
+            x,
+            "inputs",
+            (
+                axis("n"),
+                axis(("p", stride), ("r", dilation), offset=-top),
+                axis(("q", stride), ("s", dilation), offset=-left),
+                axis(("g", c), "c"),
+            ),
+        )
         weights = Operand("b", w, "weights", tuple(axis(d) for d in ("g", "k", "r", "s", "c")))
         bias = Operand("bias", b, "weights", (axis("g"), axis("k")))
         target = Operand("out", out, "outputs", (axis("n"), axis("p"), axis("q"), axis(("g", per), "k")))
         step = (VectorStep("requantize+relu", 1),)
-        self.layers.append(Layer(name, "Conv", "matmul", dims, (a, weights, bias), target, ("n", "p", "q"), ("k",), ("c", "r", "s"), ("g",), steps=step))  # fmt: skip
+        self.layers.append(
+            Layer(
+                name,
+                "Conv",
+                "matmul",
+                dims,
+                (a, weights, bias),
+                target,
+                ("n", "p", "q"),
+                ("k",),
+                ("c", "r", "s"),
+                ("g",),
+                steps=step,
+            )
+        )
         return self._output(out, self._conv_value(x, w, b, stride, pads, dilation, (p, q)), view)
 
     def _conv_value(
-        self, x: str, w: str, b: str, stride: int, pads: tuple[int, int, int, int], dilation: int, size: tuple[int, int]
-    ) -> np.ndarray:  # fmt: skip
+        self,
+        x: str,
+        w: str,
+        b: str,
+        stride: int,
+        pads: tuple[int, int, int, int],
+        dilation: int,
+        size: tuple[int, int],
+    ) -> np.ndarray:
         top, left, bottom, right = pads
         data = np.pad(self.values[x], ((0, 0), (top, bottom), (left, right), (0, 0)))
         weight, (p, q) = self.values[w], size
@@ -106,9 +182,13 @@ class Net:
         _, height, width, depth = self.tensors[x].shape
         p, q = (height - kernel) // stride + 1, (width - kernel) // stride + 1
         dims = {"n": 1, "p": p, "q": q, "c": depth, "r": kernel, "s": kernel}
-        a = Operand("in0", x, "inputs", (axis("n"), axis(("p", stride), "r"), axis(("q", stride), "s"), axis("c")))
+        a = Operand(
+            "in0", x, "inputs", (axis("n"), axis(("p", stride), "r"), axis(("q", stride), "s"), axis("c"))
+        )
         target = Operand("out", out, "outputs", tuple(axis(d) for d in ("n", "p", "q", "c")))
-        self.layers.append(Layer(f"pool_{out}", "MaxPool", "vector", dims, (a,), target, steps=(VectorStep("max", 1),)))
+        self.layers.append(
+            Layer(f"pool_{out}", "MaxPool", "vector", dims, (a,), target, steps=(VectorStep("max", 1),))
+        )
         data = self.values[x]
         windows = [
             data[:, r : r + (p - 1) * stride + 1 : stride, s : s + (q - 1) * stride + 1 : stride]
@@ -125,7 +205,11 @@ class Net:
         axes = tuple(axis(d) for d in names)
         inputs = (Operand("in0", x, "inputs", axes), Operand("in1", y, "inputs", axes))
         step = (VectorStep("add+relu", 1),)
-        self.layers.append(Layer(f"add_{out}", "Add", "vector", dims, inputs, Operand("out", out, "outputs", axes), steps=step))
+        self.layers.append(
+            Layer(
+                f"add_{out}", "Add", "vector", dims, inputs, Operand("out", out, "outputs", axes), steps=step
+            )
+        )
         return self._output(out, np.maximum(self.values[x] + self.values[y], 0), view)
 
     def transpose(self, x: str, out: str) -> str:
@@ -145,9 +229,14 @@ class Net:
         """out[m, n] = a[m, k] b[n, k]."""
         a, b = self.source(f"{out}.a", (m, k)), self.source(f"{out}.w", (n, k), "weight")
         dims = {"m": m, "n": n, "k": k}
-        inputs = (Operand("a", a, "inputs", (axis("m"), axis("k"))), Operand("b", b, "weights", (axis("n"), axis("k"))))
+        inputs = (
+            Operand("a", a, "inputs", (axis("m"), axis("k"))),
+            Operand("b", b, "weights", (axis("n"), axis("k"))),
+        )
         target = Operand("out", out, "outputs", (axis("m"), axis("n")))
-        self.layers.append(Layer(f"gemm_{out}", "Gemm", "matmul", dims, inputs, target, ("m",), ("n",), ("k",)))
+        self.layers.append(
+            Layer(f"gemm_{out}", "Gemm", "matmul", dims, inputs, target, ("m",), ("n",), ("k",))
+        )
         return self._output(out, self.values[a] @ self.values[b].T, None)
 
     def done(self, *outputs: str) -> Workload:
@@ -172,7 +261,9 @@ def random_net(seed: int) -> tuple[Net, Workload]:
 
 def _random_layer(net: Net, pick: random.Random, x: str, out: str) -> str:
     _, height, width, depth = net.tensors[x].shape
-    kind = pick.choice(["conv", "conv", "conv", "depthwise", "grouped", "pool", "residual", "transpose", "concat"])
+    kind = pick.choice(
+        ["conv", "conv", "conv", "depthwise", "grouped", "pool", "residual", "transpose", "concat"]
+    )
     kernel = pick.choice([k for k in (1, 2, 3, 5) if k <= min(height, width)])
     stride = pick.choice([1, 1, 2, 3])
     pads = tuple(pick.randint(0, kernel // 2) for _ in range(4))
@@ -202,6 +293,16 @@ def _concat(net: Net, pick: random.Random, x: str, out: str) -> str:
     parts = []
     for index, channels in enumerate(widths):
         view = View(out, sum(widths[:index]), strides)
-        parts.append(net.conv(x, f"{out}_{index}", channels, 3 if index else 1, 1, (1, 1, 1, 1) if index else (0, 0, 0, 0), view=view))
+        parts.append(
+            net.conv(
+                x,
+                f"{out}_{index}",
+                channels,
+                3 if index else 1,
+                1,
+                (1, 1, 1, 1) if index else (0, 0, 0, 0),
+                view=view,
+            )
+        )
     net.values[out] = np.concatenate([net.values[part] for part in parts], axis=3)
     return out

@@ -68,8 +68,7 @@ def make_result(layers: int = 60, with_activity: bool = True) -> Result:
             "warnings": ["model is float32; timed as int8 <weights & inputs>"],
         },
         critical={
-            row.name: {"busy": row.cycles_critical * 2 // 3, "stall_dram": row.cycles_critical // 3}
-            for row in rows
+            row.name: {"busy": row.cycles_critical * 2 // 3, "stall_dram": row.cycles_critical // 3} for row in rows
         },
         area_breakdown_mm2={"l1": 3.2, "mxu": 5.1, "vpu": 0.32, "dma": 3.0},
         sources={
@@ -91,9 +90,7 @@ def _timeline(layers: int) -> tuple[dict[str, tuple[Record, ...]], list[tuple[in
         first, last = 0, 0
         for tile in range(TILES):
             ready = 0
-            for unit, share, op in zip(
-                UNITS, (0.7, 1.0, 0.2, 0.3), ("MOVE", "MATMUL", "VECTOR", "MOVE"), strict=True
-            ):
+            for unit, share, op in zip(UNITS, (0.7, 1.0, 0.2, 0.3), ("MOVE", "MATMUL", "VECTOR", "MOVE"), strict=True):
                 head, start = free[unit], max(free[unit], ready)
                 end = start + int(work * share) // 1250 * 1250
                 phases = _phases(unit, start, end)
@@ -205,9 +202,7 @@ def _activity(records: dict[str, tuple[Record, ...]], total_ps: int) -> Activity
         clock_hz=HZ,
         records=records,
         counts={},
-        dram={
-            "dram": DramStats(41_000_000, 3_200_000, 41_000_000, 2_500_000, 900, 50, 50, 12, 51_200_000_000)
-        },
+        dram={"dram": DramStats(41_000_000, 3_200_000, 41_000_000, 2_500_000, 900, 50, 50, 12, 51_200_000_000)},
         bandwidth=tuple(Bandwidth("dram", r.start_ps, r.end_ps, 120_000, False) for r in loads),
         fidelity={"dram": "open_row"},
     )

@@ -281,7 +281,8 @@ def test_kernel_equals_reference(data: st.DataObject) -> None:
 def test_submits_at_completions_equal_reference(data: st.DataObject) -> None:
     """Each completion is answered at its own instant: no channel may have run beyond it."""
     timing = data.draw(timings())
-    dram = DramController(timing)
+    window, turn = data.draw(st.sampled_from([(1, 1), (2, 3), (4, 16)]))  # small: few bursts fill the window
+    dram = DramController(timing, window_bursts=window, turn_bursts=turn)
     todo = [data.draw(transfers(number)) for number in range(data.draw(st.integers(2, 20)))]
     start = [todo.pop() for _ in range(data.draw(st.integers(1, min(6, len(todo)))))]
     submitted, completions = [(0, start)], []
@@ -293,7 +294,7 @@ def test_submits_at_completions_equal_reference(data: st.DataObject) -> None:
         if answers:
             dram.submit(found[0].time_ps, answers)
             submitted.append((found[0].time_ps, answers))
-    assert completions == Reference(timing, timing.burst_bytes, 32, 16).run(submitted)
+    assert completions == Reference(timing, timing.burst_bytes, window, turn).run(submitted)
 
 
 def check_totals(dram: DramController, expected: list[Completion], reference: Reference) -> None:

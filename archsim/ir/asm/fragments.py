@@ -64,7 +64,7 @@ def _edge(cursor: Cursor, scope: Scope) -> Edge:
 
 
 def read_tokens(cursor: Cursor, scope: Scope) -> tuple[Token, ...]:
-    """``x.full, y.free*2 @ last(q)``."""
+    """``x.full, y.free*2 if last(q)``."""
     found = [_token(cursor, scope)]
     while cursor.accept(","):
         found.append(_token(cursor, scope))
@@ -74,7 +74,7 @@ def read_tokens(cursor: Cursor, scope: Scope) -> tuple[Token, ...]:
 def _token(cursor: Cursor, scope: Scope) -> Token:
     name = cursor.name("a token", scope.tokens)
     n = cursor.integer("a number of tokens") if cursor.accept("*") else 1
-    return Token(name, n, read_when(cursor, scope) if cursor.accept("@") else ())
+    return Token(name, n, read_when(cursor, scope) if cursor.skip_if("if") else ())
 
 
 def read_extent(cursor: Cursor, scope: Scope) -> Extent:

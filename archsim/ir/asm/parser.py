@@ -86,7 +86,9 @@ class _Parser:
         space = "store" if kind in ("tensor", "ring") else kind
         first = self._declared.setdefault((space, name), line)
         if first != line:
-            raise ProgramError(f"{self._path}:{line}: expected a new name, found {kind} '{name}' of line {first}")
+            raise ProgramError(
+                f"{self._path}:{line}: expected a new name, found {kind} '{name}' of line {first}"
+            )
         return name
 
     def _layer(self, cursor: Cursor) -> None:
@@ -137,7 +139,9 @@ class _Parser:
             if word.text not in names:
                 shown = ", ".join(names) or "none is declared"
                 hint = nearest(word.text, names)
-                raise ProgramError(f"{self._path}:{word.line}: expected a queue ({shown}), found {word.shown}{hint}")
+                raise ProgramError(
+                    f"{self._path}:{word.line}: expected a queue ({shown}), found {word.shown}{hint}"
+                )
 
     def _semaphore(self, cursor: Cursor) -> None:
         name = self._new(cursor, "semaphore")

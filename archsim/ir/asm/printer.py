@@ -78,7 +78,9 @@ def _ring(ring: Ring) -> str:
 
 def _semaphores(program: Program) -> Iterator[str]:
     for semaphore in program.semaphores:
-        yield f"semaphore {quote(semaphore.name)}" + (f" initial {semaphore.initial}" if semaphore.initial else "")
+        yield f"semaphore {quote(semaphore.name)}" + (
+            f" initial {semaphore.initial}" if semaphore.initial else ""
+        )
 
 
 class _Listing:
@@ -134,7 +136,9 @@ class _Listing:
         if region.element_bytes != self._elements.get(region.store):
             text += f" element {region.element_bytes}"
         if region.clips:
-            clips = (f"{quote(clip.dim)}: {affine_text(clip.start)} of {clip.length}" for clip in region.clips)
+            clips = (
+                f"{quote(clip.dim)}: {affine_text(clip.start)} of {clip.length}" for clip in region.clips
+            )
             text += f" clip({', '.join(clips)})"
         return text
 
@@ -181,7 +185,7 @@ def _nest(nest: Nest) -> str:
 
 def _token(token: Token) -> str:
     text = quote(token.name) + (f"*{token.n}" if token.n != 1 else "")
-    return text + (f" @ {_when(token.when)}" if token.when else "")
+    return text + (f" if {_when(token.when)}" if token.when else "")
 
 
 def _when(when: When) -> str:

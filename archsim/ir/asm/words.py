@@ -7,7 +7,7 @@ import re
 
 from archsim.ir.program import Affine
 
-NAME = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_.]|\[\d+\])*")
+NAME = re.compile(r"[A-Za-z_/](?:[A-Za-z0-9_./@>]|\[\d+\])*")
 
 
 def quote(name: str) -> str:

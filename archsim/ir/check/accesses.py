@@ -18,10 +18,11 @@ from archsim.errors import ProgramError
 from archsim.ir.check.declarations import describe
 from archsim.ir.check.ledger import Ledger
 from archsim.ir.check.repeats import Bounds, Repeats, repeats_of
-from archsim.ir.program import Command, Program, Region, Ring, Tensor
+from archsim.ir.program import Program, Region, Ring, Tensor
 from archsim.ir.unroll import Step
 
 IntArray = NDArray[np.int64]
+_START = {"MATMUL": "bias", "mac": "in2"}  # what accumulates (operation or vector function): where it begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,33 +110,28 @@ class _Found:
 
 
 def _touched(repeats: Repeats) -> Iterator[tuple[Region, bool, Repeats]]:
-    """(operand, whether it is written, the repetitions that touch it).
-
-    A MATMUL starts from its bias where it is fresh and else from the accumulator; a combining MOVE reads its destination.
-    """
-    command: Command = repeats.command
-    if command.op != "MATMUL":
-        for region in command.reads:
+    """(operand, whether it is written, the repetitions that touch it)."""
+    command = repeats.command
+    start = _START.get(command.function or command.op)
+    if start is not None:
+        yield from _accumulated(repeats, start)
+    for region in command.reads:
+        if start is None or region.operand not in (start, "acc"):
             yield region, False, repeats
-    else:
-        yield from _matmul_reads(repeats)
     for region in command.writes:
         yield region, True, repeats
         if command.combine:
             yield region, False, repeats
 
 
-def _matmul_reads(repeats: Repeats) -> Iterator[tuple[Region, bool, Repeats]]:
-    command = repeats.command
-    starts, continues = repeats.by_fresh()
-    for region in command.reads:
-        if region.operand in ("a", "b"):
-            yield region, False, repeats
-        elif region.operand == "bias":
-            yield region, False, starts
-    if continues.steps:
-        for region in command.writes:
-            yield region, False, continues
+def _accumulated(repeats: Repeats, start: str) -> Iterator[tuple[Region, bool, Repeats]]:
+    """Where fresh, an accumulation begins from operand ``start`` (its bias), else from what it writes."""
+    fresh, continued = repeats.by_fresh()
+    for region in repeats.command.reads:
+        if region.operand == start:
+            yield region, False, fresh
+    for region in repeats.command.writes:
+        yield region, False, continued
 
 
 def _check_inside(store: Store, queue: int, region: Region, bounds: Bounds) -> None:
@@ -167,12 +163,12 @@ def _shift(store: Store, queue: int, index: IntArray) -> IntArray:
     """Tape byte of the current slot of ``queue`` at each command; 0 for tensors."""
     if isinstance(store.item, Tensor):
         return np.zeros(len(index), dtype=np.int64)
-    commands, slots = store.ledger.slots[queue, store.item.name]
-    at = np.searchsorted(np.array(commands, dtype=np.int64), index, side="right") - 1
-    if len(at) and at[0] < 0:
+    commands = np.array(store.ledger.taken_slots(queue, store.item), dtype=np.int64)
+    slot = np.searchsorted(commands, index, side="right") - 1
+    if len(slot) and slot[0] < 0:
         step = store.ledger.steps[queue][int(index[0])]
         raise ProgramError(f"{step.where} of {step.queue} touches {describe(store.item)} before it took a slot")
-    starts: IntArray = store.starts[np.array(slots, dtype=np.int64)[at]]
+    starts: IntArray = store.starts[slot]
     return starts
 
 
@@ -180,8 +176,8 @@ def _starts(item: Tensor | Ring, ledger: Ledger) -> IntArray:
     """Tape byte at which each slot begins, in the order in which the writer takes them."""
     if isinstance(item, Tensor):
         return np.zeros(1, dtype=np.int64)
-    steps = ledger.steps[ledger.numbers[item.writer]]
-    claims = [steps[index] for index in ledger.claims[item.name]]
+    writer = ledger.numbers[item.writer]
+    claims = [ledger.steps[writer][index] for index in ledger.taken_slots(writer, item)]
     if item.retain and claims and claims[0].command.retains:
         raise ProgramError(
             f"{claims[0].where} of {item.writer} takes the first slot of {describe(item)} and is flagged 'retains'; "

@@ -19,8 +19,18 @@ ENGINE_OPS = {
     "vector": ("VECTOR", "SETUP", "SYNC"),
     "host": ("HOST", "SETUP", "SYNC"),
 }
-_ONE_OP = {"nest": "MATMUL", "function": "VECTOR", "passes": "VECTOR", "slow": "VECTOR"}
-_ONE_OP |= {"flops": "HOST", "fill": "MOVE", "combine": "MOVE"}
+_BELONGS = {
+    "nest": ("MATMUL",),
+    "fresh": ("MATMUL", "VECTOR"),
+    "dtypes": ("MATMUL", "VECTOR"),
+    "function": ("VECTOR",),
+    "passes": ("VECTOR",),
+    "slow": ("VECTOR",),
+    "flops": ("HOST",),
+    "nbytes": ("HOST", "SETUP"),
+    "fill": ("MOVE",),
+    "combine": ("MOVE",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +59,18 @@ def check_commands(program: Program, architecture: Architecture) -> None:
 
 
 def _check_body(
-    queue: Queue, body: tuple[Node, ...], variables: tuple[str, ...], program: Program, architecture: Architecture
+    queue: Queue,
+    body: tuple[Node, ...],
+    variables: tuple[str, ...],
+    program: Program,
+    architecture: Architecture,
 ) -> None:
     for node in body:
         if isinstance(node, Loop):
             if node.trips < 1:
-                raise ProgramError(f"loop '{node.var}' of {queue.name} makes {node.trips} trips; allowed 1 or more")
+                raise ProgramError(
+                    f"loop '{node.var}' of {queue.name} makes {node.trips} trips; allowed 1 or more"
+                )
             _check_body(queue, node.body, (*variables, node.var), program, architecture)
             continue
         what = f"{node.name} of {queue.name}"
@@ -70,13 +86,9 @@ def _check_operation(queue: Queue, command: Command, what: str) -> None:
     allowed = ENGINE_OPS[queue.engine]
     if command.op not in allowed:
         raise ProgramError(f"{what} is a {command.op}; a {queue.engine} engine runs {', '.join(allowed)}")
-    for name, op in _ONE_OP.items():
-        if command.op != op and getattr(command, name):
-            raise ProgramError(f"{what} states '{name}', which belongs to {op}, not to {command.op}")
-    if command.fresh and command.op not in ("MATMUL", "VECTOR"):
-        raise ProgramError(f"{what} states 'fresh', which belongs to MATMUL and VECTOR, not to {command.op}")
-    if command.nbytes and command.op not in ("SETUP", "HOST"):
-        raise ProgramError(f"{what} states 'bytes', which belongs to SETUP and HOST, not to {command.op}")
+    for name, ops in _BELONGS.items():
+        if command.op not in ops and getattr(command, name):
+            raise ProgramError(f"{what} states '{name}', which belongs to {' and '.join(ops)}, not to {command.op}")
     if min(command.passes, command.flops, command.nbytes) < 0:
         raise ProgramError(f"{what}: passes, flops and bytes are counts; allowed 0 or more")
     if command.combine not in ("", "add", "max"):
@@ -104,7 +116,10 @@ def _affines(command: Command) -> list[Affine]:
 
 def _check_operands(command: Command, what: str) -> None:
     rule = _OPERANDS[command.op]
-    for side, regions, pattern in (("reads", command.reads, rule.reads), ("writes", command.writes, rule.writes)):
+    for side, regions, pattern in (
+        ("reads", command.reads, rule.reads),
+        ("writes", command.writes, rule.writes),
+    ):
         names = [region.operand for region in regions]
         for name in names:
             if not re.fullmatch(pattern, name) or not name:
@@ -116,7 +131,10 @@ def _check_operands(command: Command, what: str) -> None:
     missing = [name for name in rule.needed if name not in present]
     if missing:
         raise ProgramError(f"{what} is a {command.op} without operand '{missing[0]}'")
-    if command.op == "MOVE" and len({region.element_bytes for region in (*command.reads, *command.writes)}) > 1:
+    if (
+        command.op == "MOVE"
+        and len({region.element_bytes for region in (*command.reads, *command.writes)}) > 1
+    ):
         raise ProgramError(f"{what} moves elements of different sizes; source and destinations must agree")
 
 
@@ -131,27 +149,33 @@ def _check_region(command: Command, region: Region, what: str) -> None:
         if dim not in extents:
             known_name(dim, extents, f"{what}: unknown extent")
         if stride < 0 or dims.count(dim) > 1:
-            raise ProgramError(f"{what}: stride {stride} of '{dim}'; allowed one stride of 0 or more for each extent")
+            raise ProgramError(
+                f"{what}: stride {stride} of '{dim}'; allowed one stride of 0 or more for each extent"
+            )
     for clip in region.clips:
         known_name(clip.dim, dims, f"{what} clips the extent that does not move it,")
         if clip.length < 1:
-            raise ProgramError(f"{what} is clipped to {clip.length} indices of '{clip.dim}'; allowed 1 or more")
+            raise ProgramError(
+                f"{what} is clipped to {clip.length} indices of '{clip.dim}'; allowed 1 or more"
+            )
 
 
 def _check_work(queue: Queue, command: Command, what: str, architecture: Architecture) -> None:
     dims = [extent.dim for extent in command.extents]
     for extent in command.extents:
         if extent.size < 1 or dims.count(extent.dim) > 1:
-            raise ProgramError(f"{what}: extent '{extent.dim}' of {extent.size}; allowed 1 or more, each name once")
+            raise ProgramError(
+                f"{what}: extent '{extent.dim}' of {extent.size}; allowed 1 or more, each name once"
+            )
     if command.op == "MATMUL":
         _check_matmul(queue, command, what, dims, architecture)
     elif command.op == "VECTOR":
         _check_vector(queue, command, what, architecture)
-    elif command.dtypes:
-        raise ProgramError(f"{what} states dtypes, which belong to MATMUL and VECTOR, not to {command.op}")
 
 
-def _check_matmul(queue: Queue, command: Command, what: str, dims: list[str], architecture: Architecture) -> None:
+def _check_matmul(
+    queue: Queue, command: Command, what: str, dims: list[str], architecture: Architecture
+) -> None:
     nest = command.nest
     if nest is None:
         raise ProgramError(f"{what} is a MATMUL without a nest; allowed such as nest m(h, w) n(k) k(c)")
@@ -171,6 +195,8 @@ def _check_vector(queue: Queue, command: Command, what: str, architecture: Archi
     vector = next(part for part in architecture.vectors if part.name == queue.unit)
     if not command.function:
         raise ProgramError(f"{what} is a VECTOR without a function")
+    if not command.passes and not command.slow:
+        raise ProgramError(f"{what}: '{command.function}' states neither passes nor slow functions; nothing is free")
     if len(command.dtypes) != 1:
         raise ProgramError(f"{what} states {len(command.dtypes)} dtypes; a VECTOR has one: that of its lanes")
     known_name(command.dtypes[0], vector.lanes, f"{what}: vector unit '{vector.name}' has no lanes for")

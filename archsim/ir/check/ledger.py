@@ -40,11 +40,13 @@ class Source:
         """Tokens given when queue q has finished its first ``done[q]`` commands."""
         return self.initial + sum(bisect_left(indices, done[queue]) for queue, indices in self.givers)
 
-    def needs(self, taken: int) -> list[tuple[int, int]]:
+    def needs(self, taken: int) -> Sequence[tuple[int, int]]:
         """(queue, command) that surely ended before the taker of token number ``taken`` (from 1) starts."""
         short = taken - self.initial
+        if short <= 0:
+            return ()
         if short > self.total:
-            return [(self.givers[0][0] if self.givers else 0, NEVER)]
+            return ((self.givers[0][0] if self.givers else 0, NEVER),)
         found = []
         for queue, indices in self.givers:
             own = short - (self.total - len(indices))
@@ -64,32 +66,33 @@ class Wait:
 
 @dataclass(slots=True)
 class Draw:
-    """What one queue takes of one token: its sources, the tokens ``taken`` and, for a ring, the command of each."""
+    """What one queue takes of one token: its sources and the command index of each token taken.
+
+    For a ring's token, taking number k takes slot number k.
+    """
 
     sources: tuple[Source, ...]
-    ring: str = ""
-    taken: int = 0
+    commands: list[int] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Ledger:
-    """``steps[q]`` of queue number q, its ``waits``, and what it draws by (q, token).
-
-    ``slots[q, ring]``: command index and slot number each time queue q takes a slot of a ring, to write or to read;
-    ``claims[ring]``: command index of the writer at which each slot was taken.
-    """
+    """``steps[q]`` of queue number q, its ``waits``, and what it draws by (q, token)."""
 
     program: Program
     steps: list[Sequence[Step]]
     numbers: Mapping[str, int]
     waits: list[list[Wait]] = field(default_factory=list)
     draws: dict[tuple[int, str], Draw] = field(default_factory=dict)
-    slots: dict[tuple[int, str], tuple[list[int], list[int]]] = field(default_factory=dict)
-    claims: dict[str, list[int]] = field(default_factory=dict)
 
     def name(self, queue: int) -> str:
         """Name of queue number ``queue``."""
         return self.program.queues[queue].name
+
+    def taken_slots(self, queue: int, ring: Ring) -> Sequence[int]:
+        """Command index at which ``queue`` takes each slot of ``ring``, to write or to read it."""
+        kind = "free" if self.name(queue) == ring.writer else "full"
+        return self.draws[queue, f"{ring.name}.{kind}"].commands
 
 
 def build_ledger(program: Program, steps: Mapping[str, Sequence[Step]]) -> Ledger:
@@ -135,17 +138,16 @@ def _add_ring(ledger: Ledger, ring: Ring, given: Mapping[str, Mapping[int, list[
     free, full = f"{ring.name}.free", f"{ring.name}.full"
     writer, readers = ledger.numbers[ring.writer], [ledger.numbers[reader] for reader in ring.readers]
     for reader in readers:
-        ledger.draws[reader, full] = Draw((_source(full, 0, 0, given, writer),), ring.name)
-        ledger.slots[reader, ring.name] = [], []
+        ledger.draws[reader, full] = Draw((_source(full, 0, 0, given, writer),))
     frees = tuple(_source(free, ring.slots, ring.slots, given, reader) for reader in readers)
-    ledger.draws[writer, free] = Draw(frees, ring.name)
-    ledger.slots[writer, ring.name] = [], []
-    ledger.claims[ring.name] = []
+    ledger.draws[writer, free] = Draw(frees)
 
 
 def _waits(ledger: Ledger, queue: int, plain: Mapping[str, tuple[Source, ...]]) -> list[Wait]:
     found = []
-    draws: dict[str, Draw] = {token: draw for (number, token), draw in ledger.draws.items() if number == queue}
+    draws: dict[str, Draw] = {
+        token: draw for (number, token), draw in ledger.draws.items() if number == queue
+    }
     for step in ledger.steps[queue]:
         if not step.waits:
             continue
@@ -155,20 +157,11 @@ def _waits(ledger: Ledger, queue: int, plain: Mapping[str, tuple[Source, ...]]) 
             if name not in draws:
                 draws[name] = ledger.draws[queue, name] = Draw(plain[name])
             draw = draws[name]
-            if draw.ring:
-                _take_slots(ledger, queue, step.index, draw, n)
-            draw.taken += n
+            draw.commands.extend((step.index,) * n)
+            taken = len(draw.commands)
             for source in draw.sources:
-                needs += source.needs(draw.taken)
+                needs += source.needs(taken)
                 if len(source.givers) > 1:
-                    counted.append((source, draw.taken))
+                    counted.append((source, taken))
         found.append(Wait(step.index, tuple(needs), tuple(counted)))
     return found
-
-
-def _take_slots(ledger: Ledger, queue: int, index: int, draw: Draw, n: int) -> None:
-    commands, slots = ledger.slots[queue, draw.ring]
-    commands.extend((index,) * n)
-    slots.extend(range(draw.taken, draw.taken + n))
-    if draw.sources[0].final:
-        ledger.claims[draw.ring].extend((index,) * n)

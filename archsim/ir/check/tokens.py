@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.errors import ProgramError
 from archsim.ir.check.deadlock import report_deadlock
-from archsim.ir.check.ledger import Ledger, Source, Wait
+from archsim.ir.check.ledger import Ledger, Wait
+from archsim.ir.check.leftovers import check_ends
 
 IntArray = NDArray[np.int64]
 
@@ -35,7 +35,7 @@ def run_tokens(ledger: Ledger) -> Order:
     run.go()
     if any(run.head[queue] < len(waits) for queue, waits in enumerate(ledger.waits)):
         report_deadlock(ledger, run.done)
-    _check_leftovers(ledger)
+    check_ends(ledger)
     return Order([run.clocks(queue) for queue in range(len(ledger.steps))])
 
 
@@ -110,31 +110,3 @@ class _Run:
         rows = np.repeat(np.array(self.versions[queue], dtype=np.int64), np.diff(starts), axis=0)
         rows[:, queue] = np.arange(count)
         return rows
-
-
-def _check_leftovers(ledger: Ledger) -> None:
-    """Rings end as they began, semaphores at 0; a writer signals as many slots full as it took."""
-    for (queue, _), draw in ledger.draws.items():
-        for source in draw.sources:
-            left = source.initial + source.total - draw.taken
-            if left != source.final:
-                raise ProgramError(_lost(ledger, queue, source, draw.taken, left))
-    for ring in ledger.program.rings:
-        taken = len(ledger.claims[ring.name])
-        filled = ledger.draws[ledger.numbers[ring.readers[0]], f"{ring.name}.full"].sources[0].total
-        if filled != taken:
-            raise ProgramError(
-                f"lost tokens: {ring.writer} takes {taken} slots of ring '{ring.name}' but signals {filled} as full"
-            )
-
-
-def _lost(ledger: Ledger, taker: int, source: Source, taken: int, left: int) -> str:
-    kind = "lost" if left > source.final else "missing"
-    text = f"{kind} tokens: '{source.token}' starts at {source.initial} and ends at {left} instead of {source.final}"
-    for queue, indices in source.givers:
-        last = f", the last by {ledger.steps[queue][indices[-1]].where}" if indices else ""
-        text += f"; {ledger.name(queue)} gives {len(indices)}{last}"
-    if not taken:
-        return f"{text}; nobody takes any"
-    takers = (step for step in reversed(ledger.steps[taker]) if any(name == source.token for name, _ in step.waits))
-    return f"{text}; {ledger.name(taker)} takes {taken}, the last by {next(takers).where}"

@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
 Attribute = int | float | str | tuple[Any, ...] | Array
 
-SMALL_ELEMENTS = 4096  # constants up to this many elements keep their data; larger ones are shapes only
+SMALL_ELEMENTS = 1024  # constants up to this many elements keep their data; larger ones are shapes only
 
 
 class UnsupportedError(ModelError):

@@ -52,9 +52,7 @@ def _block(layer: Mapping[str, Any], y: float, total: int) -> str:
     )
     block = svg.rect(x, y, width, LANE - 4, bound_colour(layer["bound_by"]), tip)
     room = int(width / 7)
-    return block + (
-        svg.text(x + 4, y + 12, shorten(layer["name"], room), "t small inverse") if room >= 5 else ""
-    )
+    return block + (svg.text(x + 4, y + 12, shorten(layer["name"], room), "t small inverse") if room >= 5 else "")
 
 
 def _power(trace: Sequence[Sequence[float]], y: float, latency_s: float, average_w: float) -> str:

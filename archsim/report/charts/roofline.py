@@ -34,9 +34,7 @@ class _Axes:
         return BOTTOM - (BOTTOM - TOP) * min(max(share, 0.0), 1.0)
 
 
-def points(
-    layers: Sequence[Mapping[str, Any]], clock_hz: int
-) -> list[tuple[float | None, float, Mapping[str, Any]]]:
+def points(layers: Sequence[Mapping[str, Any]], clock_hz: int) -> list[tuple[float | None, float, Mapping[str, Any]]]:
     """(MACs per DRAM byte or None, MAC/s over the span, layer) of every layer that has MACs and time."""
     found = []
     for layer in layers:
@@ -66,9 +64,7 @@ def roofline(summary: Mapping[str, Any]) -> str:
     drawn = [_grid(axes), _ceilings(axes, peak, bandwidth, ridge), _dots(axes, dots, summary["cycles_total"])]
     drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 4, "MACs per byte of DRAM traffic", "t dim", "middle"))
     drawn.append(
-        svg.text(
-            0, 0, "MAC/s", "t dim", "middle", transform=f"translate(14 {(TOP + BOTTOM) / 2:.0f}) rotate(-90)"
-        )
+        svg.text(0, 0, "MAC/s", "t dim", "middle", transform=f"translate(14 {(TOP + BOTTOM) / 2:.0f}) rotate(-90)")
     )
     return svg.picture(HEIGHT, "Roofline of the layers", drawn)
 
@@ -118,7 +114,5 @@ def _dots(axes: _Axes, dots: Sequence[tuple[float | None, float, Mapping[str, An
             )
         )
         if index < LABELLED:
-            names.append(
-                svg.text(x, y - 6 - 30 * sqrt(share), shorten(layer["name"], 24), "t small", "middle")
-            )
+            names.append(svg.text(x, y - 6 - 30 * sqrt(share), shorten(layer["name"], 24), "t small", "middle"))
     return "".join(drawn + names)

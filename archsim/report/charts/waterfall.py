@@ -24,9 +24,7 @@ def waterfall(mac_breakdown: Mapping[str, int], cycles_total: int) -> str:
         parts.append(svg.line(_x(level, slots), y - 8, _x(level, slots), y + 4, css="link"))
         level -= mac_breakdown[key]
         known = cause(key)
-        parts.append(
-            _row(y, known.label, known.colour, level, mac_breakdown[key], slots, cycles_total, known.meaning)
-        )
+        parts.append(_row(y, known.label, known.colour, level, mac_breakdown[key], slots, cycles_total, known.meaning))
     y += ROW
     known = cause("useful")
     parts.append(svg.line(_x(level, slots), y - 8, _x(level, slots), y + 4, css="link"))
@@ -44,9 +42,7 @@ def _head() -> str:
     )
 
 
-def _row(
-    y: float, name: str, colour: str, start: int, size: int, slots: int, cycles: int, meaning: str
-) -> str:
+def _row(y: float, name: str, colour: str, start: int, size: int, slots: int, cycles: int, meaning: str) -> str:
     x, width = _x(start, slots), max(_x(start + size, slots) - _x(start, slots), 1.0)
     tip = f"{name}: {count(size)} slots, {percent(size, slots)} - {meaning}"
     middle = y + 14

@@ -1,0 +1,52 @@
+# make demo   ResNet-50 on edge_npu, with its report in demo/
+# make test   every test; make test-fast leaves out the second ring
+# make lint types contracts   style, types, who may import whom
+#
+# Each makes its own virtual environment in .venv first. Needs Python 3.11 or newer; PYTHON=... names one.
+
+.DEFAULT_GOAL := demo
+.PHONY: demo test test-fast lint types contracts clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+FIND_PYTHON := for p in python3.11 python3.12 python3.13 python3; do \
+    $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done
+PYTHON ?= $(shell $(FIND_PYTHON))
+WORKERS ?= 2
+
+demo: $(VENV)/.archsim
+	$(BIN)/archsim run resnet50 --on edge_npu --out demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+test-fast: $(VENV)/.dev
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+contracts: $(VENV)/.dev
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(VENV)/.venv:
+	@test -n "$(PYTHON)" || { echo "make: needs Python 3.11 or newer; name one with PYTHON=/path/to/python" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "make: $(PYTHON) is older than Python 3.11; name another with PYTHON=/path/to/python" >&2; exit 1; }
+	"$(PYTHON)" -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.archsim: $(VENV)/.venv pyproject.toml
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.venv pyproject.toml
+	$(PIP) --editable ".[dev]"
+	@touch $@ $(VENV)/.archsim

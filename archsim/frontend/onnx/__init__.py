@@ -1,0 +1,1 @@
+"""ONNX files to Workloads, without ever holding a weight. The only room that imports the onnx package."""

@@ -1,0 +1,59 @@
+"""The ONNX front end: file -> graph -> shapes -> Workload."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import onnx
+
+from archsim.errors import ModelError
+from archsim.frontend.onnx.convert import inferred_shapes, to_graph
+from archsim.frontend.onnx.read import file_hash, read_model
+from archsim.ir.workload import Workload
+from archsim.ops.graph.infer import Rebatch, infer
+from archsim.ops.graph.nodes import Graph
+from archsim.ops.lowering.lower import to_workload
+
+
+def load_onnx(
+    path: Path, *, name: str = "", batch: int | None = None, on_unsupported: str = "error"
+) -> Workload:
+    """Import a model. ``name``: of the workload (the file's stem if ''). ``batch``: new dim 0 of the inputs, None as stored.
+
+    Raises ModelError naming file, node and operator. No weight is read.
+    """
+    graph, digest = load_graph(path, name=name, batch=batch, on_unsupported=on_unsupported)
+    size = graph.shape(graph.inputs[0])
+    return to_workload(graph, batch=size[0] if size else 1, sha256=digest, on_unsupported=on_unsupported)
+
+
+def load_graph(
+    path: Path, *, name: str = "", batch: int | None = None, on_unsupported: str = "error"
+) -> tuple[Graph, str]:
+    """The inferred graph of a model, and the SHA-256 of its file."""
+    model = read_model(path)
+    digest = file_hash(path)
+    try:
+        stored = to_graph(model, name or path.stem, None)
+        wanted = to_graph(model, name or path.stem, batch)
+        if on_unsupported == "host":
+            stored, wanted = (_hinted(model, graph) for graph in (stored, wanted))
+        if stored.values == wanted.values:
+            return infer(wanted), digest
+        return _rebatched(stored, wanted), digest
+    except ModelError as error:
+
+
+def _rebatched(stored: Graph, wanted: Graph) -> Graph:
+    """Shapes for the new batch; target shapes that were written for the old one are scaled with it."""
+    old = stored.shape(stored.inputs[0])
+    new = wanted.shape(wanted.inputs[0])
+    before = infer(stored)
+    return infer(wanted, Rebatch(before.values, old[0], new[0]))
+
+
+def _hinted(model: onnx.ModelProto, graph: Graph) -> Graph:
+    """The graph with shapes by ONNX's own inference, for operators that will run on the host."""
+    shapes = {name: graph.shape(name) for name in graph.inputs}
+    return replace(graph, hints=inferred_shapes(model, shapes))

@@ -1,0 +1,152 @@
+"""Reads an ONNX file without its weights: walks the protobuf records and leaves the contents of large tensors out.
+
+A model of 500 MB becomes the few kilobytes of its graph, and each large tensor keeps name, type and shape. How many bytes
+each held is recorded, so that a file which declares more than it holds is refused before anything is allocated.
+
+Wire format (protobuf encoding): a record is a varint tag = field << 3 | type, type 0 varint, 1 fixed 64, 2 length and
+bytes, 5 fixed 32. Field numbers are those of onnx.proto: ModelProto.graph 7; GraphProto.node 1, initializer 5;
+NodeProto.attribute 5; AttributeProto.t 5; TensorProto.name 8, data in 4, 5, 6, 7, 9, 10, 11.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from archsim.errors import ModelError
+
+KEEP_BYTES = 4096  # tensors up to this size keep their contents
+Buffer = memoryview
+_DATA_FIELDS = frozenset({4, 5, 6, 7, 9, 10, 11})
+_RAW_FIELD = 9
+_NAME_FIELD = 8
+_MODEL_FIELDS = frozenset({1, 2, 3, 4, 5, 6, 7, 8, 14, 20, 25, 26})
+# message -> {field: message inside that is walked when large}
+_CHILDREN = {
+    "model": {7: "graph"},
+    "graph": {1: "node", 5: "tensor"},
+    "node": {5: "attribute"},
+    "attribute": {5: "tensor"},
+}
+
+
+@dataclass(slots=True)
+class Skimmed:
+    """``data``: the file without large contents. ``raw_bytes``: bytes left out of a raw tensor, by its name;
+    ``typed_bytes``: bytes left out of typed lists.
+    """
+
+    data: bytes = b""
+    raw_bytes: dict[str, int] = field(default_factory=dict)
+    typed_bytes: dict[str, int] = field(default_factory=dict)
+
+
+class _Damaged(Exception):
+    """A record that does not fit in what contains it, at a byte offset."""
+
+
+def skim(path: Path) -> Skimmed:
+    """The file's records without large tensor contents; ModelError for a file that is cut short or not ONNX."""
+    found = Skimmed()
+    try:
+        with path.open("rb") as stream:
+            if path.stat().st_size == 0:
+                raise ModelError(f"{path}: the file is empty")
+            with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as view:
+                fields = [number for number, _, _, _ in _first_records(view)]
+                if not fields or not _MODEL_FIELDS.issuperset(fields):
+                    raise ModelError(f"{path}: not an ONNX model; export one, or convert it to .onnx")
+                found.data = b"".join(_walk(view, "model", found))
+    except _Damaged as error:
+        raise ModelError(f"{path}: cut short or damaged ({error}); copy or export it again") from None
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror}") from None
+    return found
+
+
+def _first_records(view: Buffer) -> list[tuple[int, int, int, int]]:
+    """The records of the file up to the first that does not fit; none at all if that is the very first."""
+    records: list[tuple[int, int, int, int]] = []
+    try:
+        for record in _records(view):
+            records.append(record)
+    except _Damaged:
+        return [record for record in records if record[0] in _MODEL_FIELDS] or []
+    return records
+
+
+def _walk(view: Buffer, message: str, found: Skimmed) -> Iterator[bytes]:
+    """The bytes of a message, large children walked in their turn."""
+    if message == "tensor":
+        yield from _tensor(view, found)
+        return
+    children = _CHILDREN[message]
+    for number, start, body, end in _records(view):
+        if end - body <= KEEP_BYTES or number not in children:
+            yield bytes(view[start:end])
+            continue
+        inner = b"".join(_walk(view[body:end], children[number], found))
+        yield _varint(number << 3 | 2) + _varint(len(inner)) + inner
+
+
+def _tensor(view: Buffer, found: Skimmed) -> Iterator[bytes]:
+    name, raw, typed = "", 0, 0
+    for number, start, body, end in _records(view):
+        if number == _RAW_FIELD:
+            raw += end - body
+        elif number in _DATA_FIELDS:
+            typed += end - body
+        else:
+            yield bytes(view[start:end])
+        if number == _NAME_FIELD:
+            name = bytes(view[body:end]).decode("utf-8", "replace")
+    if raw:
+        found.raw_bytes[name] = raw
+    if typed:
+        found.typed_bytes[name] = typed
+
+
+def _records(view: Buffer) -> Iterator[tuple[int, int, int, int]]:
+    """(field, start, start of the contents, end) of each record."""
+    position, size = 0, len(view)
+    while position < size:
+        start = position
+        tag, position = _read_varint(view, position)
+        number, kind = tag >> 3, tag & 7
+        if kind == 2:
+            length, position = _read_varint(view, position)
+            end = position + length
+        elif kind == 0:
+            end = _read_varint(view, position)[1]
+        elif kind in (1, 5):
+            end = position + (8 if kind == 1 else 4)
+        else:
+            raise _Damaged(f"a record of unknown type {kind}")
+        if end > size or number == 0:
+            raise _Damaged(f"a record of {end - position} bytes where {size - position} are left")
+        yield number, start, position, end
+        position = end
+
+
+def _read_varint(view: Buffer, position: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        if position >= len(view):
+            raise _Damaged("the file ends inside a number")
+        byte = view[position]
+        position += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, position
+    raise _Damaged("a number of more than 10 bytes")
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)

@@ -1,0 +1,123 @@
+"""SCALE-Sim topology files (.csv): one independent layer a row, each reading its own input tensor.
+
+conv: name, IFMAP H, IFMAP W, filter H, filter W, channels, filters, stride [, stride W or N:M sparsity]
+gemm: name, M, N, K [, batch or N:M sparsity]
+
+The first line is a header. Outputs are ceil((IFMAP - filter) / stride) + 1, so a last window may reach past the edge: it is
+padded. A name containing "DP" is depthwise: every channel has its own filters. What follows the last expected field (a
+trailing comma, a comment) is ignored, as SCALE-Sim does; sparsity is not modelled and says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from archsim.errors import ModelError
+from archsim.ir.workload import Workload
+from archsim.ops.graph.infer import infer
+from archsim.ops.graph.nodes import Graph, Node, Shape, Value
+from archsim.ops.lowering.lower import to_workload
+
+CONV_FIELDS = ("IFMAP height", "IFMAP width", "filter height", "filter width", "channels", "filters", "stride")
+GEMM_FIELDS = ("M", "N", "K")
+GEMM_MOST = 6  # filled fields of a gemm row: name, M, N, K, sparsity, batch
+_RATIO = re.compile(r"\s*(\d+)\s*:\s*(\d+)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    place: str  # file:line
+    name: str
+    sizes: tuple[int, ...]
+    extra: str  # the optional field after them
+
+
+def load_scalesim(path: Path, *, name: str = "", batch: int | None = None) -> Workload:
+    """Import a topology file; ``batch``: images (conv) or products (gemm) a layer. ModelError names file:line and field."""
+    try:
+        data = path.read_bytes()
+        text = data.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"{path}: cannot be read as text: {error}") from None
+    nodes: list[Node] = []
+    values: dict[str, Value] = {}
+    warnings: list[str] = []
+    for row in _rows(path, text):
+        node, operands = _layer(row, batch or 1, warnings)
+        nodes.append(node)
+        values.update({value.name: value for value in operands})
+    if not nodes:
+        raise ModelError(f"{path}: has no layer; allowed a header line and one row a layer")
+    graph = Graph(
+        name=name or path.stem,
+        nodes=tuple(nodes),
+        values=values,
+        inputs=tuple(key for key, value in values.items() if value.kind == "input"),
+        outputs=tuple(node.outputs[0] for node in nodes),
+        warnings=tuple(warnings),
+    )
+    return to_workload(infer(graph), batch=batch or 1, sha256=hashlib.sha256(data).hexdigest())
+
+
+def _rows(path: Path, text: str) -> list[_Row]:
+    """The rows after the header, each with a name of its own."""
+    rows: dict[str, _Row] = {}
+    wanted: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), start=1):
+        fields = [part.strip() for part in line.split(",")]
+        if not any(fields) or (number == 1 and not all(part.isdecimal() for part in fields[1:4])):
+            continue
+        place = f"{path}:{number}"
+        if not wanted:
+            wanted = CONV_FIELDS if len([part for part in fields if part]) > GEMM_MOST else GEMM_FIELDS
+        if len(fields) <= len(wanted):
+            raise ModelError(f"{place}: found {len(fields) - 1} sizes; allowed name, {', '.join(wanted)}")
+        sizes = tuple(_size(place, label, part) for label, part in zip(wanted, fields[1:], strict=False))
+        extra = fields[len(wanted) + 1] if len(fields) > len(wanted) + 1 else ""
+        label = fields[0] if fields[0] and fields[0] not in rows else f"{fields[0] or 'layer'}#{number}"
+        rows[label] = _Row(place, label, sizes, extra)
+    return list(rows.values())
+
+
+def _size(place: str, label: str, text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ModelError(f"{place}: {label}: found '{text}'; allowed whole numbers from 1")
+    return int(text)
+
+
+def _layer(row: _Row, batch: int, warnings: list[str]) -> tuple[Node, tuple[Value, Value]]:
+    ratio = _RATIO.fullmatch(row.extra)
+    if ratio is not None and ratio[1] != ratio[2]:
+        warnings.append(f"{row.place}: sparsity {row.extra} of '{row.name}' is not modelled: computed dense")
+    second = int(row.extra) if row.extra.isdecimal() else 0
+    return _gemm(row, batch, second or 1) if len(row.sizes) == len(GEMM_FIELDS) else _conv(row, batch, second)
+
+
+def _gemm(row: _Row, batch: int, products: int) -> tuple[Node, tuple[Value, Value]]:
+    m, n, k = row.sizes
+    several = (products,) if products > 1 else ()
+    leading = (batch, *several) if batch > 1 else several
+    a, b = _operands(row, (*leading, m, k), (*several, k, n))
+    return Node(row.name, "MatMul", (a.name, b.name), (f"{row.name}.output",)), (a, b)
+
+
+def _conv(row: _Row, batch: int, stride_w: int) -> tuple[Node, tuple[Value, Value]]:
+    height, width, kernel_h, kernel_w, channels, filters, stride = row.sizes
+    if kernel_h > height or kernel_w > width:
+        raise ModelError(f"{row.place}: filter {kernel_h}x{kernel_w} is larger than its input {height}x{width}")
+    groups = channels if "DP" in row.name else 1
+    strides = (stride, stride_w or stride)
+    ends = ((kernel_h - height) % strides[0], (kernel_w - width) % strides[1])
+    a, b = _operands(
+        row, (batch, channels, height, width), (filters * groups, channels // groups, kernel_h, kernel_w)
+    )
+    attributes = {"strides": strides, "pads": (0, 0, *ends), "group": groups}
+    return Node(row.name, "Conv", (a.name, b.name), (f"{row.name}.output",), attributes), (a, b)
+
+
+def _operands(row: _Row, data: Shape, weights: Shape) -> tuple[Value, Value]:
+    a, b = f"{row.name}.input", f"{row.name}.weights"
+    return Value(a, data, "input"), Value(b, weights, "constant", sources=(b,))

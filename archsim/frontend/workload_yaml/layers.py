@@ -1,0 +1,231 @@
+"""The kinds of layer entries, one small function each: options of the file to nodes of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from archsim.frontend.workload_yaml.options import Options, Shape
+from archsim.frontend.workload_yaml.writer import ACTIVATIONS, Writer
+from archsim.ops.graph.nodes import Attribute, Value
+
+Layer = Callable[[Writer, Options, str], None]
+
+
+def _conv(writer: Writer, options: Options, name: str) -> None:
+    """``{input, out_channels, kernel, stride, pad, dilation, groups, bias, act}``; groups: number or depthwise."""
+    source = writer.source(options)
+    shape = _image(writer, options, source)
+    groups = shape[1] if _is_depthwise(options) else options.size("groups", 1)
+    channels = options.size("out_channels", shape[1] if groups == shape[1] else None)
+    if shape[1] % groups or channels % groups:
+        options.fail(f"{shape[1]} input and {channels} output channels do not divide into {groups} groups", "groups")
+    kernel = options.pair("kernel")
+    weights = writer.weight(f"{name}.weights", (channels, shape[1] // groups, *kernel))
+    inputs = (source, weights, *_bias(writer, options, name, channels))
+    attributes: dict[str, Attribute] = {"strides": options.pair("stride", 1), "group": groups}
+    attributes |= {"dilations": options.pair("dilation", 1), **_pads(options)}
+    writer.add(options, name, "Conv", inputs, attributes)
+
+
+def _pool(writer: Writer, options: Options, name: str) -> None:
+    """``{input, kind: max|average, kernel, stride, pad}``; the stride is the kernel unless given."""
+    source = writer.source(options)
+    _image(writer, options, source)
+    kernel = options.pair("kernel")
+    strides = options.pair("stride") if options.has("stride") else kernel
+    attributes: dict[str, Attribute] = {"kernel_shape": kernel, "strides": strides, **_pads(options)}
+    op = "MaxPool" if options.text("kind", "max", ("max", "average")) == "max" else "AveragePool"
+    writer.add(options, name, op, (source,), attributes)
+
+
+def _global_pool(writer: Writer, options: Options, name: str) -> None:
+    """``{input, kind: average|max}`` over all positions."""
+    source = writer.source(options)
+    _image(writer, options, source)
+    kind = options.text("kind", "average", ("average", "max"))
+    writer.add(options, name, "GlobalAveragePool" if kind == "average" else "GlobalMaxPool", (source,))
+
+
+def _gemm(writer: Writer, options: Options, name: str) -> None:
+    """``{m, n, k, bias, act}``: a product of its own, with its own input."""
+    m, n, k = options.size("m"), options.size("n"), options.size("k")
+    source = writer.add_input(f"{name}.input", (m, k))
+    weights = writer.weight(f"{name}.weights", (k, n))
+    inputs = (source, weights, *_bias(writer, options, name, n, default=False))
+    writer.add(options, name, "Gemm", inputs)
+
+
+def _dense(writer: Writer, options: Options, name: str) -> None:
+    """``{input, out, bias, act}``: a product with weights along the last axis."""
+    source = writer.source(options)
+    features, out = writer.shape(source)[-1], options.size("out")
+    weights = writer.weight(f"{name}.weights", (features, out))
+    terms = _letters(len(writer.shape(source)) - 1)
+    inputs = (source, weights, *_bias(writer, options, name, out))
+    attributes: dict[str, Attribute] = {"terms": ((*terms, "k"), ("k", "n"), (*terms, "n"))}
+    writer.add(options, name, "Einsum", inputs, attributes)
+
+
+def _einsum(writer: Writer, options: Options, name: str) -> None:
+    """``{equation: "b m k, k n -> b m n", inputs, sizes, bias, act}``; an operand without an input is a weight."""
+    equation = options.text("equation")
+    left, arrow, right = equation.partition("->")
+    terms = tuple(tuple(part.split()) for part in (*left.split(","), right))
+    if not arrow or len(terms) != 3 or not all(terms[:2]):
+        options.fail(f"found '{equation}'; allowed two operands and a result: 'b m k, k n -> b m n'", "equation")
+    given = options.names("inputs") or (writer.source(options),)
+    if len(given) > 2:
+        options.fail(f"found {len(given)} inputs; allowed 1 or 2", "inputs")
+    operands = [writer.known(options, value, "inputs") for value in given]
+    sizes = _term_sizes(writer, options, operands, terms)
+    if len(operands) == 1:
+        missing = [index for index in terms[1] if index not in sizes]
+        if missing:
+            options.fail(f"the size of '{missing[0]}' is not known; give it under 'sizes'")
+        operands.append(writer.weight(f"{name}.weights", tuple(sizes[index] for index in terms[1])))
+    width = sizes.get(terms[2][-1], 1) if terms[2] else 1
+    inputs = (*operands, *_bias(writer, options, name, width, default=False))
+    writer.add(options, name, "Einsum", inputs, {"terms": terms})
+
+
+def _term_sizes(
+    writer: Writer, options: Options, operands: list[str], terms: tuple[tuple[str, ...], ...]
+) -> dict[str, int]:
+    """Sizes of the index names: those of the inputs, then those the entry gives."""
+    sizes: dict[str, int] = {}
+    for operand, term in zip(operands, terms, strict=False):
+        shape = writer.shape(operand)
+        if len(shape) != len(term):
+            options.fail(f"'{' '.join(term)}' has {len(term)} names, but '{operand}' has the shape {list(shape)}")
+        sizes.update(zip(term, shape, strict=True))
+    for index, size in options.table("sizes").items():
+        if sizes.setdefault(index, size) != size:
+            options.fail(f"'{index}' is {sizes[index]} by its input and {size} here", "sizes")
+    return sizes
+
+
+def _joined(op: str) -> Layer:
+    def layer(writer: Writer, options: Options, name: str) -> None:
+        """``{inputs: [a, b, ...], act}`` element by element."""
+        given = options.names("inputs") or options.fail("key 'inputs' is missing")
+        writer.add(options, name, op, tuple(writer.known(options, value, "inputs") for value in given))
+
+    return layer
+
+
+def _concat(writer: Writer, options: Options, name: str) -> None:
+    """``{inputs: [a, b, ...], axis: 1}``."""
+    given = options.names("inputs") or options.fail("key 'inputs' is missing")
+    inputs = tuple(writer.known(options, value, "inputs") for value in given)
+    writer.add(options, name, "Concat", inputs, {"axis": options.size("axis", 1, low=-8)})
+
+
+def _split(writer: Writer, options: Options, name: str) -> None:
+    """``{input, into: [names], axis, sizes}``: equal parts unless sizes are given."""
+    source = writer.source(options)
+    outputs = options.names("into") or options.fail("key 'into' is missing; allowed a list of names")
+    inputs: tuple[str, ...] = (source,)
+    if options.has("sizes"):
+        inputs = (source, _numbers(writer, f"{name}.sizes", options.sizes("sizes")))
+    writer.add(options, name, "Split", inputs, {"axis": options.size("axis", 1, low=-8)}, outputs)
+
+
+def _softmax(writer: Writer, options: Options, name: str) -> None:
+    """``{input, axis: -1}``."""
+    source = writer.source(options)
+    writer.add(options, name, "Softmax", (source,), {"axis": options.size("axis", -1, low=-8)})
+
+
+def _layernorm(writer: Writer, options: Options, name: str) -> None:
+    """``{input}``: over the last axis, with scale and bias."""
+    source = writer.source(options)
+    width = writer.shape(source)[-1:]
+    inputs = (source, writer.weight(f"{name}.scale", width), writer.weight(f"{name}.bias", width))
+    writer.add(options, name, "LayerNormalization", inputs, {"axis": -1})
+
+
+def _rmsnorm(writer: Writer, options: Options, name: str) -> None:
+    """``{input}``: over the last axis, with a scale."""
+    source = writer.source(options)
+    inputs = (source, writer.weight(f"{name}.scale", writer.shape(source)[-1:]))
+    writer.add(options, name, "RMSNormalization", inputs, {"axis": -1})
+
+
+def _act(writer: Writer, options: Options, name: str) -> None:
+    """``{input, function: relu|gelu|...}``."""
+    source = writer.source(options)
+    function = options.text("function", None, tuple(sorted(set(ACTIVATIONS) - {"relu6"})))
+    op, attributes = ACTIVATIONS[function]
+    writer.add(options, name, op, (source,), attributes)
+
+
+def _reshape(writer: Writer, options: Options, name: str) -> None:
+    """``{input, shape: [...]}``; one size may be -1."""
+    source = writer.source(options)
+    shape = _numbers(writer, f"{name}.shape", options.sizes("shape", low=-1))
+    writer.add(options, name, "Reshape", (source, shape))
+
+
+def _flatten(writer: Writer, options: Options, name: str) -> None:
+    """``{input}``: all axes after the first in one."""
+    writer.add(options, name, "Flatten", (writer.source(options),), {"axis": 1})
+
+
+def _transpose(writer: Writer, options: Options, name: str) -> None:
+    """``{input, order: [...]}``."""
+    source = writer.source(options)
+    writer.add(options, name, "Transpose", (source,), {"perm": options.sizes("order", low=0)})
+
+
+def _is_depthwise(options: Options) -> bool:
+    return options.word("groups") == "depthwise"
+
+
+def _image(writer: Writer, options: Options, source: str) -> Shape:
+    shape = writer.shape(source)
+    return shape if len(shape) == 4 else options.fail(f"'{source}' has the shape {list(shape)}; allowed [n, c, h, w]")
+
+
+def _pads(options: Options) -> dict[str, Attribute]:
+    """``pad``: one size, [h, w], or same (output = input / stride)."""
+    if options.word("pad") == "same":
+        return {"auto_pad": "SAME_UPPER"}
+    return {"pads": options.pair("pad", 0, low=0) * 2}
+
+
+def _bias(writer: Writer, options: Options, name: str, width: int, default: bool = True) -> tuple[str, ...]:
+    return (writer.weight(f"{name}.bias", (width,)),) if options.flag("bias", default) else ()
+
+
+def _numbers(writer: Writer, name: str, numbers: Shape) -> str:
+    data = np.asarray(numbers, np.int64)
+    writer.values[name] = Value(name, data.shape, "constant", "int64", data)
+    return name
+
+
+def _letters(count: int) -> tuple[str, ...]:
+    return tuple(f"b{axis}" for axis in range(count - 1)) + (("m",) if count else ())
+
+
+KINDS: dict[str, Layer] = {
+    "act": _act,
+    "add": _joined("Add"),
+    "concat": _concat,
+    "conv": _conv,
+    "dense": _dense,
+    "einsum": _einsum,
+    "flatten": _flatten,
+    "gemm": _gemm,
+    "global_pool": _global_pool,
+    "layernorm": _layernorm,
+    "mul": _joined("Mul"),
+    "pool": _pool,
+    "reshape": _reshape,
+    "rmsnorm": _rmsnorm,
+    "softmax": _softmax,
+    "split": _split,
+    "transpose": _transpose,
+}
+MAIN = {"einsum": "equation", "act": "function", "add": "inputs", "mul": "inputs", "concat": "inputs"}

@@ -1,0 +1,134 @@
+"""Reads a workload file:
+
+    schema: archsim.workload/1
+    name: small_net
+    description: shown by ``archsim show models``
+    source: "estimated: why these sizes"
+    parameters: {batch: 1, size: 96}             # usable in every size below; --batch sets ``batch``
+    inputs: {image: [batch, 3, size, size]}      # logical shapes: N, C, H, W
+    layers:
+      - conv: {name: stem, out_channels: 16, kernel: 3, stride: 2, pad: 1, act: relu}
+      - einsum: "b m k, k n -> b m n"            # the option that matters most may stand alone
+        sizes: {n: 768}
+    outputs: [stem]                              # default: every result that nothing reads
+
+An entry without ``input`` reads the result before it. The kinds and their options are in ``layers.py``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from archsim.errors import ConfigError, nearest
+from archsim.frontend.workload_yaml.layers import KINDS, MAIN
+from archsim.frontend.workload_yaml.options import Options
+from archsim.frontend.workload_yaml.writer import Writer
+from archsim.ir.workload import Workload
+from archsim.ops.graph.infer import infer
+from archsim.ops.graph.nodes import Graph
+from archsim.ops.lowering.lower import to_workload
+from archsim.spec.nodes import Node as Text
+from archsim.spec.nodes import read
+
+SCHEMA = "archsim.workload/1"
+
+
+def load_workload_yaml(
+    path: Path, *, batch: int | None = None, parameters: Mapping[str, int] | None = None
+) -> Workload:
+    """Import a workload file. ``batch`` and ``parameters`` replace values of the file's ``parameters``.
+
+    Raises ConfigError with file:line:column and key path.
+    """
+    document = read(path)
+    options = Options(document, "workload", {})
+    options.text("schema", None, (SCHEMA,))
+    name = options.text("name", path.stem)
+    for key in ("description", "source"):
+        options.text(key, "")
+    sizes = _parameters(options, dict(parameters or {}), batch)
+    writer = Writer()
+    _add_inputs(document, options, sizes, writer)
+    _add_layers(document, options, sizes, writer)
+    outputs = options.names("outputs") or _unread(writer)
+    options.finish()
+    graph = Graph(
+        name=name,
+        nodes=tuple(writer.nodes),
+        values=writer.graph_values(),
+        inputs=tuple(writer.inputs),
+        outputs=tuple(writer.known(options, output, "outputs") for output in outputs),
+    )
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return to_workload(infer(graph), batch=sizes.get("batch", 1), sha256=digest)
+
+
+def describe(path: Path) -> str:
+    """The ``description`` of a workload file, '' if it has none."""
+    return Options(read(path), "workload", {}).text("description", "")
+
+
+def _parameters(options: Options, given: dict[str, int], batch: int | None) -> dict[str, int]:
+    sizes = options.table("parameters")
+    if batch is not None:
+        given["batch"] = batch
+    for key, value in given.items():
+        if key not in sizes:
+            options.fail(f"has no parameter '{key}' to set; known: {', '.join(sizes) or 'none'}{nearest(key, sizes)}")
+        if value < 1:
+            options.fail(f"{key}: found {value}; allowed 1 or more", "parameters")
+        sizes[key] = value
+    return sizes
+
+
+def _add_inputs(document: Text, options: Options, sizes: dict[str, int], writer: Writer) -> None:
+    if not options.has("inputs"):
+        return
+    node = document.mapping["inputs"]
+    if not isinstance(node.value, dict):
+        options.fail("found no mapping; allowed names with their shapes: {image: [batch, 3, 96, 96]}", "inputs")
+    shapes = Options(node, "inputs", sizes)
+    for name in node.mapping:
+        writer.add_input(name, shapes.sizes(name))
+
+
+def _add_layers(document: Text, options: Options, sizes: dict[str, int], writer: Writer) -> None:
+    entries = document.mapping["layers"].items if options.has("layers") else []
+    if not entries:
+        options.fail("has no layers; allowed a list of entries such as '- conv: {out_channels: 16, kernel: 3}'")
+    for index, entry in enumerate(entries):
+        kind, node = _entry(entry, f"layers[{index}]")
+        found = Options(node, f"layers[{index}].{kind}", sizes)
+        KINDS[kind](writer, found, found.text("name", f"{kind}{index}"))
+        found.finish()
+
+
+def _entry(entry: Text, path: str) -> tuple[str, Text]:
+    """Kind and options of an entry ``KIND: {options}`` or ``KIND: text`` with the other options beside it."""
+    kinds = [key for key in entry.mapping if key in KINDS]
+    if not kinds:
+        first = next(iter(entry.mapping), "")
+        raise ConfigError(
+            f"{entry.mark}: {path}: found '{first or entry.plain()}'; allowed one of {', '.join(KINDS)}{nearest(first, KINDS)}"
+        )
+    kind = kinds[0]
+    body, rest = entry.mapping[kind], {key: node for key, node in entry.mapping.items() if key != kind}
+    if isinstance(body.value, dict):
+        if rest:
+            raise ConfigError(
+                f"{next(iter(rest.values())).mark}: {path}: '{next(iter(rest))}' stands beside '{kind}'; "
+                "allowed inside its braces"
+            )
+        return kind, body
+    if body.value is None:
+        return kind, Text(rest, body.mark)
+    if kind not in MAIN:
+        raise ConfigError(f"{body.mark}: {path}.{kind}: found {body.plain()!r}; allowed options in braces")
+    return kind, Text({MAIN[kind]: body, **rest}, body.mark)
+
+
+def _unread(writer: Writer) -> tuple[str, ...]:
+    read_names = {name for node in writer.nodes for name in node.inputs}
+    return tuple(name for node in writer.nodes for name in node.outputs if name not in read_names)

@@ -1,0 +1,119 @@
+"""The options of one layer entry: typed look-ups that name file, line and key path when something does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NoReturn
+
+from archsim.errors import ConfigError, nearest
+from archsim.frontend.workload_yaml.expression import evaluate
+from archsim.spec.nodes import Node as Text
+
+Shape = tuple[int, ...]
+
+
+class Options:
+    """A mapping of the file at key ``path``; ``finish`` refuses keys that no look-up asked for."""
+
+    def __init__(self, node: Text, path: str, parameters: Mapping[str, int]) -> None:
+        """``parameters``: names usable in sizes."""
+        self.path = path
+        self._node = node
+        self._parameters = parameters
+        self._asked: dict[str, None] = {}
+
+    def fail(self, message: str, key: str = "") -> NoReturn:
+        """Raise ConfigError at a key of this mapping (or at the mapping)."""
+        place = self._node.mapping[key].mark if key in self._node.mapping else self._node.mark
+        raise ConfigError(f"{place}: {self.path}{'.' + key if key else ''}: {message}")
+
+    def has(self, key: str) -> bool:
+        """Whether the file gives ``key``."""
+        self._asked[key] = None
+        return key in self._node.mapping
+
+    def text(self, key: str, default: str | None = None, allowed: tuple[str, ...] = ()) -> str:
+        """A word; required when there is no default."""
+        if not self.has(key):
+            return default if default is not None else self.fail(f"key '{key}' is missing")
+        found = self._node.mapping[key].value
+        if not isinstance(found, str):
+            self.fail(f"found {self._shown(key)}; allowed a name", key)
+        if allowed and found not in allowed:
+            self.fail(f"found '{found}'; allowed {', '.join(allowed)}{nearest(found, allowed)}", key)
+        return found
+
+    def word(self, key: str) -> str:
+        """The text of a key that may be a word or something else; '' for something else."""
+        found = self._node.mapping[key].value if self.has(key) else None
+        return found if isinstance(found, str) else ""
+
+    def names(self, key: str) -> tuple[str, ...] | None:
+        """A list of names (one name alone is a list of one); None when absent."""
+        if not self.has(key):
+            return None
+        found = self._node.mapping[key]
+        items = found.items or [found]
+        names = tuple(item.value for item in items if isinstance(item.value, str))
+        if len(names) != len(items):
+            self.fail(f"found {self._shown(key)}; allowed a list of names", key)
+        return names
+
+    def flag(self, key: str, default: bool) -> bool:
+        """true or false."""
+        if not self.has(key):
+            return default
+        found = self._node.mapping[key].value
+        return found if isinstance(found, bool) else self.fail(f"found {self._shown(key)}; allowed true, false", key)
+
+    def size(self, key: str, default: int | None = None, low: int = 1) -> int:
+        """A whole number or expression of at least ``low``."""
+        if not self.has(key):
+            return default if default is not None else self.fail(f"key '{key}' is missing")
+        return self._number(self._node.mapping[key], key, low)
+
+    def sizes(self, key: str, default: Shape | None = None, low: int = 1) -> Shape:
+        """A list of whole numbers or expressions."""
+        if not self.has(key):
+            return default if default is not None else self.fail(f"key '{key}' is missing")
+        found = self._node.mapping[key]
+        if not isinstance(found.value, list) or not found.items:
+            self.fail(f"found {self._shown(key)}; allowed a list of sizes", key)
+        return tuple(self._number(item, key, low) for item in found.items)
+
+    def pair(self, key: str, default: int | None = None, low: int = 1) -> Shape:
+        """One size for both spatial axes, or a list of two."""
+        if self.has(key) and isinstance(self._node.mapping[key].value, list):
+            found = self.sizes(key, low=low)
+            return found if len(found) == 2 else self.fail(f"found {len(found)} sizes; allowed 1 or 2", key)
+        return (self.size(key, default, low),) * 2
+
+    def table(self, key: str) -> dict[str, int]:
+        """A mapping of names to sizes; {} when absent."""
+        if not self.has(key):
+            return {}
+        found = self._node.mapping[key]
+        if not isinstance(found.value, dict):
+            self.fail(f"found {self._shown(key)}; allowed a mapping of names to sizes", key)
+        return {name: self._number(item, key, 1) for name, item in found.mapping.items()}
+
+    def finish(self) -> None:
+        """Refuse the keys that were not asked for."""
+        for key in self._node.mapping:
+            if key not in self._asked:
+                known = sorted(self._asked)
+                self.fail(f"unknown key '{key}'; allowed {', '.join(known)}{nearest(key, known)}", key)
+
+    def _number(self, item: Text, key: str, low: int) -> int:
+        value = item.value
+        if isinstance(value, str):
+            try:
+                value = evaluate(value, self._parameters)
+            except ValueError as error:
+                self.fail(f"found '{item.value}': {error}", key)
+        if isinstance(value, bool) or not isinstance(value, int):
+            self.fail(f"found {item.plain()!s}; allowed a whole number or arithmetic on parameters", key)
+        return value if value >= low else self.fail(f"found {value}; allowed {low} or more", key)
+
+    def _shown(self, key: str) -> str:
+        return repr(self._node.mapping[key].plain())

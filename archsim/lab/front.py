@@ -1,0 +1,69 @@
+"""The functions of the front door: load_chip, load_model, run, and lists of the names they know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from archsim.ir.workload import Workload
+from archsim.lab.job import Chip, Job, Model
+from archsim.lab.run import RunResult, execute
+from archsim.spec.architecture import Architecture
+
+
+def load_chip(name_or_path: str | Path) -> Architecture:
+    """A chip by a name of ``list_chips()`` or from a YAML file.
+
+    Raises ConfigError with file:line, key path, value found and what is allowed.
+    """
+    from archsim.spec.load import load
+
+    return load(name_or_path)
+
+
+def load_model(name_or_path: str | Path, batch: int = 1, on_unsupported: str = "error") -> Workload:
+    """A model by a name of ``list_models()`` or from a file, with dimension 0 of its inputs set to ``batch``.
+
+    ``on_unsupported``: 'error', or 'host' to run unknown operators there. Raises ModelError naming node,
+    operator and what can be done.
+    """
+    from archsim.frontend.load import load_model as load
+
+    return load(name_or_path, batch=batch, on_unsupported=on_unsupported)
+
+
+def list_chips() -> list[str]:
+    """Names that ``load_chip`` knows."""
+    from archsim.spec.load import names
+
+    return list(names())
+
+
+def list_models() -> list[str]:
+    """Names that ``load_model`` knows."""
+    from archsim.frontend.load import names
+
+    return list(names())
+
+
+def run(
+    model: Model,
+    on: Chip,
+    batch: int = 1,
+    objective: str = "latency",
+    dtype: str | None = None,
+    set: Mapping[str, object] | None = None,
+    seed: int = 0,
+    on_unsupported: str = "error",
+    why: bool = False,
+) -> RunResult:
+    """Map ``model``, simulate it on the chip ``on`` and account for it.
+
+    ``model``: a name, a path (a Program as .asm too) or a Workload; ``on``: a name, a path or an Architecture.
+    ``objective``: latency | energy | edp. ``dtype``: 'int8', or by role 'w=int8,a=bf16'; the chip's own
+    if None. ``set``: values by key path, e.g. ``{"dram.channels": 8, "l1.size": "4 MiB"}``. ``why``:
+    also simulate the chip with each of its resources enlarged. Raises the children of ArchsimError.
+    """
+    job = Job(model, on, batch, objective, dtype, set or {}, seed, on_unsupported)
+    done = execute(job)
+    return done.explained(job) if why else done

@@ -1,0 +1,252 @@
+"""What users write: dtypes, requirements, jobs; and the command line's manners without any simulation."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+from fixtures_result import make_result
+
+from archsim import cli
+from archsim.errors import ArchsimError, ConfigError, NotBuiltError
+from archsim.lab import cache, show, suites
+from archsim.lab.job import Job
+from archsim.lab.options import Requirement, parse_dtypes, public_keys, scalars
+from archsim.report.summary import summarise
+
+
+def status(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(arguments)
+    code = caught.value.code
+    return code if isinstance(code, int) else 0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (None, {}),
+        ("int8", {"inputs": "int8", "weights": "int8", "outputs": "int8", "accumulate": "int32"}),
+        ("bf16", {"inputs": "bf16", "weights": "bf16", "outputs": "bf16", "accumulate": "fp32"}),
+        ("w=int8,a=bf16", {"weights": "int8", "inputs": "bf16", "outputs": "bf16"}),
+        ("w=int8, acc=int32", {"weights": "int8", "accumulate": "int32"}),
+    ],
+)
+def test_dtypes(text: str | None, expected: dict[str, str]) -> None:
+    assert parse_dtypes(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("int9", "unknown dtype 'int9' .did you mean 'int8'"),
+        ("x=int8", "found 'x'.*allowed w, weights, a"),
+        ("a=int8,inputs=int8", "inputs given twice"),
+        ("w=", "unknown dtype ''"),
+        ("", "unknown dtype ''"),
+    ],
+)
+def test_bad_dtypes_name_what_is_allowed(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parse_dtypes(text)
+
+
+@pytest.fixture(scope="module")
+def summary() -> dict[str, Any]:
+    return summarise(make_result(4))
+
+
+@pytest.mark.parametrize(
+    ("text", "met"),
+    [
+        ("cycles_total>0", True),
+        ("latency_s <= 1e-9", False),
+        ("dram.row_hit_rate>=0.9", True),
+        ("energy_breakdown_j.l1 < 1", True),
+        ("dram.peak_bytes_per_s == 51200000000", True),
+        ("macs!=0", True),
+    ],
+)
+def test_requirements(summary: dict[str, Any], text: str, met: bool) -> None:
+    assert Requirement.parse(text).met(summary) is met
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("latency_s", "allowed KEY SIGN NUMBER"),
+        ("latency_s<=fast", "allowed KEY SIGN NUMBER"),
+        ("latency_s<=nan", "allowed KEY SIGN NUMBER"),
+        ("latency<=1", "did you mean 'latency_s'"),
+        ("layers.0.macs<=1", "no 'layers.0.macs' in a result"),
+    ],
+)
+def test_bad_requirements_are_refused_before_the_run(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Requirement.parse(text)
+
+
+def test_requirement_on_an_unknown_part_or_a_missing_figure(summary: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="did you mean 'energy_breakdown_j.dram'"):
+        Requirement.parse("energy_breakdown_j.drum<1").met(summary)
+    with pytest.raises(ConfigError, match="no figure for this chip"):
+        Requirement.parse("die_cost_usd<1").met(summary)
+
+
+def test_every_scalar_is_a_number_or_missing(summary: dict[str, Any]) -> None:
+    found = scalars(summary)
+    assert {"latency_s", "dram.read_bytes", "mac_breakdown.useful", "workload.macs"} <= set(found)
+    assert "provenance.seed" not in found and "layers" not in public_keys()
+    assert all(value is None or isinstance(value, int | float) for value in found.values())
+
+
+def test_options_for_the_provenance_leave_out_what_does_not_matter() -> None:
+    job = Job("m", "c", values={"b": 2, "a": [1, 2]})
+    assert list(job.options()) == ["objective", "batch", "dtype", "set", "on_unsupported"]
+    assert job.options()["set"] == {"a": "[1, 2]", "b": "2"}
+    json.dumps(job.options())
+
+
+def test_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.setenv("ARCHSIM_CACHE", str(tmp_path))
+    monkeypatch.delenv("ARCHSIM_NO_CACHE", raising=False)
+    assert cache.folder() == tmp_path
+    monkeypatch.setenv("ARCHSIM_NO_CACHE", "1")
+    assert cache.folder() is None
+
+
+@pytest.mark.parametrize("name", ["sweep", "compare", "verify", "dram", "noc"])
+def test_commands_of_later_versions_say_so(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(name, "--whatever") == 2
+    assert "not built yet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--mapping", "--refine=3", "--fidelity", "--repeat", "--warm"])
+def test_options_of_later_versions_say_so(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("run", "m", "--on", "c", option, "x") == 2
+    assert f"{option.partition('=')[0]}: not built yet" in capsys.readouterr().err
+
+
+def test_help_hides_what_is_not_built(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("--help") == 0
+    words = capsys.readouterr().out.split()
+    assert {"run", "map", "asm", "report", "validate", "show", "check"} <= set(words)
+    assert not {"sweep", "compare", "verify", "dram", "noc"} & set(words)
+    assert status("run", "--help") == 0
+    assert "--warm" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("rum",),
+        ("run",),
+        ("run", "m"),
+        ("run", "m", "--on", "c", "--batch", "0"),
+        ("run", "m", "--on", "c", "--objective", "speed"),
+        ("run", "m", "--on", "c", "--trace"),
+        ("show", "models", "x"),
+    ],
+)
+def test_bad_usage_exits_2_with_nothing_on_stdout(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(*arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err and "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run", "m", "--on", "edge_npuu"), "did you mean 'edge_npu'"),
+        (("run", "m", "--on", "edge_npu", "--set", "l1.sise=4 MiB"), "l1.size"),
+        (("run", "m", "--on", "edge_npu", "--set", "clock"), "allowed KEY.PATH=VALUE"),
+        (("run", "m", "--on", "edge_npu", "--require", "latncy_s<1"), "did you mean 'latency_s'"),
+        (("run", "m", "--on", "edge_npu", "--dtype", "int7"), "unknown dtype 'int7'"),
+        (("run", "nowhere.asm", "--on", "edge_npu"), "nowhere.asm: cannot be read"),
+        (("run", "x.asm", "--on", "edge_npu", "--batch", "2"), "--batch: the Program x.asm is already compiled"),
+        (("report", "no_such_dir"), "archsim run MODEL --on CHIP --out DIR"),
+        (("validate", "systolik"), "did you mean 'systolic'"),
+        (("validate", "noc"), "not built yet"),
+        (("show", "chipz"), "did you mean 'chips'"),
+        (("show", "topologies"), "not built yet"),
+        (("show", "chips", "tpu"), "did you mean"),
+        (("check", "nix.yaml"), "nix.yaml: no such file"),
+    ],
+)
+def test_bad_input_exits_2_with_one_message(
+    arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(*arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and words in err and "Traceback" not in err
+
+
+def test_internal_errors_exit_1_and_debug_shows_where(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_: str) -> None:
+        raise KeyError("oops")
+
+    monkeypatch.setattr(show, "listing", broken)
+    assert status("show", "chips") == 1
+    err = capsys.readouterr().err
+    assert err.startswith("internal error: KeyError") and "--debug" in err and "Traceback" not in err
+    assert status("show", "chips", "--debug") == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_errors_on_purpose_show_their_traceback_with_debug(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("--debug", "show", "chipz") == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_validate_prints_json_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("validate", "systolic", "--format", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["cases"] == found["exact"] == 174 and found["failed"] == []
+
+
+def test_validate_exits_1_when_a_threshold_is_missed(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
+    header = "case,kind,M,N,K,dataflow,rows,cols,cycles\n"
+    (tmp_path / "cases.csv").write_text(header + "wrong,gemm,12,21,8,os,3,8,999\n")
+    assert status("validate", "systolic", "--reference", str(tmp_path)) == 1
+    assert "wrong: expected 999" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["chips", "dram", "technologies", "dataflows"])
+def test_show_lists_one_line_each(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("show", kind) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(show.listing(kind)) >= 2
+    assert all(len(line.split()) > 1 for line in lines)
+
+
+def test_a_shown_chip_is_a_chip_file(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
+    assert status("show", "chips", "tpu_v1") == 0
+    path = tmp_path / "again.yaml"
+    path.write_text(capsys.readouterr().out)
+    assert status("check", str(path)) == 0
+    assert "chip 'tpu_v1'" in capsys.readouterr().out
+
+
+def test_check_reports_every_file_and_exits_2(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
+    bad, other = tmp_path / "bad.yaml", tmp_path / "other.txt"
+    bad.write_text("schema: archsim.recipe/1\n")
+    other.write_text("x")
+    assert status("check", str(bad), str(other)) == 2
+    err = capsys.readouterr().err
+    assert "archsim.recipe/1" in err and "'.txt' file" in err
+
+
+def test_suites_know_their_later_siblings() -> None:
+    with pytest.raises(NotBuiltError):
+        suites.run("silicon")
+
+
+def test_listing_light_libraries_only() -> None:
+    assert "pandas" not in vars(cli) and issubclass(NotBuiltError, ArchsimError)
+    assert sys.modules["archsim.cli"] is cli

@@ -1,0 +1,68 @@
+"""One-file extensions: found by file name, loaded by name, plugins included."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from archsim import registry
+from archsim.errors import ConfigError
+
+DATAFLOWS = "archsim.pe.dataflows"
+STANDARDS = "archsim.memory.dram.standards"
+
+
+def test_built_in_extensions_are_listed_sorted_without_helpers() -> None:
+    found = list(registry.modules(DATAFLOWS))
+    assert found == sorted(found)
+    assert {"output_stationary", "weight_stationary", "input_stationary", "dot_product"} <= set(found)
+    assert not {"fold", "systolic", "catalog", "__init__"} & set(found)
+    assert "lpddr5" in registry.modules(STANDARDS)
+    assert registry.modules("archsim.no_such_room") == {}
+
+
+def test_load_by_name_and_nearest_name() -> None:
+    assert registry.load(DATAFLOWS, "weight_stationary").__name__ == f"{DATAFLOWS}.weight_stationary"
+    with pytest.raises(ConfigError, match=r"weight_stationry.*it has: dot_product.*did you mean 'weight_stationary'"):
+        registry.load(DATAFLOWS, "weight_stationry")
+
+
+def test_plugins_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = tmp_path / "one", tmp_path / "two"
+    (first / "dram_standards").mkdir(parents=True)
+    (second / "dataflows").mkdir(parents=True)
+    (first / "dram_standards" / "ddr9.py").write_text("SPEED = 9\n")
+    (first / "dram_standards" / "_shared.py").write_text("")
+    (second / "dataflows" / "mine.py").write_text("def fold(nest): return nest\n")
+    (second / "dataflows" / "helper.py").write_text("def other(): return 1\n")
+    monkeypatch.setenv(registry.PLUGINS_VARIABLE, os.pathsep.join((str(first), str(second))))
+    assert registry.load(STANDARDS, "ddr9").SPEED == 9
+    assert registry.load(STANDARDS, "ddr9") is registry.load(STANDARDS, "ddr9")
+    assert "mine" in registry.modules(DATAFLOWS)
+    assert "helper" not in registry.modules(DATAFLOWS)
+    assert "_shared" not in registry.modules(STANDARDS)
+
+
+@pytest.mark.parametrize("text", ["raise RuntimeError('boom')", "def broken(:"])
+def test_a_broken_plugin_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    (tmp_path / "dram_standards").mkdir()
+    (tmp_path / "dram_standards" / "bad.py").write_text(text)
+    monkeypatch.setenv(registry.PLUGINS_VARIABLE, str(tmp_path))
+    with pytest.raises(ConfigError, match=r"bad\.py: the extension cannot be imported"):
+        registry.load(STANDARDS, "bad")
+
+
+def test_two_files_cannot_claim_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "dram_standards").mkdir()
+    (tmp_path / "dram_standards" / "lpddr5.py").write_text("")
+    monkeypatch.setenv(registry.PLUGINS_VARIABLE, str(tmp_path))
+    with pytest.raises(ConfigError, match="two files claim the name 'lpddr5'"):
+        registry.modules(STANDARDS)
+
+
+def test_a_missing_plugin_directory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(registry.PLUGINS_VARIABLE, "/no/such/directory")
+    with pytest.raises(ConfigError, match="/no/such/directory"):
+        registry.modules(DATAFLOWS)

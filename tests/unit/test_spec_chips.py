@@ -1,0 +1,94 @@
+"""The shipped chips: complete, sourced, with the published figures; and the page made from the schema."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from archsim.spec import docs, load
+from archsim.spec.architecture import ROLES
+from archsim.spec.dtypes import BITS
+from archsim.spec.peaks import dram_bytes_per_s, lines
+
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "tests" / "golden" / "chip.yaml"
+SHIPPED = ("edge_npu", "gemmini_16x16", "mtia_v2i_pe", "nvdla_large", "scalesim_32x32", "tpu_v1")
+PEAK = {
+    "edge_npu": 1024,
+    "gemmini_16x16": 256,
+    "mtia_v2i_pe": 2048,
+    "nvdla_large": 2048,
+    "scalesim_32x32": 1024,
+    "tpu_v1": 65536,
+}
+
+
+def test_shipped_chips_are_all_there() -> None:
+    assert set(SHIPPED) <= set(load.names())
+    assert list(load.names()) == sorted(load.names())
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_chips(name: str) -> None:
+    chip = load.load(name)
+    assert chip.name == name
+    assert chip.description
+    assert chip.peak_macs_per_cycle == PEAK[name]
+    assert chip.host is not None or name == "scalesim_32x32"
+    assert chip.vectors
+    for role in ROLES:
+        assert chip.path(role)
+    for role in ("inputs", "weights", "outputs", "partials"):
+        assert chip.inner(role).kind == "sram"
+    for role in ("inputs", "weights", "outputs"):
+        assert chip.outer(role).kind == "dram"
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_number_of_a_shipped_chip_has_a_source(name: str) -> None:
+    sources = load.load(name).sources
+    assert sources
+    assert [path for path, text in sources.items() if text == "user"] == []
+    own_words = load.load(name).source
+    assert [path for path, text in sources.items() if text == own_words] == [], "say it at the number itself"
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, str(GOLDEN)])
+def test_canonical_text_loads_to_an_equal_chip(name: str) -> None:
+    chip = load.load(name)
+    text = load.to_yaml(chip)
+    again = load.loads(text)
+    assert again == chip
+    assert load.to_yaml(again) == text
+    assert len(chip.sha256) == 64
+
+
+def test_the_golden_chip_is_small_and_round() -> None:
+    chip = load.load(GOLDEN)
+    assert chip.name == "golden"
+    assert chip.memory("dram").bytes_per_cycle == 8
+    assert chip.peak_macs_per_cycle == 16
+
+
+def test_published_figures() -> None:
+    tpu, mtia, edge = (load.load(name) for name in ("tpu_v1", "mtia_v2i_pe", "edge_npu"))
+    assert float(2 * tpu.peak_macs_per_cycle * tpu.clock_hz) == pytest.approx(92e12, rel=0.01)
+    assert float(dram_bytes_per_s(tpu.memory("weight_memory")) or 0) == pytest.approx(34e9, rel=0.01)
+    assert tpu.memory("accumulators").capacity_bytes == 4096 * 256 * 4
+    assert float(64 * 2 * mtia.peak_macs_per_cycle * mtia.clock_hz) == pytest.approx(354e12, rel=0.01)
+    local = mtia.memory("local_memory")
+    assert local.read_bytes_per_cycle * local.clock_hz == pytest.approx(1e12, rel=0.01)
+    assert dram_bytes_per_s(edge.memory("dram")) == 51_200_000_000
+    assert "51.2 GB/s" in lines(edge)[0]
+
+
+def test_the_page_in_docs_is_current() -> None:
+    """docs/chip.md is what the schema says; to renew it: python -m archsim.spec.docs > docs/chip.md."""
+    assert (ROOT / "docs" / "chip.md").read_text(encoding="utf-8") == docs.chip_page()
+
+
+def test_dtypes_agree_with_the_intermediate_representation() -> None:
+    dtypes = pytest.importorskip("archsim.ir.dtypes")
+    for name, size in dtypes.BYTES.items():
+        assert BITS[name] == 8 * size
