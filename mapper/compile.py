@@ -45,15 +45,17 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Options:
-    """What the user asked of the compiler. ``cache``: folder for mappings, None for none.
+    """What the user asked of the compiler.
 
-    ``outer``: rates of its DRAM parts.
+    ``cache``: folder for mappings, None for none; ``outer``: rates of the chip's DRAM parts; ``pinned``: layers whose
+    mapping is given instead of searched.
     """
 
     objective: str = "latency"
     dtypes: Mapping[str, str] | None = None
     cache: Path | None = None
     outer: Mapping[str, Outer] = field(default_factory=dict)
+    pinned: Mapping[str, LayerMapping] = field(default_factory=dict)
 
 
 def compile_model(workload: Workload, architecture: Architecture, options: Options | None = None) -> Compiled:
@@ -149,6 +151,9 @@ class _Compiler:
         return build(layer, self.workload, self.architecture, self.dtypes, capacity, resident, engine)
 
     def _solve(self, problem: Problem) -> tuple[Problem, LayerMapping]:
+        given = self.options.pinned.get(problem.layer.name)
+        if given is not None:
+            return problem, given
         key = self._key(problem)
         found = self.memo.get(key) or self.cache.get(key)
         if found is None:

@@ -1,7 +1,7 @@
 """The front of this room: models by name or path, whatever their format.
 
-    load_model("resnet50")            a name of ``names()``
-    load_model("model.onnx", batch=4) ONNX, workload .yaml, SCALE-Sim topology .csv
+load_model("resnet50")            a name of ``names()``
+load_model("model.onnx", batch=4) ONNX, workload .yaml, SCALE-Sim topology .csv
 """
 
 from __future__ import annotations

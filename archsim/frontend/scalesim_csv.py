@@ -18,10 +18,18 @@ from pathlib import Path
 from archsim.errors import ModelError
 from archsim.ir.workload import Workload
 from archsim.ops.graph.infer import infer
-from archsim.ops.graph.nodes import Graph, Node, Shape, Value
+from archsim.ops.graph.nodes import Attribute, Graph, Node, Shape, Value
 from archsim.ops.lowering.lower import to_workload
 
-CONV_FIELDS = ("IFMAP height", "IFMAP width", "filter height", "filter width", "channels", "filters", "stride")
+CONV_FIELDS = (
+    "IFMAP height",
+    "IFMAP width",
+    "filter height",
+    "filter width",
+    "channels",
+    "filters",
+    "stride",
+)
 GEMM_FIELDS = ("M", "N", "K")
 GEMM_MOST = 6  # filled fields of a gemm row: name, M, N, K, sparsity, batch
 _RATIO = re.compile(r"\s*(\d+)\s*:\s*(\d+)\s*")
@@ -111,10 +119,8 @@ def _conv(row: _Row, batch: int, stride_w: int) -> tuple[Node, tuple[Value, Valu
     groups = channels if "DP" in row.name else 1
     strides = (stride, stride_w or stride)
     ends = ((kernel_h - height) % strides[0], (kernel_w - width) % strides[1])
-    a, b = _operands(
-        row, (batch, channels, height, width), (filters * groups, channels // groups, kernel_h, kernel_w)
-    )
-    attributes = {"strides": strides, "pads": (0, 0, *ends), "group": groups}
+    a, b = _operands(row, (batch, channels, height, width), (filters * groups, channels // groups, kernel_h, kernel_w))
+    attributes: dict[str, Attribute] = {"strides": strides, "pads": (0, 0, *ends), "group": groups}
     return Node(row.name, "Conv", (a.name, b.name), (f"{row.name}.output",), attributes), (a, b)
 
 

@@ -15,11 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import cast
 
 from archsim.errors import NotBuiltError, ProgramError
 from archsim.ir.footprint import Footprint, clip, footprint
-from archsim.ir.program import Region
+from archsim.ir.program import Affine, Region
 from archsim.ir.unroll import Step
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion
 from archsim.memory.offchip import OffChip, Shape
@@ -62,6 +61,7 @@ class DmaEngine(TileEngine):
         self._drams = drams
         self._port = port
         self._plans: dict[tuple[int, ...], Plan] = {}
+        self._clips: dict[int, tuple[Affine, ...]] = {}
 
     def run(self, step: Step) -> Execution:
         """One move: descriptor, then DRAM and on-chip streams at once, to the end of both."""
@@ -74,7 +74,8 @@ class DmaEngine(TileEngine):
         transfers = [self._submit(step, leg, number) for number, leg in enumerate(plan.legs)]
         flow = plan.streams.begin()
         for leg, transfer in zip(plan.legs, transfers, strict=True):
-            leg.dram.charge(step.command.layer, cast(Completion, (yield transfer)))
+            completion: Completion = yield transfer
+            leg.dram.charge(step.command.layer, completion)
         last_beat_ps = kernel.now
         if not flow.ended:
             yield flow.event
@@ -90,8 +91,13 @@ class DmaEngine(TileEngine):
 
     def _plan(self, step: Step) -> Plan:
         command = step.command
-        clips = [bound.start.at(step.env) for region in (*command.reads, *command.writes) for bound in region.clips]
-        key = (id(command), *step.extents.values(), *clips)
+        clips = self._clips.get(id(command))
+        if clips is None:
+            regions = (*command.reads, *command.writes)
+            clips = self._clips[id(command)] = tuple(bound.start for region in regions for bound in region.clips)
+        key = (id(command), *step.extents.values())
+        if clips:
+            key += tuple([start.at(step.env) for start in clips])
         plan = self._plans.get(key)
         if plan is None:
             plan = self._plans[key] = self._make(step)

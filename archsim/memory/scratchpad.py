@@ -66,14 +66,15 @@ class Scratchpads:
 
     def streams(self, demands: Sequence[Demand], cycles: Cycles, clock: Clock) -> PortStreams:
         """Streams of a command of ``cycles`` cycles; raises ProgramError when bytes are to move in no time."""
-        per_port = self._per_port(demands)
+        merged = _merged(demands)
+        per_port = self._per_port(merged)
         if per_port and not cycles:
             raise ProgramError(f"{sum(per_port.values())} bytes are to be moved in 0 cycles")
         shares = {
             port: Fraction(size_bytes * clock.hz) / (cycles * port.bytes_per_s) for port, size_bytes in per_port.items()
         }
         rounded = tuple((port, float(share)) for port, share in shares.items())
-        return PortStreams(self._ports, clock, cycles, tuple(demands), shares, rounded, ceil(cycles))
+        return PortStreams(self._ports, clock, cycles, merged, shares, rounded, ceil(cycles))
 
     def _per_port(self, demands: Iterable[Demand]) -> dict[Port, int]:
         total: dict[Port, int] = {}
@@ -88,3 +89,13 @@ class Scratchpads:
         if found is None:
             raise ProgramError(f"'{memory}' is not an on-chip memory; on chip are: {', '.join(self._pads) or 'none'}")
         return found
+
+
+def _merged(demands: Iterable[Demand]) -> tuple[Demand, ...]:
+    """One demand for each memory and direction."""
+    merged: dict[tuple[str, bool], Demand] = {}
+    for new in demands:
+        key = (new.memory, new.write)
+        old = merged.get(key, Demand(*key, 0, 0))
+        merged[key] = Demand(*key, old.size_bytes + new.size_bytes, old.accesses + new.accesses)
+    return tuple(merged.values())

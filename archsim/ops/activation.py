@@ -89,7 +89,14 @@ def lower(node: Node, build: Builder) -> None:
     source, out = node.inputs[0], node.outputs[0]
     index = tuple(at(dim) for dim in build.dims(out))
     steps = build.steps(node, step_of(node))
-    build.layer(node, "vector", build.extents(out), (Access("in0", source, index),), Access("out", out, index), steps=steps)
+    build.layer(
+        node,
+        "vector",
+        build.extents(out),
+        (Access("in0", source, index),),
+        Access("out", out, index),
+        steps=steps,
+    )
 
 
 def reference(node: Node, data: Array, *limits: Array | None) -> tuple[Array, ...]:
@@ -119,7 +126,7 @@ def _softplus(x: Array) -> Array:
 def _gelu(node: Node, x: Array) -> Array:
     if node.text("approximate", "none") == "tanh":
         return np.asarray(x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))))
-    return x / 2 * (1 + _erf(x / np.sqrt(2)))
+    return np.asarray(x / 2 * (1 + _erf(x / np.sqrt(2))))
 
 
 def _exponential(node: Node, x: Array, alpha: float, gamma: float = 1.0) -> Array:

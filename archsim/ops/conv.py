@@ -25,7 +25,9 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
         node.fail("needs an input and weights")
     groups = node.integer("group", 1)
     if len(data.shape) != len(weights.shape) or not 3 <= len(data.shape) <= 5:
-        node.unsupported(f"input of shape {list(data.shape)} and weights {list(weights.shape)}; allowed 1 to 3 spatial axes")
+        node.unsupported(
+            f"input of shape {list(data.shape)} and weights {list(weights.shape)}; allowed 1 to 3 spatial axes"
+        )
     if groups < 1 or data.shape[1] != weights.shape[1] * groups or weights.shape[0] % groups:
         node.fail(f"input has {data.shape[1]} channels, weights {list(weights.shape)} in {groups} groups do not fit")
     window = window_of(node, data.shape, weights.shape[2:])

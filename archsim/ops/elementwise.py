@@ -37,7 +37,14 @@ _UFUNCS = {
     "Greater": np.greater,
     "GreaterOrEqual": np.greater_equal,
 }
-_FUNCTIONS = {"Add": "add", "Sum": "add", "Mean": "average", "Sub": "subtract", "Mul": "multiply", "Div": "divide"}
+_FUNCTIONS = {
+    "Add": "add",
+    "Sum": "add",
+    "Mean": "average",
+    "Sub": "subtract",
+    "Mul": "multiply",
+    "Div": "divide",
+}
 _AFFINE = ("Add", "Sub", "Mul", "Div")
 _SECOND_ONLY = ("Sub", "Div")  # affine only when the constant is the second operand
 

@@ -20,7 +20,11 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     if len(inputs) > 2 and inputs[2] is not None and (fill is None or np.any(fill)):
         node.unsupported("pads with another value than 0")
     shape = inputs[0].shape
-    pads = _pads(node, len(shape), tuple(integers_of(node, value, "pads or axes") for value in (inputs[1], *inputs[3:4])))
+    pads = _pads(
+        node,
+        len(shape),
+        tuple(integers_of(node, value, "pads or axes") for value in (inputs[1], *inputs[3:4])),
+    )
     return (tuple(size + before + after for size, (before, after) in zip(shape, pads, strict=True)),)
 
 

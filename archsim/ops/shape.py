@@ -42,7 +42,7 @@ def reference(node: Node, *arrays: Array) -> tuple[Array, ...]:
 
 
 def _sizes(node: Node, shape: Shape) -> Shape:
-    return shape[slice(node.integer("start", 0), node.attributes.get("end"))]
+    return shape[node.integer("start", 0) : node.integer("end", len(shape))]
 
 
 def _count(node: Node, bounds: list[Array | None]) -> int:

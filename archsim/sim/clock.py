@@ -11,8 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from archsim.ir.activity import edge_ps, to_cycles
-
 PS_PER_S = 10**12
 
 
@@ -25,20 +23,20 @@ class Clock:
 
     def edge(self, cycle: int) -> int:
         """Time in ps of edge ``cycle``."""
-        return edge_ps(cycle, self.hz)
+        return cycle * PS_PER_S // self.hz
 
     def cycle(self, time_ps: int) -> int:
         """Number of the first edge at or after ``time_ps``."""
-        return to_cycles(time_ps, self.hz)
+        return -(-time_ps * self.hz // PS_PER_S)
 
     def at_or_after(self, time_ps: int) -> int:
         """Time in ps of the first edge at or after ``time_ps``."""
-        return edge_ps(to_cycles(time_ps, self.hz), self.hz)
+        return self.edge(self.cycle(time_ps))
 
     def position(self, time_ps: int) -> int | Fraction:
         """``time_ps`` in cycles of this clock: whole on an edge, exact and rational between edges."""
-        cycle = to_cycles(time_ps, self.hz)
-        if edge_ps(cycle, self.hz) == time_ps:
+        cycle = self.cycle(time_ps)
+        if self.edge(cycle) == time_ps:
             return cycle
         return Fraction(time_ps * self.hz, PS_PER_S)
 
@@ -48,4 +46,4 @@ class Clock:
 
     def seen(self, given_ps: int) -> int:
         """Time in ps at which a signal given at ``given_ps`` in another domain is seen in this one."""
-        return edge_ps(to_cycles(given_ps + 1, self.hz) + self.sync_stages, self.hz)
+        return self.edge(self.cycle(given_ps + 1) + self.sync_stages)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from fractions import Fraction
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from archsim.ir.unroll import Step
 from archsim.sim.clock import Clock
@@ -26,7 +26,7 @@ class Outcome(NamedTuple):
     slots_per_cycle: int = 0
 
 
-Execution = Generator[Event, object, Outcome]
+Execution = Generator[Event, Any, Outcome]
 
 
 class Engine(Protocol):
@@ -55,7 +55,7 @@ class Pipeline(Protocol):
 
 
 class Demand(NamedTuple):
-    """Bytes and whole word accesses of one stream of a command on an on-chip memory."""
+    """Bytes and whole word accesses of a command on an on-chip memory in one direction."""
 
     memory: str
     write: bool
@@ -88,7 +88,7 @@ class Streams(Protocol):
 
     @property
     def demands(self) -> tuple[Demand, ...]:
-        """What is moved."""
+        """What is moved, one for each memory and direction."""
 
     def begin(self) -> Flow:
         """Start at the present instant, an edge of the engine's clock."""

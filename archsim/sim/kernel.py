@@ -14,7 +14,7 @@ SimPy returns silently when every process is blocked; ``run`` says so instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import simpy
 from simpy.events import URGENT, Event, Timeout
@@ -73,7 +73,7 @@ class _Port:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.pending: list[tuple[tuple[int, ...], Request]] = []
-        self.waiting: dict[int, _Waiting] = {}
+        self.waiting: dict[int, tuple[Event, int, Clock]] = {}  # request -> who waits, no end before, on edges of
         self.next_ps = IDLE_PS
 
     def look_ahead(self) -> None:
@@ -82,15 +82,7 @@ class _Port:
         if next_ps is None:
             self.next_ps = IDLE_PS
         else:
-            self.next_ps = max(next_ps, min([waiting.earliest_ps for waiting in self.waiting.values()]))
-
-
-class _Waiting(NamedTuple):
-    """Who waits for a request."""
-
-    done: Event
-    earliest_ps: int
-    clock: Clock
+            self.next_ps = max(next_ps, min([earliest_ps for _, earliest_ps, _ in self.waiting.values()]))
 
 
 class Kernel:
@@ -138,7 +130,7 @@ class Kernel:
             self._submitters.append(port)
         port.pending.append((order, request))
         done = Event(self._env)
-        port.waiting[request.id] = _Waiting(done, self.now + least_ps, clock)
+        port.waiting[request.id] = (done, self.now + least_ps, clock)
         return done
 
     def run(self) -> None:
@@ -162,7 +154,8 @@ class Kernel:
 
     def _hand_over(self) -> None:
         for port in self._submitters:
-            port.pending.sort(key=_order)
+            if len(port.pending) > 1:
+                port.pending.sort(key=_order)
             port.model.submit(self.now, [request for _, request in port.pending])
             port.pending.clear()
             port.look_ahead()

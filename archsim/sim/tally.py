@@ -38,7 +38,9 @@ class Tally:
     def __init__(self, *, trace: bool) -> None:
         self._bills: list[Bill] = []
         self._counts: dict[CountKey, int] = {}
-        self._trace: list[tuple[str, int, int, int, bool]] | None = [] if trace else None
+        self._tracing = trace
+        self._trace: list[tuple[str, int, int, int, bool]] = []
+        self._streamed: list[tuple[tuple[Demand, ...], int, int]] = []
 
     def bill(self, layer: str, entries: Iterable[Entry]) -> Bill:
         """A bill to be stamped with ``bill.times += 1`` whenever its actions were performed."""
@@ -53,13 +55,13 @@ class Tally:
 
     def moved(self, memory: str, start_ps: int, end_ps: int, size_bytes: int, *, write: bool) -> None:
         """Put a stream on the bandwidth trace."""
-        if self._trace is not None and size_bytes:
+        if self._tracing and size_bytes:
             self._trace.append((memory, start_ps, end_ps, size_bytes, write))
 
-    def streamed(self, demands: Iterable[Demand], start_ps: int, end_ps: int) -> None:
+    def streamed(self, demands: tuple[Demand, ...], start_ps: int, end_ps: int) -> None:
         """Put the streams of a command on the bandwidth trace."""
-        if self._trace is not None:
-            self._trace.extend((d.memory, start_ps, end_ps, d.size_bytes, d.write) for d in demands if d.size_bytes)
+        if self._tracing:
+            self._streamed.append((demands, start_ps, end_ps))
 
     def counts(self) -> Mapping[CountKey, int]:
         """All counts so far, sorted by key; actions never performed are absent."""
@@ -71,8 +73,14 @@ class Tally:
         return {key: total[key] for key in sorted(total) if total[key]}
 
     def bandwidth(self) -> tuple[Bandwidth, ...]:
-        """The trace in order of start, empty when it was not asked for."""
-        return tuple(Bandwidth(*entry) for entry in sorted(self._trace or ()))
+        """The trace by memory and start, empty when it was not asked for."""
+        entries = list(self._trace)
+        for demands, start_ps, end_ps in self._streamed:
+            for memory, write, size_bytes, _ in demands:
+                if size_bytes:
+                    entries.append((memory, start_ps, end_ps, size_bytes, write))
+        entries.sort()
+        return tuple([Bandwidth(*entry) for entry in entries])
 
 
 def memory_entries(demands: Iterable[Demand]) -> list[Entry]:

@@ -48,8 +48,10 @@ class Counter:
 
     def give(self, count: int, arrival: Arrival) -> None:
         """Add tokens; tells the taking queue once there are as many as it waits for."""
-        for _ in range(count):
+        if count == 1:
             self.tokens.append(arrival)
+        else:
+            self.tokens.extend([arrival] * count)
         if self._need and len(self.tokens) >= self._need:
             self._need = 0
             self._notify()
@@ -119,7 +121,7 @@ class Slots:
 
     def released(self, arrival: Arrival) -> None:
         """A reader has signalled: free the slots that this one was the last to hold."""
-        freed = min(release.given for release in self.readers.values())
+        freed = min([release.given for release in self.readers.values()])
         if freed > self._freed:
             self._free.give(freed - self._freed, arrival)
             self._freed = freed

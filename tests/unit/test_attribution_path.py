@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import pytest
-from test_attribution import NS, UNITS, activity, record, tile_pipeline
+from fixtures_timeline import NS, UNITS, activity, record, tile_pipeline
 
 from archsim.errors import SimulationError
 from archsim.ir.activity import Activity

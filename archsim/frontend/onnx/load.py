@@ -16,9 +16,7 @@ from archsim.ops.graph.nodes import Graph
 from archsim.ops.lowering.lower import to_workload
 
 
-def load_onnx(
-    path: Path, *, name: str = "", batch: int | None = None, on_unsupported: str = "error"
-) -> Workload:
+def load_onnx(path: Path, *, name: str = "", batch: int | None = None, on_unsupported: str = "error") -> Workload:
     """Import a model. ``name``: of the workload (the file's stem if ''). ``batch``: new dim 0 of the inputs, None as stored.
 
     Raises ModelError naming file, node and operator. No weight is read.
@@ -35,25 +33,29 @@ def load_graph(
     model = read_model(path)
     digest = file_hash(path)
     try:
-        stored = to_graph(model, name or path.stem, None)
-        wanted = to_graph(model, name or path.stem, batch)
-        if on_unsupported == "host":
-            stored, wanted = (_hinted(model, graph) for graph in (stored, wanted))
-        if stored.values == wanted.values:
-            return infer(wanted), digest
+        stored = _graph(model, name or path.stem, None, on_unsupported)
+        if batch is None:
+            return infer(stored), digest
+        wanted = _graph(model, name or path.stem, batch, on_unsupported)
         return _rebatched(stored, wanted), digest
     except ModelError as error:
+        raise type(error)(f"{path.name}: {error}") from None
 
 
 def _rebatched(stored: Graph, wanted: Graph) -> Graph:
     """Shapes for the new batch; target shapes that were written for the old one are scaled with it."""
     old = stored.shape(stored.inputs[0])
     new = wanted.shape(wanted.inputs[0])
+    if [stored.shape(name) for name in stored.inputs] == [wanted.shape(name) for name in wanted.inputs]:
+        return infer(wanted)
     before = infer(stored)
     return infer(wanted, Rebatch(before.values, old[0], new[0]))
 
 
-def _hinted(model: onnx.ModelProto, graph: Graph) -> Graph:
-    """The graph with shapes by ONNX's own inference, for operators that will run on the host."""
+def _graph(model: onnx.ModelProto, name: str, batch: int | None, on_unsupported: str) -> Graph:
+    """The graph, with shapes by ONNX's own inference where operators may have to run on the host."""
+    graph = to_graph(model, name, batch)
+    if on_unsupported != "host":
+        return graph
     shapes = {name: graph.shape(name) for name in graph.inputs}
     return replace(graph, hints=inferred_shapes(model, shapes))

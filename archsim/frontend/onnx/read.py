@@ -53,7 +53,15 @@ def file_hash(path: Path) -> str:
 
 def holds_data(tensor: onnx.TensorProto) -> bool:
     """Whether the contents are still in the message (small tensors)."""
-    fields = ("raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
+    fields = (
+        "raw_data",
+        "float_data",
+        "int32_data",
+        "int64_data",
+        "double_data",
+        "uint64_data",
+        "string_data",
+    )
     return any(len(getattr(tensor, name)) for name in fields)
 
 

@@ -67,6 +67,11 @@ def read_lines(text: str, path: str) -> list[Line]:
     return lines
 
 
+def phrase(text: str, line: int, path: str) -> Line:
+    """The words of a short text that stands at ``line`` of another file; raises ProgramError with file:line."""
+    return Line(0, tuple(_words(text.strip(), line, path)), opens_block=False)
+
+
 def _words(body: str, number: int, path: str) -> list[Word]:
     words: list[Word] = []
     at = 0

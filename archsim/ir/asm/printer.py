@@ -120,7 +120,7 @@ class _Listing:
         if command.when:
             yield f"when {_when(command.when)}"
         if command.nest is not None:
-            yield "nest" + _nest(command.nest)
+            yield f"nest {nest_text(command.nest)}".rstrip()
         if command.fresh:
             yield f"fresh {_when(command.fresh)}"
         yield from _work(command)
@@ -178,9 +178,10 @@ def _extent(extent: Extent) -> str:
     return f"{quote(extent.dim)}={extent.size}{limits}"
 
 
-def _nest(nest: Nest) -> str:
+def nest_text(nest: Nest) -> str:
+    """``m(h, w) n(k) k(c)``; parts without extents are left out."""
     parts = (("m", nest.m), ("n", nest.n), ("k", nest.k), ("batch", nest.batch))
-    return "".join(f" {part}({', '.join(map(quote, dims))})" for part, dims in parts if dims)
+    return " ".join(f"{part}({', '.join(map(quote, dims))})" for part, dims in parts if dims)
 
 
 def _token(token: Token) -> str:

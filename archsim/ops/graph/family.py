@@ -116,6 +116,8 @@ def _table(plugins: str) -> dict[str, tuple[str, Family]]:
             raise ConfigError(f"{path}: an operator file must define FAMILY, an archsim.ops.graph.family.Family")
         for op in found.names:
             if op in table:
-                raise ConfigError(f"{path}: operator '{op}' is already served by '{table[op][0]}'; allowed one file each")
+                raise ConfigError(
+                    f"{path}: operator '{op}' is already served by '{table[op][0]}'; allowed one file each"
+                )
             table[op] = (name, found)
     return table

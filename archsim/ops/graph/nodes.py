@@ -40,7 +40,7 @@ class Value:
     shape: Shape
     kind: Literal["input", "constant", "activation"]
     dtype: str = "float32"
-    data: Array | None = None
+    data: Array | None = field(default=None, compare=False)
     sources: tuple[str, ...] = ()
 
     @property

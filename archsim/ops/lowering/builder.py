@@ -131,8 +131,9 @@ class Builder:
         dims = _cut(extents, splits)
         order = _packing(parts, readings, splits)
         inputs = tuple(self._operand(kind, reading, splits, order, dims) for reading in readings)
-        self._layouts.setdefault(write.value, self._home[write.value])
-        value, layout = self._values[write.value], self._layouts[write.value]
+        value = self._values[write.value]
+        layout = self._layouts.get(write.value) or self._home[write.value]
+        self._layouts[write.value] = layout
         self.layers.append(
             Layer(
                 name=self._unused(name or node.name),
@@ -182,10 +183,11 @@ class Builder:
     def copied(self, name: str, *, rows: bool = False) -> Layout:
         """Copy a value into a tensor of its own (row-major if ``rows``); later readers use the copy."""
         node = self._producer.get(name) or Node(name, "Input", (), (name,))
-        root = f"{name}.copy" if self.tensors.taken(name) else name
         target = f"{name}.copy"
+        while target in self._values:
+            target += ".copy"
         self._values[target] = replace(self._values[name], name=target, kind="activation")
-        self._settle(target, self._dense(name, root, rows=rows))
+        self._settle(target, self._dense(name, target, rows=rows))
         of_view = self.views.get(node.name) is not None and len(node.outputs) == 1
         self._copy(node, name, target, name, node.name if of_view else target)
         if of_view:

@@ -18,7 +18,13 @@ from archsim.ops.lowering.steps import REQUANTISE
 
 
 def emit_matmul(
-    node: Node, build: Builder, extents: Mapping[str, int], a: Access, b: Access, bias: Access | None, out: Access
+    node: Node,
+    build: Builder,
+    extents: Mapping[str, int],
+    a: Access,
+    b: Access,
+    bias: Access | None,
+    out: Access,
 ) -> None:
     """One matmul layer; its drain requantises and runs the fused activation."""
     if build.value(a.value).constant:
@@ -46,7 +52,13 @@ def _parts(dims: dict[str, int], a: set[str], b: set[str], out: set[str]) -> Par
     n = tuple(dim for dim in dims if dim in b and dim in out and dim not in a)
     k = tuple(dim for dim in dims if dim not in out)
     m = tuple(dim for dim in dims if dim not in (*batch, *n, *k))
-    return Parts(m or (_extra(dims, "m"),), n or (_extra(dims, "n"),), k or (_extra(dims, "k"),), batch, free=tuple(dims))
+    return Parts(
+        m or (_extra(dims, "m"),),
+        n or (_extra(dims, "n"),),
+        k or (_extra(dims, "k"),),
+        batch,
+        free=tuple(dims),
+    )
 
 
 def _extra(dims: dict[str, int], name: str) -> str:

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from math import prod
 
 from archsim.ops.graph.nodes import Shape
-from archsim.ops.lowering.access import Access, Split, Splits, descending, factor_axes, pure, refine, wanted_splits
+from archsim.ops.lowering.access import (
+    Access,
+    Split,
+    Splits,
+    descending,
+    factor_axes,
+    pure,
+    refine,
+    wanted_splits,
+)
 from archsim.ops.lowering.layout import Layout
 
 

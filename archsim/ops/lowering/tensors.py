@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from archsim.ir.workload import Axis, Operand, Tensor, View
+from archsim.ir.workload import Axis, Kind, Operand, Tensor, View
 from archsim.ops.graph.nodes import Value
 from archsim.ops.lowering.access import HERE, Access, Splits, at, factor_axes, substitute
 from archsim.ops.lowering.layout import Factor, Layout
@@ -22,10 +22,6 @@ class Tensors:
     def root(self, value: Value, layout: Layout) -> None:
         """Register a tensor of its own, so that it and views of it can be declared."""
         self._roots[layout.root] = (replace(value, name=layout.root), layout)
-
-    def taken(self, name: str) -> bool:
-        """Whether a tensor of this name exists."""
-        return name in self.declared or name in self._roots
 
     def activation(self, access: Access, value: Value, layout: Layout, splits: Splits, role: str) -> Operand:
         """The operand of an input or activation that lies as ``layout`` says."""
@@ -55,7 +51,9 @@ class Tensors:
         name = self._weight(Tensor(value.name, value.shape or (1,), "weight"))
         return Operand(access.operand, name, "weights", axes)
 
-    def packed(self, access: Access, value: Value, splits: Splits, order: tuple[str, ...], extents: Mapping[str, int]) -> Operand:
+    def packed(
+        self, access: Access, value: Value, splits: Splits, order: tuple[str, ...], extents: Mapping[str, int]
+    ) -> Operand:
         """The operand of a matmul's weights, stored with the layer's dims in ``order`` (reduction innermost)."""
         logical: list[str] = []
         for axis in access.index:
@@ -91,7 +89,7 @@ class Tensors:
 def _tensor(value: Value, layout: Layout, view: View | None) -> Tensor:
     factors, order = _factors(layout), _memory(layout)
     shape = tuple(factors[i].extent for i in order) or (1,)
-    kind = "input" if value.kind == "input" else "activation"
+    kind: Kind = "input" if value.kind == "input" else "activation"
     logical = () if order == tuple(range(len(order))) else order
     return Tensor(value.name, shape, kind, logical, view)
 

@@ -1,0 +1,1 @@
+"""YAML text forms of Workload and ModelMapping (front: ``archsim.ir.text``)."""

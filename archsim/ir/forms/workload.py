@@ -1,0 +1,183 @@
+"""Workload <-> YAML (schema ``archsim.workload/1``).
+
+    tensors:
+      x: input [1, 12, 12, 8]
+    layers:
+    - name: conv1
+      op: Conv
+      kind: matmul
+      dims: {h: 12, w: 12, k: 16, r: 3, s: 3, c: 8}
+      nest: m(h, w) n(k) k(r, s, c)
+      inputs:
+      - a = x(0, h+r-1, w+s-1, c) as inputs
+      - b = w1(k, r, s, c) as weights
+      output: out = y1(0, h, w, k) as outputs
+      steps:
+      - relu passes 1
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Any, get_args
+
+from archsim.ir.asm.cursor import Cursor
+from archsim.ir.asm.fragments import Scope, read_affine, read_nest
+from archsim.ir.asm.printer import nest_text
+from archsim.ir.asm.words import affine_text, quote
+from archsim.ir.forms.fields import Fields, Pairs, Row, integer_of, json_of, open_form, phrase_of, to_yaml
+from archsim.ir.program import Affine, Nest
+from archsim.ir.workload import Axis, Kind, Layer, Operand, Tensor, VectorStep, View, ViewNode, Workload
+
+SCHEMA = "archsim.workload/1"
+KINDS = ("matmul", "vector", "copy", "host")
+
+
+def workload_to_yaml(workload: Workload) -> str:
+    """The text form; ``workload_from_yaml`` gives back an equal Workload (sequences in attributes as tuples)."""
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        "name": workload.name,
+        "batch": workload.batch,
+        "parameters": workload.parameters,
+        "sha256": workload.sha256,
+        "tensors": {name: _tensor_text(tensor) for name, tensor in workload.tensors.items()},
+        "layers": [_layer_form(layer) for layer in workload.layers],
+    }
+    if workload.views:
+        document["views"] = [f"{quote(v.name)} = {quote(v.op)} of {quote(v.of)}" for v in workload.views]
+    if workload.warnings:
+        document["warnings"] = list(workload.warnings)
+    return to_yaml(document)
+
+
+def workload_from_yaml(text: str, path: str = "<text>") -> Workload:
+    """The Workload of a text; raises ConfigError with file:line:column, key path and what is allowed."""
+    fields = open_form(text, path, SCHEMA)
+    workload = Workload(
+        name=fields.text("name"),
+        layers=tuple(_layer(Fields(node, at)) for node, at in fields.items("layers")),
+        tensors={
+            name: phrase_of(node, at, partial(_tensor, name)) for name, node, at in fields.entries("tensors")
+        },
+        views=tuple(phrase_of(node, at, _view_node) for node, at in fields.items("views")),
+        batch=fields.integer("batch"),
+        parameters=fields.integer("parameters"),
+        sha256=fields.text("sha256") if fields.has("sha256") else "",
+        warnings=fields.texts("warnings"),
+    )
+    fields.end()
+    return workload
+
+
+def _tensor_text(tensor: Tensor) -> str:
+    text = f"{tensor.kind} {list(tensor.shape)}"
+    if tensor.logical:
+        text += f" logical {list(tensor.logical)}"
+    if tensor.view is not None:
+        view = tensor.view
+        text += f" view {quote(view.base)} offset {view.offset} strides {list(view.strides)}"
+    return text
+
+
+def _tensor(name: str, cursor: Cursor) -> Tensor:
+    kind: Any = cursor.keyword(get_args(Kind), "a kind")
+    shape = _integers(cursor)
+    logical = _integers(cursor) if cursor.skip_if("logical") else ()
+    return Tensor(name, shape, kind, logical, _view(cursor) if cursor.skip_if("view") else None)
+
+
+def _view(cursor: Cursor) -> View:
+    base = cursor.name("a tensor")
+    cursor.keyword(("offset",), "the offset in elements")
+    offset = cursor.integer("an offset in elements")
+    cursor.keyword(("strides",), "the strides in elements")
+    return View(base, offset, _integers(cursor))
+
+
+def _integers(cursor: Cursor) -> tuple[int, ...]:
+    return cursor.many("[", "]", lambda: cursor.integer("an integer"))
+
+
+def _view_node(cursor: Cursor) -> ViewNode:
+    name = cursor.name("the name of a node")
+    cursor.expect("=")
+    op = cursor.name("an operator")
+    cursor.keyword(("of",), "what it is a view of")
+    return ViewNode(name, op, cursor.name("a name"))
+
+
+def _layer_form(layer: Layer) -> dict[str, Any]:
+    form: dict[str, Any] = {"name": layer.name, "op": layer.op, "kind": layer.kind, "dims": Pairs(layer.dims)}
+    nest = nest_text(Nest(layer.m, layer.n, layer.k, layer.batch))
+    optional: dict[str, Any] = {
+        "nest": nest,
+        "inputs": [_operand_text(operand) for operand in layer.inputs],
+        "output": _operand_text(layer.output),
+        "steps": [_step_text(step) for step in layer.steps],
+        "whole": Row(layer.whole),
+        "pad_fill": "" if layer.pad_fill == "zero" else layer.pad_fill,
+        "fused": Row(layer.fused),
+        "attributes": json.dumps(dict(layer.attributes)) if layer.attributes else "",
+    }
+    return form | {key: value for key, value in optional.items() if value}
+
+
+def _layer(fields: Fields) -> Layer:
+    dims = {name: integer_of(node, at) for name, node, at in fields.entries("dims")}
+    nest = Nest((), (), ())
+    if fields.has("nest"):
+        nest = phrase_of(fields.child("nest"), fields.at("nest"), lambda c: read_nest(c, dims))
+    kind: Any = fields.text("kind", KINDS)
+    pad_fill: Any = fields.text("pad_fill", ("zero", "lowest")) if fields.has("pad_fill") else "zero"
+    attributes = {}
+    if fields.has("attributes"):
+        attributes = json_of(fields.child("attributes"), fields.at("attributes"))
+    layer = Layer(
+        name=fields.text("name"),
+        op=fields.text("op"),
+        kind=kind,
+        dims=dims,
+        inputs=tuple(phrase_of(node, at, lambda c: _operand(c, dims)) for node, at in fields.items("inputs")),
+        output=phrase_of(fields.child("output"), fields.at("output"), lambda c: _operand(c, dims)),
+        m=nest.m,
+        n=nest.n,
+        k=nest.k,
+        batch=nest.batch,
+        whole=fields.texts("whole"),
+        steps=tuple(phrase_of(node, at, _step) for node, at in fields.items("steps")),
+        pad_fill=pad_fill,
+        fused=fields.texts("fused"),
+        attributes=attributes,
+    )
+    fields.end()
+    return layer
+
+
+def _operand_text(operand: Operand) -> str:
+    axes = ", ".join(affine_text(Affine(axis.offset, axis.terms)) for axis in operand.axes)
+    return f"{quote(operand.name)} = {quote(operand.tensor)}({axes}) as {quote(operand.role)}"
+
+
+def _operand(cursor: Cursor, dims: dict[str, int]) -> Operand:
+    name = cursor.name("the name of an operand")
+    cursor.expect("=")
+    tensor = cursor.name("a tensor")
+    scope = Scope(tuple(dims), (), {}, ())
+    axes = cursor.many("(", ")", lambda: read_affine(cursor, scope))
+    cursor.keyword(("as",), "the role")
+    role = cursor.name("a role")
+    return Operand(name, tensor, role, tuple(Axis(axis.terms, axis.const) for axis in axes))
+
+
+def _step_text(step: VectorStep) -> str:
+    slow = f" slow {', '.join(map(quote, step.slow))}" if step.slow else ""
+    return f"{quote(step.function)} passes {step.passes}{slow}"
+
+
+def _step(cursor: Cursor) -> VectorStep:
+    function = cursor.name("a function")
+    cursor.keyword(("passes",), "lane passes per element")
+    passes = cursor.integer("a number of passes")
+    return VectorStep(function, passes, cursor.names("a function") if cursor.skip_if("slow") else ())

@@ -1,0 +1,16 @@
+"""Text forms of the nouns: YAML with a ``schema`` line. Dump and load are exact inverses.
+
+    text = workload_to_yaml(workload)       # schema archsim.workload/1
+    workload_from_yaml(text) == workload
+    mapping_to_yaml, mapping_from_yaml      # schema archsim.mapping/1
+
+Loading raises ConfigError with file:line:column and key path; the meaning is judged by ``archsim.ir.check``. Programs
+have a text form of their own (``archsim.ir.asm``).
+"""
+
+from __future__ import annotations
+
+from archsim.ir.forms.mapping import mapping_from_yaml, mapping_to_yaml
+from archsim.ir.forms.workload import workload_from_yaml, workload_to_yaml
+
+__all__ = ["mapping_from_yaml", "mapping_to_yaml", "workload_from_yaml", "workload_to_yaml"]
