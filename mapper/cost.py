@@ -89,8 +89,8 @@ def _load_times(chip: ChipCosts, loads: list[OperandPlan], moved: Mapping[str, T
         read, write = chip.read_rate(plan.home), chip.write_rate(plan.level)
         floor = chip.move_floor(plan.home, write=False)
         pin = np.maximum(flow.touched * plan.element_bytes / read, flow.filled * plan.element_bytes / write)
-        total = total + pin + flow.moves * floor
-        first = first + flow.first * plan.element_bytes / read + floor
+        total = total + np.maximum(pin + flow.moves * floor, flow.moves * chip.edge)
+        first = first + np.maximum(flow.first * plan.element_bytes / read + floor, chip.edge)
     return total, first
 
 
@@ -100,7 +100,8 @@ def _store_times(grid: Grid, chip: ChipCosts, out: OperandPlan, moved: Mapping[s
     flow = moved[OUT]
     rate = min(chip.write_rate(out.home), chip.read_rate(out.level))
     floor = chip.move_floor(out.home, write=True)
-    return flow.touched * out.element_bytes / rate + flow.moves * floor, np.zeros(()) + floor
+    total = np.maximum(flow.touched * out.element_bytes / rate + flow.moves * floor, flow.moves * chip.edge)
+    return total, np.zeros(()) + max(floor, chip.edge)
 
 
 def _port_bounds(grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic]) -> list[Reals]:

@@ -45,6 +45,11 @@ class ChipCosts:
         """Bytes per reference cycle that a memory can be written at."""
         return self._rate(name, write=True)
 
+    @property
+    def edge(self) -> float:
+        """Reference cycles of one DMA clock edge: the least that a move over ports of finite width takes."""
+        return 1.0 / self.scale(self.architecture.dma)
+
     def move_floor(self, memory: str, write: bool) -> float:
         """Reference cycles that one move takes beside its data beats: descriptor and DRAM latency."""
         dma = self.architecture.dma

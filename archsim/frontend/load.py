@@ -39,9 +39,9 @@ def load_model(
 ) -> Workload:
     """A model as a Workload.
 
-    ``batch``: new dim 0 of the inputs (None: as stored; 1 where the model leaves it open). ``on_unsupported``: 'error', or
-    'host' to run operators without a rule on the host (ONNX). ``parameters``: of a workload file. Raises ModelError or
-    ConfigError naming what does not fit, NotBuiltError for formats that this version does not read.
+    ``batch``: new dim 0 of the inputs (None: as stored; 1 where the model leaves it open). ``on_unsupported``:
+    'error', or 'host' to run operators without a rule on the host (ONNX). ``parameters``: of a workload file. Raises
+    ModelError or ConfigError naming what does not fit, NotBuiltError for formats that this version does not read.
     """
     if batch is not None and batch < 1:
         raise ConfigError(f"batch: found {batch}; allowed 1 or more")

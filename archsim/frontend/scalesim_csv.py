@@ -3,9 +3,9 @@
 conv: name, IFMAP H, IFMAP W, filter H, filter W, channels, filters, stride [, stride W or N:M sparsity]
 gemm: name, M, N, K [, batch or N:M sparsity]
 
-The first line is a header. Outputs are ceil((IFMAP - filter) / stride) + 1, so a last window may reach past the edge: it is
-padded. A name containing "DP" is depthwise: every channel has its own filters. What follows the last expected field (a
-trailing comma, a comment) is ignored, as SCALE-Sim does; sparsity is not modelled and says so.
+The first line is a header. Outputs are ceil((IFMAP - filter) / stride) + 1, so a last window may reach past the
+edge: it is padded. A name containing "DP" is depthwise: every channel has its own filters. What follows the last
+expected field (a trailing comma, a comment) is ignored, as SCALE-Sim does; sparsity is not modelled and says so.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ class _Row:
 
 
 def load_scalesim(path: Path, *, name: str = "", batch: int | None = None) -> Workload:
-    """Import a topology file; ``batch``: images (conv) or products (gemm) a layer. ModelError names file:line and field."""
+    """Import a topology file; ``batch``: images (conv) or products (gemm) a layer.
+
+    ModelError names file:line and field.
+    """
     try:
         data = path.read_bytes()
         text = data.decode("utf-8-sig")

@@ -12,6 +12,7 @@ from archsim.ir.mapping import ModelMapping
 from archsim.ir.program import Program
 from archsim.ir.workload import Workload
 from archsim.lab import cache, options
+from archsim.lab.offchip import outer_rates
 from archsim.spec.architecture import Architecture
 
 Model = str | Path | Workload
@@ -56,12 +57,16 @@ class Job:
 
 @dataclass(frozen=True)
 class Built:
-    """What the machine needs, and where it comes from; no workload and no mapping for a Program as text."""
+    """What the machine needs, and where it comes from; no workload and no mapping for a Program as text.
+
+    ``warnings`` are the compiler's.
+    """
 
     architecture: Architecture
     program: Program
     workload: Workload | None = None
     mapping: ModelMapping | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def build(job: Job, say: Progress = quiet) -> Built:
@@ -75,9 +80,9 @@ def build(job: Job, say: Progress = quiet) -> Built:
     say(f"mapping {len(workload.layers)} layers")
     from mapper.compile import Options, compile_model
 
-    asked = Options(objective, dtypes, cache.folder(), peaks=dram_peaks(architecture))
+    asked = Options(objective, dtypes, cache.folder(), outer_rates(architecture))
     compiled = compile_model(workload, architecture, asked)
-    return Built(architecture, compiled.program, workload, compiled.mapping)
+    return Built(architecture, compiled.program, workload, compiled.mapping, compiled.warnings)
 
 
 def load_chip(job: Job) -> Architecture:
@@ -87,20 +92,6 @@ def load_chip(job: Job) -> Architecture:
     if isinstance(job.chip, Architecture):
         return load.replace(job.chip, job.values) if job.values else job.chip
     return load.load(job.chip, job.values or None)
-
-
-def dram_peaks(architecture: Architecture) -> dict[str, float]:
-    """Peak bytes per second of every DRAM part, for the compiler's bound."""
-    from archsim.memory.dram import catalogue
-
-    peaks = {}
-    for part in architecture.memories:
-        if part.kind == "dram" and part.standard != "constant":
-            timing = catalogue.timing(
-                part.standard, part.speed_mts, part.width_bits, part.channels, part.capacity_bytes
-            )
-            peaks[part.name] = float(timing.peak_bytes_per_s)
-    return peaks
 
 
 def _workload(job: Job) -> Workload:

@@ -166,6 +166,7 @@ def simulated(job: Job, built: Built, say: Progress = quiet) -> Result:
         built.mapping,
         options=job.options(),
         seed=job.seed,
+        warnings=built.warnings,
     )
 
 

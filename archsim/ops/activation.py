@@ -3,7 +3,8 @@
 Cost in lane passes (one multiply-add, comparison or selection with clamp) plus the slow functions of the chip:
 
 - relu, leaky_relu, clip, abs, neg, hard_sigmoid, ...: 1 pass (piecewise linear: joins the requantise pass before it)
-- sigmoid 1/(1+exp(-x)): 1 pass, exp, divide; tanh 1-2/(1+exp(2x)): 2 passes, exp, divide; swish x*sigmoid(x): 2, exp, divide
+- sigmoid 1/(1+exp(-x)): 1 pass, exp, divide; tanh 1-2/(1+exp(2x)): 2 passes, exp, divide; swish x*sigmoid(x): 2,
+exp, divide
 - hard_swish x*clip(x/6+1/2): 2 passes; softsign x/(1+|x|): 1 pass, divide; elu, selu, celu: 2 passes, exp
 - erf: 9 passes, exp, divide (``steps.ERF_PASSES``)
 - gelu x/2*(1+erf(x/sqrt 2)): erf + 2; gelu with tanh: cubic argument 3 + tanh 2 + 2 = 7, exp, divide

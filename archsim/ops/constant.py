@@ -1,7 +1,7 @@
 """Values that are known before the model runs: filled constants, shapes of tensors, number ranges.
 
-``ConstantOfShape`` stands for weights in graphs stored without them: its elements count as parameters and are never made,
-unless they are few enough to steer shapes.
+``ConstantOfShape`` stands for weights in graphs stored without them: its elements count as parameters and are never
+made, unless they are few enough to steer shapes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Convolution of any number of spatial axes, with stride, dilation, pads, groups and bias.
 
-    out[n, g*K+k, p, q] = bias[g*K+k] + sum over c, r, s of in[n, g*C+c, p*stride + r*dilation - pad, ...] * w[g*K+k, c, r, s]
+    out[n, g*K+k, p, q] = bias[g*K+k] + sum over c, r, s of in[n, g*C+c, p*stride + r*dilation - pad, ...] * w[g*K+k,
+    c, r, s]
 
 As a matmul: rows n, p, q; columns k; reduction r, s, c; batch g (only when there are groups: depthwise too).
 Multiply-accumulates count pads: N * P * Q * K * C * R * S / groups.

@@ -1,7 +1,7 @@
 """Products of two tensors written as index terms: every dim by name, as in ``b h m d, b h n d -> b h m n``.
 
-``terms``: the index names of each operand and, last, of the result. The ONNX form gives ``equation`` instead, whose names
-are single letters.
+``terms``: the index names of each operand and, last, of the result. The ONNX form gives ``equation`` instead, whose
+names are single letters.
 """
 
 from __future__ import annotations

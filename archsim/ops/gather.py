@@ -1,6 +1,7 @@
 """Gather with indices known beforehand and evenly spaced (one element, a range): a view of the input.
 
-Gathers from tables by run-time indices are refused: they need the table's access pattern, which the model does not hold.
+Gathers from tables by run-time indices are refused: they need the table's access pattern, which the model does not
+hold.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Layer, root-mean-square and instance normalisation: (x - mean) / sqrt(variance + epsilon) * scale + bias over a row.
 
-Cost per element: mean 1 pass, subtraction 1, squares 1, per-row reciprocal root charged as 1 pass of the row, scaling 1,
-scale and bias 1: 6 passes (root mean square: 4, without the mean). Rows are not tiled. Instance normalisation's row is
-one channel of one image.
+Cost per element: mean 1 pass, subtraction 1, squares 1, per-row reciprocal root charged as 1 pass of the row,
+scaling 1, scale and bias 1: 6 passes (root mean square: 4, without the mean). Rows are not tiled. Instance
+normalisation's row is one channel of one image.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Local response normalisation across channels: out = x / (bias + alpha/size * sum of x*x over ``size`` channels)^beta.
 
-Cost per element: ``size`` passes for the window of squares (multiply-adds), 1 for the affine argument, the power, 1 for the
-product. The power with beta 3/4 is two square roots and a division, with 1/2 one root and a division, with 1 a division;
-otherwise exp(-beta * log). Channels are not tiled.
+Cost per element: ``size`` passes for the window of squares (multiply-adds), 1 for the affine argument, the power, 1
+for the product. The power with beta 3/4 is two square roots and a division, with 1/2 one root and a division, with 1 a
+division; otherwise exp(-beta * log). Channels are not tiled.
 """
 
 from __future__ import annotations

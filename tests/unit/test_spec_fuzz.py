@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from copy import deepcopy
 from pathlib import Path
@@ -14,7 +15,24 @@ from archsim.spec import load
 
 ROOT = Path(__file__).resolve().parents[2]
 CHIPS = [ROOT / "tests/golden/chip.yaml", ROOT / "configs/accelerators/tpu_v1.yaml"]
-VALUES = [None, True, 0, -1, 1.5, float("inf"), "", "x", "1 GHz", "1e99 B", "all", [], [1], {}, {"all": 1}, {"x": {}}]
+VALUES: list[object] = [
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    float("inf"),
+    "",
+    "x",
+    "1 GHz",
+    "1e99 B",
+    "all",
+    [],
+    [1],
+    {},
+    {"all": 1},
+    {"x": {}},
+]
 VALUES += ["./chip.yaml", "constant", "array", "int8", [["kv"]], {"read": "1 pJ"}, [{"axis": "rows"}], 10**30]
 
 
@@ -48,12 +66,13 @@ def mutate(document: dict[str, object], rng: random.Random) -> None:
 def test_mutated_chips_never_crash(path: Path) -> None:
     rng = random.Random(1)
     good = path.read_text(encoding="utf-8")
+    original = yaml.safe_load(good)
     refused = 0
-    for _ in range(250):
-        document = yaml.safe_load(good)
+    for _ in range(100):
+        document = deepcopy(original)
         for _ in range(rng.randint(1, 3)):
             mutate(document, rng)
-        text = yaml.safe_dump(document, sort_keys=False)
+        text = json.dumps(document)
         try:
             chip = load.loads(text, file=str(path))
         except ArchsimError as error:
@@ -61,13 +80,13 @@ def test_mutated_chips_never_crash(path: Path) -> None:
             assert str(path) in str(error) or "no chip" in str(error), text
         else:
             assert load.loads(load.to_yaml(chip)) == chip, text
-    assert refused > 100
+    assert 40 < refused < 100
 
 
 def test_mutated_text_never_crashes() -> None:
     rng = random.Random(2)
     good = CHIPS[0].read_text(encoding="utf-8")
-    for _ in range(200):
+    for _ in range(100):
         at = rng.randrange(len(good))
         text = good[:at] + rng.choice("{}[]:,-#&*!|>'\"%@`\t\n \x00é") + good[at + rng.randrange(3) :]
         try:
@@ -79,7 +98,7 @@ def test_mutated_text_never_crashes() -> None:
 def test_random_options_never_crash() -> None:
     rng = random.Random(3)
     paths = [*load.key_paths("edge_npu"), "mxu.rates.int8xint4", "l1.energy.read", "mxu.fanouts.x", "a.b.c", "", "."]
-    for _ in range(200):
+    for _ in range(100):
         values = {rng.choice(paths): rng.choice(VALUES) for _ in range(2)}
         try:
             load.load("edge_npu", values)

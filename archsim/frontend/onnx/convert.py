@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -62,7 +63,8 @@ def _inputs(graph: onnx.GraphProto, stored: set[str], batch: int | None) -> list
     shapes = [_input_shape(proto) for proto in protos]
     leading = shapes[0][0] if shapes[0] else None
     found = []
-    for proto, sizes in zip(protos, shapes, strict=True):
+    for proto, stored_sizes in zip(protos, shapes, strict=True):
+        sizes = stored_sizes
         if sizes and (sizes[0] is None or (batch is not None and sizes[0] == leading)):
             sizes = (batch or 1, *sizes[1:])
         fixed = tuple(_fixed(proto, axis, size) for axis, size in enumerate(sizes))
@@ -151,15 +153,12 @@ def _constant_node(proto: onnx.NodeProto) -> Value:
 
 def _unique(nodes: list[Node]) -> tuple[Node, ...]:
     """Nodes with names that occur once: a repeated name is replaced by that of the first output."""
-    from dataclasses import replace
-
     seen: set[str] = set()
     found = []
     for node in nodes:
-        if node.name in seen and node.outputs:
-            node = replace(node, name=node.outputs[0])
-        seen.add(node.name)
-        found.append(node)
+        name = node.outputs[0] if node.name in seen and node.outputs else node.name
+        seen.add(name)
+        found.append(replace(node, name=name))
     return tuple(found)
 
 

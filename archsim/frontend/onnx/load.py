@@ -17,7 +17,8 @@ from archsim.ops.lowering.lower import to_workload
 
 
 def load_onnx(path: Path, *, name: str = "", batch: int | None = None, on_unsupported: str = "error") -> Workload:
-    """Import a model. ``name``: of the workload (the file's stem if ''). ``batch``: new dim 0 of the inputs, None as stored.
+    """Import a model. ``name``: of the workload (the file's stem if ''). ``batch``: new dim 0 of the inputs, None as
+    stored.
 
     Raises ModelError naming file, node and operator. No weight is read.
     """

@@ -18,7 +18,9 @@ _DEFAULT_DOMAINS = ("", "ai.onnx")
 
 
 def read_model(path: Path) -> onnx.ModelProto:
-    """The model without large contents; ModelError for anything damaged, inconsistent or reaching outside its folder."""
+    """The model without large contents; ModelError for anything damaged, inconsistent or reaching outside its
+    folder.
+    """
     skimmed = skim(path)
     model = onnx.ModelProto()
     try:

@@ -1,7 +1,7 @@
 """Reads an ONNX file without its weights: walks the protobuf records and leaves the contents of large tensors out.
 
-A model of 500 MB becomes the few kilobytes of its graph, and each large tensor keeps name, type and shape. How many bytes
-each held is recorded, so that a file which declares more than it holds is refused before anything is allocated.
+A model of 500 MB becomes the few kilobytes of its graph, and each large tensor keeps name, type and shape. How many
+bytes each held is recorded, so that a file which declares more than it holds is refused before anything is allocated.
 
 Wire format (protobuf encoding): a record is a varint tag = field << 3 | type, type 0 varint, 1 fixed 64, 2 length and
 bytes, 5 fixed 32. Field numbers are those of onnx.proto: ModelProto.graph 7; GraphProto.node 1, initializer 5;
@@ -43,7 +43,7 @@ class Skimmed:
     typed_bytes: dict[str, int] = field(default_factory=dict)
 
 
-class _Damaged(Exception):
+class _DamageError(Exception):
     """A record that does not fit in what contains it, at a byte offset."""
 
 
@@ -59,7 +59,7 @@ def skim(path: Path) -> Skimmed:
                 if not fields or not _MODEL_FIELDS.issuperset(fields):
                     raise ModelError(f"{path}: not an ONNX model; export one, or convert it to .onnx")
                 found.data = b"".join(_walk(view, "model", found))
-    except _Damaged as error:
+    except _DamageError as error:
         raise ModelError(f"{path}: cut short or damaged ({error}); copy or export it again") from None
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror}") from None
@@ -72,7 +72,7 @@ def _first_records(view: Buffer) -> list[tuple[int, int, int, int]]:
     try:
         for record in _records(view):
             records.append(record)
-    except _Damaged:
+    except _DamageError:
         return [record for record in records if record[0] in _MODEL_FIELDS] or []
     return records
 
@@ -123,9 +123,9 @@ def _records(view: Buffer) -> Iterator[tuple[int, int, int, int]]:
         elif kind in (1, 5):
             end = position + (8 if kind == 1 else 4)
         else:
-            raise _Damaged(f"a record of unknown type {kind}")
+            raise _DamageError(f"a record of unknown type {kind}")
         if end > size or number == 0:
-            raise _Damaged(f"a record of {end - position} bytes where {size - position} are left")
+            raise _DamageError(f"a record of {end - position} bytes where {size - position} are left")
         yield number, start, position, end
         position = end
 
@@ -134,13 +134,13 @@ def _read_varint(view: Buffer, position: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 70, 7):
         if position >= len(view):
-            raise _Damaged("the file ends inside a number")
+            raise _DamageError("the file ends inside a number")
         byte = view[position]
         position += 1
         value |= (byte & 127) << shift
         if byte < 128:
             return value, position
-    raise _Damaged("a number of more than 10 bytes")
+    raise _DamageError("a number of more than 10 bytes")
 
 
 def _varint(value: int) -> bytes:

@@ -80,10 +80,6 @@ def _softmax(node: Node, state: Upgrade) -> Node:
     return replace(node, attributes={**node.attributes, "axis": node.integer("axis", 1), "flatten": 1})
 
 
-def _reshape(node: Node, state: Upgrade) -> Node:
-    return _integers_to_input("shape", 1)(node, state)
-
-
 def _upsample(node: Node, state: Upgrade) -> Node:
     """Upsample is Resize; its scales were an attribute before opset 9 and the second input after."""
     scales = node.inputs[1] if len(node.inputs) > 1 else ""
@@ -103,7 +99,8 @@ def _broadcast(node: Node, state: Upgrade) -> Node:
     """Before opset 7 broadcasting was limited and had an ``axis``."""
     if node.integer("broadcast", 0) and "axis" in node.attributes:
         raise ModelError(
-            f"node '{node.name}' ({node.op}): broadcasts by the rules of opset {state.opset}; export with opset 7 or later"
+            f"node '{node.name}' ({node.op}): broadcasts by the rules of opset {state.opset}; "
+            "export with opset 7 or later"
         )
     return node
 
@@ -129,7 +126,7 @@ _RULES: dict[str, tuple[int, Callable[[Node, Upgrade], Node]]] = {
     "ReduceMin": (18, _integers_to_input("axes", 1)),
     "ReduceProd": (18, _integers_to_input("axes", 1)),
     "ReduceSumSquare": (18, _integers_to_input("axes", 1)),
-    "Reshape": (5, _reshape),
+    "Reshape": (5, _integers_to_input("shape", 1)),
     "Slice": (10, _slice),
     "Clip": (11, _clip),
     "Pad": (11, _pad),

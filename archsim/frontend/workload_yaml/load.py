@@ -111,7 +111,8 @@ def _entry(entry: Text, path: str) -> tuple[str, Text]:
     if not kinds:
         first = next(iter(entry.mapping), "")
         raise ConfigError(
-            f"{entry.mark}: {path}: found '{first or entry.plain()}'; allowed one of {', '.join(KINDS)}{nearest(first, KINDS)}"
+            f"{entry.mark}: {path}: found '{first or entry.plain()}'; "
+            f"allowed one of {', '.join(KINDS)}{nearest(first, KINDS)}"
         )
     kind = kinds[0]
     body, rest = entry.mapping[kind], {key: node for key, node in entry.mapping.items() if key != kind}

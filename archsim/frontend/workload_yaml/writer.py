@@ -75,7 +75,10 @@ class Writer:
         attributes: dict[str, Attribute] | None = None,
         outputs: tuple[str, ...] = (),
     ) -> None:
-        """One node; its activation (``act``), if any, becomes the node after it. ConfigError at the entry if shapes clash."""
+        """One node; its activation (``act``), if any, becomes the node after it.
+
+        ConfigError at the entry if shapes clash.
+        """
         act = options.text("act", "none", ("none", *ACTIVATIONS))
         inner = name if act == "none" else f"{name}.sum"
         self._append(options, Node(name, op, inputs, outputs or (inner,), attributes or {}))

@@ -60,10 +60,11 @@ class Cursor:
         return name
 
     def keyword(self, words: Iterable[str], what: str) -> str:
-        """Read one of the ``words`` of the grammar (never quoted)."""
+        """Read one of the ``words`` of the grammar (never quoted); ``what``: what they are, or what follows one."""
         allowed = list(words)
         if self.word.kind != "name" or self.word.quoted or self.word.text not in allowed:
-            self.fail(f"{what}: {', '.join(allowed)}", nearest(self.word.text, allowed))
+            expected = f"'{allowed[0]}' and {what}" if len(allowed) == 1 else f"{what}: {', '.join(allowed)}"
+            self.fail(expected, nearest(self.word.text, allowed))
         self._at += 1
         return self._words[self._at - 1].text
 

@@ -43,7 +43,7 @@ def read_affine(cursor: Cursor, scope: Scope) -> Affine:
 
 
 def _variable(cursor: Cursor, scope: Scope) -> str:
-    return cursor.name("a number or an enclosing loop variable", scope.variables)
+    return cursor.name("a number or a variable", scope.variables)
 
 
 def read_when(cursor: Cursor, scope: Scope) -> When:

@@ -43,7 +43,7 @@ class _Parser:
 
     def program(self) -> Program:
         cursor = self._next()
-        cursor.keyword(("program",), "the first line")
+        cursor.keyword(("program",), "a name")
         name = cursor.name("the name of the program")
         cursor.keyword(("on",), "the chip")
         chip = cursor.name("the name of a chip")

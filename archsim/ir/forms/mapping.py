@@ -123,8 +123,8 @@ def node_text(node: MapNode, index: int) -> str:
 def _node(index: int, cursor: Cursor) -> MapNode:
     if cursor.keyword(("for", "keep"), "a loop or a keep") == "for":
         dim = cursor.name("a dim")
-        for word in ("in", "tiles"):
-            cursor.keyword((word,), "'in tiles of'")
+        cursor.keyword(("in",), "'tiles of'")
+        cursor.keyword(("tiles",), "'of'")
         tile = _number(cursor, "of", "a tile size")
         return Loop(dim, tile, cursor.name("an axis of the array") if cursor.skip_if("over") else "")
     operand = cursor.name("an operand")

@@ -51,17 +51,21 @@ def no_lowering(node: Node, build: Builder) -> NoReturn:
 class Family:
     """One operator family.
 
-    ``names``: ONNX operators served. ``shapes(node, inputs)``: logical output shapes. ``reference(node, *arrays)``: NumPy
-    result. ``lower(node, build)``: emits layers or a view.
-
-    ``order``: how the memory order passes: 'channels_last' (an image operator), 'same' (outputs as inputs), 'rows'.
-    ``result``: 'layer' (written by a layer), 'view' (may be a view of its input), 'alias' (its input under another name).
-    ``slots``: set by operators that lay their inputs side by side; producers write there directly.
-    ``channel``: the output axis along which a following constant scale or shift folds into this node; None: nothing folds.
-    ``activates``: a following activation may run as this node's result leaves. ``affine``: this node as scale and shift.
-    ``epilogue``: this node as vector steps on another node's result. ``known``: contents known from shapes alone.
-    ``target``: index of the input that bakes in the output shape (Reshape). ``statistics``: inputs that are not parameters.
-    ``source``: the result is a constant of the model itself (its elements are parameters).
+    names       ONNX operators served
+    shapes      (node, inputs) -> logical output shapes
+    reference   (node, *arrays) -> NumPy results
+    lower       (node, build): emits layers, or a view
+    order       memory order: 'channels_last' (an image operator), 'same' (outputs as inputs), 'rows'
+    result      'layer' (a layer writes it), 'view' (may be a view of its input), 'alias' (its input, renamed)
+    slots       of operators that lay inputs side by side; producers write there directly
+    channel     output axis along which a following constant scale or shift folds in; None: nothing folds
+    activates   a following activation may run as the result leaves
+    affine      the node as a constant scale and shift
+    epilogue    the node as vector steps on another node's result
+    known       contents known from shapes alone
+    target      index of the input that bakes in the output shape (Reshape)
+    statistics  inputs that are not parameters of the model
+    source      the result is a constant of the model itself: its elements are parameters
     """
 
     names: tuple[str, ...]

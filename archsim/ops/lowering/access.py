@@ -56,7 +56,9 @@ def descending(factors: tuple[Factor, ...]) -> bool:
 
 
 def wanted_splits(access: Access, layout: Layout) -> dict[str, Shape] | None:
-    """Extents into which dims must be cut to read ``layout``; None when an axis with several factors is no plain dim."""
+    """Extents into which dims must be cut to read ``layout``; None when an axis with several factors is no plain
+    dim.
+    """
     wanted: dict[str, Shape] = {}
     for axis, factors in zip(access.index, layout.axes, strict=True):
         if len(factors) < 2:

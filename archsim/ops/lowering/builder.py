@@ -155,7 +155,9 @@ class Builder:
         )
 
     def view(self, node: Node, output: str, transform: Callable[[Layout], Layout | None]) -> None:
-        """Declare ``output`` a view of the node's first input; where ``transform`` says None, of a row-major copy of it."""
+        """Declare ``output`` a view of the node's first input; where ``transform`` says None, of a row-major copy of
+        it.
+        """
         source = node.inputs[0]
         if source not in self._layouts:
             node.unsupported(f"its input '{source}' is a constant used with a shape computed at run time")

@@ -10,8 +10,8 @@ HOST_BYTES = 4  # the host computes in 32-bit floats
 
 
 def lower_host(node: Node, build: Builder) -> None:
-    """One host layer. ``attributes``: ``flops``, estimated as one per element read or written, and ``bytes`` of those in
-    32-bit floats. Raises UnsupportedError for nodes with several outputs or none.
+    """One host layer. ``attributes``: ``flops``, estimated as one per element read or written, and ``bytes`` of
+    those in 32-bit floats. Raises UnsupportedError for nodes with several outputs or none.
     """
     outputs = [name for name in node.outputs if name]
     if len(outputs) != 1:

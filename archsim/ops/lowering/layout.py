@@ -1,7 +1,7 @@
 """Where the elements of a value lie: each logical axis as factors (extent, stride) inside one root tensor.
 
-Reshape, transpose, slice and broadcast only re-arrange factors, as long as the wanted axes are products of whole factors
-(a factor may be cut in two). So a flattened channels-last image is a view: its one axis has the factors
+Reshape, transpose, slice and broadcast only re-arrange factors, as long as the wanted axes are products of whole
+factors (a factor may be cut in two). So a flattened channels-last image is a view: its one axis has the factors
 (C, 1), (H, W*C), (W, C). Where no such re-arrangement exists the functions return None, and the caller copies.
 """
 

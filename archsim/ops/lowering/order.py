@@ -1,8 +1,8 @@
 """Memory order of each value: images are stored channels last (N, H, W, C), everything else as the model writes it.
 
 A value is an image when an image operator (convolution, pooling, batch or local response normalisation) touches it, or
-when it is joined with an image by operators that keep the order (elementwise, concat, slice). Reshape and transpose break
-the chain, so the four-dimensional tensors of attention stay row-major.
+when it is joined with an image by operators that keep the order (elementwise, concat, slice). Reshape and transpose
+break the chain, so the four-dimensional tensors of attention stay row-major.
 """
 
 from __future__ import annotations

@@ -15,7 +15,9 @@ AUTO_PADS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Per spatial axis: ``kernel``, ``strides``, ``dilations``, pads before (``begins``) and after (``ends``), ``out``."""
+    """Per spatial axis: ``kernel``, ``strides``, ``dilations``, pads before (``begins``) and after (``ends``),
+    ``out``.
+    """
 
     kernel: Shape
     strides: Shape
@@ -57,7 +59,8 @@ def window_of(node: Node, shape: Shape, kernel: Shape) -> Window:
     """The window of a node on an input of ``shape`` (N, C, ...); raises ModelError for attributes that do not fit.
 
     Output size: floor((size + pads - dilation*(kernel-1) - 1) / stride) + 1, ceil with ``ceil_mode`` unless the last
-    window would start in the end pad; with SAME_* ``auto_pad`` ceil(size / stride), the odd pad after (UPPER) or before (LOWER).
+    window would start in the end pad; with SAME_* ``auto_pad`` ceil(size / stride), the odd pad after (UPPER) or
+    before (LOWER).
     """
     axes = len(shape) - 2
     kernel = node.integers("kernel_shape", kernel)
