@@ -63,7 +63,7 @@ class RunCommand(TyperCommand):
 
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A name of 'show models' or a file.")]
 ChipOption = Annotated[str, typer.Option("--on", metavar="CHIP", help="A name of 'show chips' or a file.")]
-BatchOption = Annotated[int, typer.Option(min=1, metavar="N", help="Samples per run.")]
+BatchOption = Annotated[int | None, typer.Option(min=1, metavar="N", help="Samples per run. Default: the model's.")]
 ObjectiveOption = Annotated[Objective, typer.Option(help="What the mapping minimises.")]
 DtypeOption = Annotated[
     str | None,

@@ -6,13 +6,12 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 import platformdirs
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_CACHED = os.environ.get("ARCHSIM_NO_CACHE", "") != "1"
 
 
 def _sources_digest() -> str:
@@ -29,11 +28,22 @@ def _cache_directory() -> Path:
     return Path(root) / "numba" / _sources_digest()
 
 
-if _CACHED:
-    numba.config.CACHE_DIR = str(_cache_directory())  # type: ignore[attr-defined]
+def _use_cache() -> bool:
+    """Point the compiler at our cache; False when there is to be none or none can be written."""
+    if os.environ.get("ARCHSIM_NO_CACHE", "") == "1":
+        return False
+    directory = _cache_directory()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    numba.config.CACHE_DIR = str(directory)  # type: ignore[attr-defined]
+    return os.access(directory, os.W_OK)
+
+
+_CACHED = _use_cache()
 
 
 def njit(function: _Function) -> _Function:
-    """Compile ``function`` on first call, without Python objects; cached on disk unless ARCHSIM_NO_CACHE=1."""
-    compiled: _Function = numba.njit(cache=_CACHED, nogil=True)(function)
-    return compiled
+    """Compile ``function`` on first call, without Python objects; kept on disk unless ARCHSIM_NO_CACHE=1."""
+    return cast(_Function, numba.njit(cache=_CACHED, nogil=True)(function))

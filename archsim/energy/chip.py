@@ -10,19 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from archsim.energy.parts import (
-    Context,
-    Priced,
-    price_array,
-    price_dma,
-    price_host,
-    price_memory,
-    price_vector,
-)
+from archsim.energy.parts import Context, Priced, Rate, price_array, price_dma, price_host, price_memory, price_vector
 from archsim.energy.tables import ZJ_PER_PJ, PartTable, Tables
 from archsim.energy.technology import load_technology
 from archsim.errors import ConfigError, nearest
-from archsim.spec.architecture import Architecture, Array, Dma, Host, Memory, Part, Vector
+from archsim.spec.architecture import Architecture, Array, Dma, Host, Memory, Part, Sourced, Vector
 
 _PRICE: Mapping[type[Part], Callable[..., Priced]] = {
     Memory: price_memory,
@@ -62,21 +54,13 @@ def energy_per_byte(architecture: Architecture) -> dict[tuple[str, str], float]:
 
 
 def _table(part: Part, priced: Priced) -> PartTable:
-    for action in part.energy_pj:
-        if action not in priced.rates:
-            have = ", ".join(priced.rates) or "none"
-            raise ConfigError(
-                f"{part.name}.energy: no action '{action}'{nearest(action, priced.rates)}; allowed: {have}"
-            )
+    _check_actions(part, priced)
+    rates = {name: _stated(rate, part.energy_pj.get(name)) for name, rate in priced.rates.items()}
     charges = dict.fromkeys(priced.unpriced, 0)
-    sources = {}
-    for name, rate in priced.rates.items():
-        stated = part.energy_pj.get(name)
-        sources[f"energy.{name}"] = rate.source if stated is None else stated.source
-        for action, pj in rate.pj.items():
-            charges[action] = round((pj if stated is None else stated.value * rate.unit) * ZJ_PER_PJ)
-    rest = charges["lane_ops"] if isinstance(part, Vector) else None
+    for rate in rates.values():
+        charges |= {action: round(pj * ZJ_PER_PJ) for action, pj in rate.pj.items()}
     leakage, area = part.leakage_w or priced.leakage_w, part.area_mm2 or priced.area_mm2
+    energy_sources = {f"energy.{name}": rate.source for name, rate in rates.items()}
     return PartTable(
         part.name,
         part.kind if isinstance(part, Memory) else type(part).__name__.lower(),
@@ -84,6 +68,20 @@ def _table(part: Part, priced: Priced) -> PartTable:
         charges,
         leakage.value * part.copies,
         area.value * part.copies,
-        {**sources, "leakage": leakage.source, "area": area.source},
-        rest,
+        {**energy_sources, "leakage": leakage.source, "area": area.source},
+        charges["lane_ops"] if isinstance(part, Vector) else None,
     )
+
+
+def _check_actions(part: Part, priced: Priced) -> None:
+    for action in part.energy_pj:
+        if action not in priced.rates:
+            have, near = ", ".join(priced.rates) or "none", nearest(action, priced.rates)
+            raise ConfigError(f"{part.name}.energy: no action '{action}'{near}; allowed: {have}")
+
+
+def _stated(rate: Rate, own: Sourced | None) -> Rate:
+    """The rate with the figure that the chip file states for it, if any."""
+    if own is None:
+        return rate
+    return Rate(dict.fromkeys(rate.pj, own.value * rate.unit), own.source, rate.unit)

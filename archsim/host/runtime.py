@@ -4,7 +4,7 @@ Launch j starts when the host has issued it, ``issue`` after the start of launch
 launches are under way: start(j) = max(start(j-1) + issue, end(j-depth)). It takes ``launch``. A layer on the host
 then has the link and the processor to itself: bytes / link rate + flops / rate. Launches end in order.
 
-    n empty kernels: depth 1: n x launch; depth >= 2 and issue <= launch: launch + (n - 1) x issue.
+    n empty kernels: depth 1: n x launch; launch / depth <= issue <= launch: launch + (n - 1) x issue.
 
 Event-level: the host's own cycles are not modelled; starts and ends are edges of its clock.
 """

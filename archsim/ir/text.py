@@ -1,6 +1,6 @@
 """Text forms of the nouns: YAML with a ``schema`` line. Dump and load are exact inverses.
 
-    text = workload_to_yaml(workload)       # schema archsim.workload/1
+    text = workload_to_yaml(workload)       # schema archsim.einsums/1
     workload_from_yaml(text) == workload
     mapping_to_yaml, mapping_from_yaml      # schema archsim.mapping/1
 

@@ -154,21 +154,26 @@ def _chip(architecture: Architecture) -> dict[str, Any]:
 def _dram(activity: Activity, layers: Sequence[LayerResult], latency_s: float) -> dict[str, Any]:
     stats = activity.dram.values()
     read, written = sum(s.read_bytes for s in stats), sum(s.write_bytes for s in stats)
-    by_layer = sum(row.dram_read_bytes for row in layers), sum(row.dram_write_bytes for row in layers)
-    if by_layer != (read, written):
-        raise SimulationError(
-            f"DRAM bytes are not conserved: layers read and wrote {by_layer}, the pins moved {(read, written)}"
-        )
-    rows = sum(s.row_hits + s.row_misses + s.row_conflicts for s in stats)
+    _check_conserved(layers, read, written)
+    hits = sum(s.row_hits for s in stats)
+    rows = hits + sum(s.row_misses + s.row_conflicts for s in stats)
     peak = sum(s.peak_bytes_per_s for s in stats)
     return {
         "read_bytes": read,
         "write_bytes": written,
         "useful_bytes": sum(s.useful_read_bytes + s.useful_write_bytes for s in stats),
-        "row_hit_rate": sum(s.row_hits for s in stats) / rows if rows else None,
+        "row_hit_rate": hits / rows if rows else None,
         "bandwidth_utilization": _ratio(read + written, peak * latency_s),
         "peak_bytes_per_s": peak,
     }
+
+
+def _check_conserved(layers: Sequence[LayerResult], read: int, written: int) -> None:
+    by_layer = sum(row.dram_read_bytes for row in layers), sum(row.dram_write_bytes for row in layers)
+    if by_layer != (read, written):
+        raise SimulationError(
+            f"DRAM bytes are not conserved: layers read and wrote {by_layer}, the pins moved {(read, written)}"
+        )
 
 
 def _provenance(

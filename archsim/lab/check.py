@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from archsim.errors import ConfigError, NotBuiltError
-from archsim.lab.job import ASM
+from archsim.lab.job import ASM, read_text
 
 SUFFIXES = (".yaml", ".yml", ASM)
 
@@ -52,10 +52,19 @@ def _workload(path: Path) -> str:
     return f"workload '{workload.name}', {len(workload.layers)} layers"
 
 
+def _einsums(path: Path) -> str:
+    from archsim.ir.check.workload import check_workload
+    from archsim.ir.text import workload_from_yaml
+
+    workload = workload_from_yaml(read_text(path), str(path))
+    check_workload(workload)
+    return f"workload '{workload.name}', {len(workload.layers)} layers"
+
+
 def _mapping(path: Path) -> str:
     from archsim.ir.text import mapping_from_yaml
 
-    mapping = mapping_from_yaml(path.read_text(encoding="utf-8"), str(path))
+    mapping = mapping_from_yaml(read_text(path), str(path))
     return f"mapping of '{mapping.workload}' on '{mapping.chip}', {len(mapping.layers)} layers"
 
 
@@ -66,17 +75,26 @@ def _sweep(path: Path) -> str:
 def _program(path: Path) -> str:
     from archsim.ir.asm.parser import parse_program
     from archsim.ir.check.program import check
-    from archsim.spec.load import load
+    from archsim.spec.load import load, names
 
-    program = parse_program(path.read_text(encoding="utf-8"), str(path))
+    program = parse_program(read_text(path), str(path))
+    what = f"Program '{program.name}' on '{program.chip}', {len(program.queues)} queues"
+    if program.chip not in names():
+        return f"{what}; grammar only, as there is no chip of that name to check it against"
     check(program, load(program.chip))
-    return f"Program '{program.name}' on '{program.chip}', {len(program.queues)} queues"
+    return what
 
 
 _CHECKS: Mapping[str, Callable[[Path], str]] = {
     "chip": _chip,
     "workload": _workload,
+    "einsums": _einsums,
     "mapping": _mapping,
     "sweep": _sweep,
 }
-_MARKS = {"chip": ("hierarchy", "extends"), "workload": ("layers", "tensors"), "sweep": ("axes",)}
+_MARKS = {
+    "chip": ("hierarchy", "extends"),
+    "einsums": ("tensors",),
+    "workload": ("layers",),
+    "sweep": ("axes",),
+}

@@ -21,8 +21,9 @@ def load_chip(name_or_path: str | Path) -> Architecture:
     return load(name_or_path)
 
 
-def load_model(name_or_path: str | Path, batch: int = 1, on_unsupported: str = "error") -> Workload:
-    """A model by a name of ``list_models()`` or from a file, with dimension 0 of its inputs set to ``batch``.
+def load_model(name_or_path: str | Path, batch: int | None = None, on_unsupported: str = "error") -> Workload:
+    """A model by a name of ``list_models()`` or from a file, with dimension 0 of its inputs set to ``batch``
+    (None: as stored, 1 where the model leaves it open).
 
     ``on_unsupported``: 'error', or 'host' to run unknown operators there. Raises ModelError naming node,
     operator and what can be done.
@@ -49,7 +50,7 @@ def list_models() -> list[str]:
 def run(
     model: Model,
     on: Chip,
-    batch: int = 1,
+    batch: int | None = None,
     objective: str = "latency",
     dtype: str | None = None,
     set: Mapping[str, object] | None = None,
@@ -60,8 +61,8 @@ def run(
     """Map ``model``, simulate it on the chip ``on`` and account for it.
 
     ``model``: a name, a path (a Program as .asm too) or a Workload; ``on``: a name, a path or an Architecture.
-    ``objective``: latency | energy | edp. ``dtype``: 'int8', or by role 'w=int8,a=bf16'; the chip's own
-    if None. ``set``: values by key path, e.g. ``{"dram.channels": 8, "l1.size": "4 MiB"}``. ``why``:
+    ``batch``: as stored if None. ``objective``: latency | energy | edp. ``dtype``: 'int8', or by role
+    'w=int8,a=bf16'; the chip's own if None. ``set``: values by key path, e.g. ``{"dram.channels": 8}``. ``why``:
     also simulate the chip with each of its resources enlarged. Raises the children of ArchsimError.
     """
     job = Job(model, on, batch, objective, dtype, set or {}, seed, on_unsupported)

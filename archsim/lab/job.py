@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,11 +29,12 @@ def quiet(_: str) -> None:
 
 @dataclass(frozen=True)
 class Job:
-    """``model`` and ``chip`` by name, path or object; ``values``: chip keys to set; ``dtype`` as typed."""
+    """``model`` and ``chip`` by name, path or object; ``values``: chip keys to set; ``dtype`` as typed;
+    ``batch`` None = as the model states, 1 where it leaves it open."""
 
     model: Model
     chip: Chip
-    batch: int = 1
+    batch: int | None = None
     objective: str = "latency"
     dtype: str | None = None
     values: Mapping[str, object] = field(default_factory=dict)
@@ -44,12 +46,6 @@ class Job:
         """Whether the model is a Program as text."""
         return not isinstance(self.model, Workload) and Path(self.model).suffix == ASM
 
-    def options(self) -> dict[str, Any]:
-        """The options that results depend on, for the provenance; the seed has its own place there."""
-        values = {key: str(value) for key, value in sorted(self.values.items())}
-        plain = {"objective": self.objective, "batch": self.batch, "dtype": self.dtype, "set": values}
-        return {**plain, "on_unsupported": self.on_unsupported}
-
     def on(self, chip: Architecture) -> Job:
         """The same job on another chip."""
         return replace(self, chip=chip, values={})
@@ -59,7 +55,7 @@ class Job:
 class Built:
     """What the machine needs, and where it comes from; no workload and no mapping for a Program as text.
 
-    ``warnings`` are the compiler's.
+    ``text_sha256`` is the Program's text's, ``warnings`` are the compiler's.
     """
 
     architecture: Architecture
@@ -67,6 +63,17 @@ class Built:
     workload: Workload | None = None
     mapping: ModelMapping | None = None
     warnings: tuple[str, ...] = ()
+    text_sha256: str = ""
+
+    def options(self, job: Job) -> dict[str, Any]:
+        """The options that the result depends on, with what they resolved to; the seed has its own place."""
+        return {
+            "objective": job.objective,
+            "batch": self.workload.batch if self.workload is not None else None,
+            "dtypes": dict(self.mapping.dtypes) if self.mapping is not None else None,
+            "set": {key: str(value) for key, value in sorted(job.values.items())},
+            "on_unsupported": job.on_unsupported,
+        }
 
 
 def build(job: Job, say: Progress = quiet) -> Built:
@@ -74,7 +81,8 @@ def build(job: Job, say: Progress = quiet) -> Built:
     objective, dtypes = options.check_objective(job.objective), options.parse_dtypes(job.dtype)
     architecture = load_chip(job)
     if job.is_program:
-        return Built(architecture, _program(job))
+        program, digest = _program(job)
+        return Built(architecture, program, text_sha256=digest)
     say("reading the model")
     workload = _workload(job)
     say(f"mapping {len(workload.layers)} layers")
@@ -96,7 +104,7 @@ def load_chip(job: Job) -> Architecture:
 
 def _workload(job: Job) -> Workload:
     if isinstance(job.model, Workload):
-        if job.batch not in (1, job.model.batch):
+        if job.batch not in (None, job.model.batch):
             raise ConfigError(f"batch: found {job.batch}; the model was loaded with batch={job.model.batch}")
         return job.model
     from archsim.frontend.load import load_model
@@ -104,16 +112,22 @@ def _workload(job: Job) -> Workload:
     return load_model(job.model, batch=job.batch, on_unsupported=job.on_unsupported)
 
 
-def _program(job: Job) -> Program:
+def _program(job: Job) -> tuple[Program, str]:
     from archsim.ir.asm.parser import parse_program
 
-    refused = {"--batch": job.batch != 1, "--dtype": job.dtype is not None}
-    for name, given in refused.items():
-        if given:
-            raise ConfigError(f"{name}: the Program {job.model} is already compiled; compile the model anew instead")
+    plain = Job(job.model, job.chip)
+    for name in ("batch", "objective", "dtype", "on_unsupported"):
+        if getattr(job, name) != getattr(plain, name):
+            flag = "--" + name.replace("_", "-")
+            raise ConfigError(f"{flag}: the Program {job.model} is compiled already; compile the model anew instead")
     path = Path(str(job.model))
+    text = read_text(path)
+    return parse_program(text, str(path)), hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_text(path: Path) -> str:
+    """The text of a file; raises ConfigError naming it when it cannot be read or is not UTF-8."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
-    return parse_program(text, str(path))

@@ -46,8 +46,9 @@ def layer_rows(workload: Workload | None, facts: Facts) -> tuple[LayerResult, ..
     rows: list[LayerResult] = []
     for layer in workload.layers if workload is not None else ():
         rows.append(_row(layer.name, layer.op, spans.pop(layer.name, _Span()), facts, layer))
+    owners = {layer.output.tensor: layer.name for layer in workload.layers} if workload is not None else {}
     for view in workload.views if workload is not None else ():
-        rows.insert(_place(view, rows), _view(view))
+        rows.insert(_place(owners.get(view.of, view.of), rows, owners), _view(view))
     host, static = spans.pop(HOST, _Span()), spans.pop(STATIC, _Span())
     rows += [_row(name, "+".join(span.ops), span, facts) for name, span in spans.items()]
     return (*rows, _row(HOST, "host", host, facts), _row(STATIC, "static", static, facts))
@@ -99,12 +100,12 @@ def _view(view: ViewNode) -> LayerResult:
     return LayerResult(view.name, view.op, 0, 0, 0, 0, 0.0, 0.0, 0, 0, 0, bound_by({}, {}), {}, view_of=view.of)
 
 
-def _place(view: ViewNode, rows: list[LayerResult]) -> int:
-    """Behind the row that the view shows and the views already there; at the end when it names no row."""
+def _place(owner: str, rows: list[LayerResult], owners: Mapping[str, str]) -> int:
+    """Behind the row that is viewed and the views already there; at the end when there is no such row."""
     names = [row.name for row in rows]
-    if view.of not in names:
+    if owner not in names:
         return len(rows)
-    after = names.index(view.of) + 1
-    while after < len(rows) and rows[after].view_of == view.of:
+    after = names.index(owner) + 1
+    while after < len(rows) and owners.get(rows[after].view_of or "", rows[after].view_of) == owner:
         after += 1
     return after

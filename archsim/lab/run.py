@@ -78,6 +78,12 @@ class RunResult:
         table.attrs["units"] = {"energy_j": "J", "share": "1"}
         return table.rename_axis("part")
 
+    def plot_waterfall(self) -> Figure:
+        """MAC slots from the peak down to the useful ones, one loss per row."""
+        from archsim.report import figures
+
+        return figures.waterfall(self.summary)
+
     def plot_timeline(self) -> Figure:
         """Each layer's span over time, coloured by what bounds it."""
         from archsim.report import figures
@@ -159,15 +165,18 @@ def simulated(job: Job, built: Built, say: Progress = quiet) -> Result:
     say("simulating")
     activity = simulate(built.program, built.architecture)
     say("accounting")
-    return assemble(
+    result = assemble(
         built.workload,
         built.architecture,
         activity,
         built.mapping,
-        options=job.options(),
+        options=built.options(job),
         seed=job.seed,
         warnings=built.warnings,
     )
+    if not built.text_sha256:
+        return result
+    return replace(result, provenance={**result.provenance, "model_sha256": built.text_sha256})
 
 
 def _announce_kernels(architecture: Architecture) -> None:

@@ -6,8 +6,8 @@ one read and several writes. ``combine`` (add, max) reads what it combines with 
 
 Time: ``setup`` cycles for the descriptor, then two things at once: the transfers on DRAM (burst for burst in the
 DRAM model), and the streams on on-chip ports, at the DRAM's peak rate or the ports' if lower. The move ends at the
-first edge at or after both. Not modelled: the time until the first beat does not delay the on-chip stream; DRAM and
-stream do not slow each other beyond that. The part until the last beat is the DRAM's, to the edge at which the engine sees it.
+first edge at or after both; the part until the last beat, seen on an edge, is the DRAM's. Not modelled: the time
+until the first beat does not delay the on-chip stream; DRAM and stream do not slow each other beyond that.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from archsim.memory.offchip import OffChip, Shape
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Demand, Execution, Outcome, Streams
 from archsim.sim.kernel import Event
-from archsim.sim.machine import Surroundings, TileEngine, region_of
+from archsim.sim.machine import Surroundings, TileEngine
 from archsim.sim.tally import Bill, Entry, memory_entries
 from archsim.spec.architecture import Dma
 
@@ -166,6 +166,4 @@ def _shortest(legs: Iterable[Leg], clock: Clock) -> Fraction:
 
 
 def _dram_entries(legs: Iterable[Leg]) -> list[Entry]:
-    return [
-        Entry(leg.dram.name, "write_bytes" if leg.shape.write else "read_bytes", leg.size_bytes) for leg in legs
-    ]
+    return [Entry(leg.dram.name, "write_bytes" if leg.shape.write else "read_bytes", leg.size_bytes) for leg in legs]

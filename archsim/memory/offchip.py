@@ -109,9 +109,7 @@ class Behind(NamedTuple):
 def build_model(spec: Memory) -> Behind:
     """The model of a DRAM part."""
     if spec.standard != CONSTANT:
-        timing = catalogue.timing(
-            spec.standard, spec.speed_mts, spec.width_bits, spec.channels, spec.capacity_bytes
-        )
+        timing = catalogue.timing(spec.standard, spec.speed_mts, spec.width_bits, spec.channels, spec.capacity_bytes)
         return Behind(DramController(timing), timing.peak_bytes_per_s, timing.t_cl_ps, timing.t_cwl_ps)
     latency_ps = edge_ps(spec.latency_cycles, spec.clock_hz)
     if spec.bytes_per_cycle is None:

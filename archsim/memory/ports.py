@@ -3,9 +3,10 @@
 Each command has a natural duration of D cycles and moves b bytes over each port that it uses: a demand of b / D. Its
 streams are coupled, so it progresses at the pace of its most starved one: pace p <= 1 stretches it to D / p.
 
-Paces are found port by port (water filling): among the commands without a pace, a port whose demands exceed what is
-left of it gives each the same level, or its demand if less. The command that this slows most gets its pace; its use
-of every port is subtracted; and so on. No command could go faster without slowing one that is already slower.
+Paces are found by water filling: among the commands without a pace, a port whose demands exceed what is left of it
+gives each the same level, or its demand if less. The command that this slows most gets its pace, its use of every
+port is subtracted, and so on. What a command then leaves at one port because another one holds it up is divided in
+the same way, until everyone who is slowed is on a port that is full.
 
 Paces hold from one start or end of a command to the next. Progress is kept as an exact rational of the command's own
 cycles; it ends at the first edge at or after its exact end, and holds its share until then. Demands that fit are
@@ -22,7 +23,6 @@ from math import ceil
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Cycles, Demand
 from archsim.sim.kernel import Event, Kernel, postpone
-
 
 ROUNDING = 1e-6  # far more than the error of adding and subtracting a million shares as floating-point numbers
 
@@ -153,42 +153,54 @@ class Ports:
 
 def fair_paces(flows: Iterable[Flow]) -> dict[Flow, Cycles]:
     """Max-min fair paces of ``flows``, which are all commands on those of their ports that are overfull."""
-    waiting = sorted(flows, key=lambda flow: flow.number)
-    ports = dict.fromkeys(port for flow in waiting for port in flow.exact)
+    growing = sorted(flows, key=lambda flow: flow.number)
+    paces: dict[Flow, Cycles] = dict.fromkeys(growing, 0)
+    ports = dict.fromkeys(port for flow in growing for port in flow.exact)
     left = {port: Fraction(1) for port in ports if port.overfull()}
-    paces: dict[Flow, Cycles] = {}
-    while left and waiting:
-        levels = {port: level for port, room in left.items() if (level := _level(port, room, paces)) is not None}
-        wanted = [(_pace(flow, levels), flow.number, flow) for flow in waiting]
-        pace, _, slowest = min(wanted, key=lambda entry: entry[:2])
-        if pace == 1:
-            break
-        paces[slowest] = pace
+    while growing:
+        _fill(growing, paces, left)
+        growing = [flow for flow in growing if paces[flow] < 1 and all(left.get(port, 1) for port in flow.exact)]
+    return paces
+
+
+def _fill(growing: Iterable[Flow], paces: dict[Flow, Cycles], left: dict[Port, Fraction]) -> None:
+    """Raise the paces of ``growing`` by a fair division of what is ``left`` of the ports, the slowest first."""
+    waiting = list(growing)
+    while waiting:
+        levels = {port: _level([_wish(f, port, paces) for f in waiting if port in f.exact], left[port]) for port in left}
+        gains = [(_gain(flow, paces, levels), flow.number, flow) for flow in waiting]
+        gain, _, slowest = min(gains, key=lambda entry: entry[:2])
+        paces[slowest] += gain
         waiting.remove(slowest)
         for port, share in slowest.exact.items():
             if port in left:
-                left[port] -= share * pace
-    return paces | dict.fromkeys(waiting, 1)
+                left[port] -= share * gain
 
 
-def _level(port: Port, room: Fraction, paces: Mapping[Flow, Cycles]) -> Fraction | None:
-    """The most that each command without a pace gets of ``port``; None when all demands fit in ``room``."""
-    shares = sorted(flow.exact[port] for flow in port.flows if flow not in paces)
-    for number, share in enumerate(shares):
-        equal = room / (len(shares) - number)
-        if share > equal:
+def _wish(flow: Flow, port: Port, paces: Mapping[Flow, Cycles]) -> Fraction:
+    """What ``flow`` still lacks of ``port`` to go at full pace."""
+    return flow.exact[port] * (1 - paces[flow])
+
+
+def _level(wishes: Iterable[Fraction], room: Fraction) -> Fraction | None:
+    """The most that each of ``wishes`` gets of ``room``; None when all of them fit."""
+    rising = sorted(wishes)
+    for number, wish in enumerate(rising):
+        equal = room / (len(rising) - number)
+        if wish > equal:
             return equal
-        room -= share
+        room -= wish
     return None
 
 
-def _pace(flow: Flow, levels: Mapping[Port, Fraction]) -> Cycles:
-    pace: Cycles = 1
+def _gain(flow: Flow, paces: Mapping[Flow, Cycles], levels: Mapping[Port, Fraction | None]) -> Cycles:
+    """By how much the pace of ``flow`` rises when each port gives it its level, or its wish if less."""
+    gain = 1 - paces[flow]
     for port, share in flow.exact.items():
         level = levels.get(port)
-        if level is not None and share > level:
-            pace = min(pace, level / share)
-    return pace
+        if level is not None:
+            gain = min(gain, level / share)
+    return gain
 
 
 def _connected(flows: Iterable[Flow]) -> list[Flow]:

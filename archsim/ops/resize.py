@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import ceil, floor
+
 import numpy as np
 
 from archsim.ops.graph.family import Family
@@ -57,7 +60,23 @@ def _whole(node: Node, shape: Shape, scales: Array | None, sizes: Array | None) 
         node.unsupported("its scales are computed at run time")
     if len(found) != len(shape) or any(factor < 1 or factor != int(factor) for factor in found):
         node.unsupported(f"scales {found}; allowed whole numbers, one an axis")
-    return tuple(int(factor) for factor in found)
+    factors = tuple(int(factor) for factor in found)
+    if any(_source(node, x, factor) != x // factor for factor in factors for x in range(2 * factor)):
+        node.unsupported("rounds positions so that elements are not repeated evenly")
+    return factors
+
+
+def _source(node: Node, x: int, factor: int) -> int:
+    """Input index of output position ``x`` under the node's coordinate and rounding modes."""
+    half = node.text("coordinate_transformation_mode", "half_pixel") != "asymmetric"
+    position = Fraction(2 * x + 1, 2 * factor) - Fraction(1, 2) if half else Fraction(x, factor)
+    mode = node.text("nearest_mode", "round_prefer_floor")
+    if mode == "floor":
+        return max(0, floor(position))
+    if mode == "ceil":
+        return ceil(position)
+    shift = Fraction(1, 2)
+    return max(0, ceil(position - shift) if mode == "round_prefer_floor" else floor(position + shift))
 
 
 FAMILY = Family(("Resize",), shapes, reference, lower, order="same")

@@ -8,7 +8,6 @@ group costs its plain passes plus the cycles of the slow functions (exp, divide,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import ceil
 
@@ -17,8 +16,3 @@ def vector_cycles(elements: int, lanes: int, passes: int, slow_cycles: Fraction,
     """Cycles of one command; ``slow_cycles`` = cycles of its slow functions per group of lanes."""
     groups = -(-elements // lanes)
     return startup + ceil(groups * (passes + slow_cycles))
-
-
-def slow_function_cycles(slow: Iterable[str], function_cycles: Mapping[str, Fraction]) -> Fraction:
-    """Cycles per group of lanes of the functions in ``slow``; one that the chip gives no rate takes 1, as a pass."""
-    return sum((function_cycles.get(name, Fraction(1)) for name in slow), Fraction(0))

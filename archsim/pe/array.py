@@ -5,7 +5,7 @@ and the actions inside; the compiler uses the same function. A tile takes startu
 while its edge streams draw evenly on the ports of the memories that hold its operands; when a port is short, the
 whole tile is stretched. The bias is read once where the accumulation starts from it.
 
-Not modelled: stalls of single operands inside a tile (see docs of the promise table).
+Not modelled: stalls of single operands inside a tile.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from archsim import registry
 from archsim.errors import ProgramError
 from archsim.ir.unroll import Step
+from archsim.pe.dataflows import catalog
 from archsim.pe.dataflows.fold import ArrayShape, Fold, Nest, streams_of
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Demand, Execution, Outcome, Streams
@@ -24,7 +24,6 @@ from archsim.sim.machine import Surroundings, TileEngine, elements_of, region_of
 from archsim.sim.tally import Bill, Entry, memory_entries
 from archsim.spec.architecture import Array
 
-DATAFLOWS = "archsim.pe.dataflows"
 NOTHING = Fold(0, 0, 0, streams_of(a=0, b=0, acc_read=0, acc_write=0), {"mac": 0})  # of a tile without any work
 
 
@@ -49,7 +48,7 @@ class ArrayEngine(TileEngine):
     def __init__(self, around: Surroundings, spec: Array) -> None:
         super().__init__(around, Clock(spec.clock_hz, spec.sync_stages))
         self._spec = spec
-        self._fold = registry.load(DATAFLOWS, spec.dataflow).fold
+        self._fold = catalog.get(spec.dataflow).fold
         self._tiles: dict[tuple[int, ...], Tile] = {}
 
     def run(self, step: Step) -> Execution:
@@ -104,8 +103,7 @@ class ArrayEngine(TileEngine):
             return NOTHING
         shape = ArrayShape(spec.rows, spec.cols, rate, spec.weight_double_buffer, spec.fold_overlap)
         parts = Nest(batch=nest.batch, m=nest.m, n=nest.n, k=nest.k)
-        folded: Fold = self._fold(parts, step.extents, shape, accumulate=not step.fresh)
-        return folded
+        return self._fold(parts, step.extents, shape, accumulate=not step.fresh)
 
     def _demands(self, step: Step, fold: Fold) -> list[Demand]:
         reads, writes = step.command.reads, step.command.writes

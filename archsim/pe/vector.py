@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from archsim.errors import ConfigError, ProgramError
+from archsim.errors import ProgramError
 from archsim.ir.unroll import Step
-from archsim.ops.vector_cost import slow_function_cycles, vector_cycles
+from archsim.ops.vector_cost import vector_cycles
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Execution, Outcome, Streams
 from archsim.sim.machine import Surroundings, TileEngine, elements_of
@@ -56,15 +56,17 @@ class VectorEngine(TileEngine):
     def _pass(self, step: Step) -> Pass:
         spec, command = self._spec, step.command
         elements = prod(step.extents.values())
-        cycles = vector_cycles(
-            elements,
-            self._lanes(step),
-            command.passes,
-            slow_function_cycles(command.slow, spec.function_cycles),
-            spec.startup_cycles,
-        )
+        if len(command.dtypes) != 1:
+            raise ProgramError(f"{step.where} of {step.queue}: VECTOR needs one dtype, that of its lanes")
         if elements and not command.passes and not command.slow:
             raise ProgramError(f"{step.where} of {step.queue}: '{command.function}' states no passes: nothing is free")
+        cycles = vector_cycles(
+            elements,
+            spec.lane_count(command.dtypes[0]),
+            command.passes,
+            spec.slow_cycles(command.slow),
+            spec.startup_cycles,
+        )
         demands = [self.demand(step, region, elements_of(region, step), write=False) for region in command.reads]
         demands += [self.demand(step, region, elements_of(region, step), write=True) for region in command.writes]
         actions = [Entry(spec.name, "lane_ops", elements * command.passes)]
@@ -74,12 +76,3 @@ class VectorEngine(TileEngine):
             self.around.storage.streams(demands, cycles, self.clock),
             self.around.tally.bill(command.layer, [*actions, *memory_entries(demands)]),
         )
-
-    def _lanes(self, step: Step) -> int:
-        dtypes, lanes = step.command.dtypes, self._spec.lanes
-        if len(dtypes) != 1 or dtypes[0] not in lanes:
-            raise ConfigError(
-                f"{step.where} of {step.queue}: vector unit '{self._spec.name}' has no lanes for "
-                f"{' x '.join(dtypes) or 'no dtype'}; it has: {', '.join(sorted(lanes))}"
-            )
-        return lanes[dtypes[0]]

@@ -23,6 +23,29 @@ ROWS = 24
 Summary = Mapping[str, Any]
 
 
+def waterfall(summary: Summary) -> Figure:
+    """MAC slots from the peak down to the useful ones, one loss per row, in cycles' worth of the whole chip."""
+    parts, cycles = summary["mac_breakdown"], summary["cycles_total"]
+    slots = sum(parts.values()) or 1
+    rows = [key for key in in_order([*parts]) if parts[key] and key != "useful"]
+    figure, axes = _figure(0.3 * (len(rows) + 2) + 1.0, f"{title(summary)}: where the MAC slots went")
+    level = slots
+    axes.barh(0, cycles, color="#5F6873")
+    for index, key in enumerate([*rows, "useful"], start=1):
+        level = 0 if key == "useful" else level - parts[key]
+        axes.barh(-index, cycles * parts[key] / slots, left=cycles * level / slots, color=cause(key).colour)
+    names = ["peak", *(label(key) for key in rows), label("useful")]
+    shares = [slots, *(parts[key] for key in rows), parts.get("useful", 0)]
+    axes.set_yticks([-index for index in range(len(names))], names, fontsize=9)
+    for index, share in enumerate(shares):
+        axes.text(1.01 * cycles, -index, percent(share, slots), va="center", fontsize=9)
+    axes.set_xlabel("cycles")
+    axes.locator_params(axis="x", nbins=6)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.margins(x=0.02, y=0.03)
+    return figure
+
+
 def timeline(summary: Summary) -> Figure:
     """Each layer's span over time (ms), slow layers named, coloured by what bounds it."""
     hz, rows = summary["architecture"]["clock_hz"], [row for row in summary["layers"] if row["cycles_total"]]

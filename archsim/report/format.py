@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from archsim import units
 
 NONE = "\N{EN DASH}"
@@ -16,7 +18,8 @@ def si(value: float | None, unit: str, digits: int = 4) -> str:
     """``0.00292, 's'`` as ``2.92 ms``; the micro sign instead of the ASCII u."""
     if value is None:
         return NONE
-    text = units.si(value, unit, digits)
+    rounded = Fraction(f"{value:.{digits - 1}e}")  # first, so that 0.9999 us is 1 us and not 1000 ns
+    text = units.si(rounded, unit, digits)
     return text.replace(" u", " \N{MICRO SIGN}", 1) if f" u{unit}" in text else text
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from archsim.report.format import NONE, count, number, percent, si
 
+_USUAL = {"set": {}, "on_unsupported": "error"}  # what a title need not repeat
 _DOT = " \N{MIDDLE DOT} "
 
 Figure = tuple[str, str, str]  # name, figure with unit, remark
@@ -21,17 +22,19 @@ def setting(summary: Mapping[str, Any]) -> tuple[str, str]:
     """Under the title: size of the model, clock and peak of the chip; then the options of the run."""
     workload, chip = summary["workload"], summary["architecture"]
     options = summary["provenance"].get("options", {})
-    chosen = [f"{key} {_option(value)}" for key, value in options.items() if value not in (None, {}, [], False)]
+    chosen = [_option(key, value) for key, value in options.items() if value != _USUAL.get(key)]
     size = si(workload["weight_bytes"], "B")
     model = f"{count(workload['layers'])} layers, {si(workload['macs'], 'MAC')}, {size} of weights"
     machine = f"{si(chip['clock_hz'], 'Hz')}, peak {si(chip['peak_macs_per_s'], 'MAC/s')}"
     return f"{model}{_DOT}{machine}", _DOT.join(chosen)
 
 
-def _option(value: Any) -> str:
+def _option(key: str, value: Any) -> str:
+    if key == "dtypes":
+        return f"{value['weights']} weights, {value['inputs']} inputs, {value['accumulate']} sums"
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}={item}" for key, item in value.items())
-    return ", ".join(str(item) for item in value) if isinstance(value, list | tuple) else str(value)
+        return ", ".join(f"{name}={item}" for name, item in value.items())
+    return f"{key} {value}"
 
 
 def headline(summary: Mapping[str, Any]) -> list[Figure]:

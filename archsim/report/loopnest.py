@@ -28,6 +28,8 @@ def _node(node: Loop | Keep, index: int) -> str:
     if isinstance(node, Loop):
         where = f"spread over {node.axis}" if node.axis else "in time"
         return f"for {node.dim} in tiles of {count(node.tile)}, {where}"
+    if not node.slots:
+        return f"{node.operand} lies whole in {node.level}"
     slots = f"{node.slots} slot{'s' if node.slots > 1 else ''}"
     sliding = ", as a sliding window" if node.reserve_at != index else ""
     return f"keep {node.operand} in {node.level}, {slots}{sliding}"

@@ -11,8 +11,18 @@ PROMISES: tuple[tuple[str, str, str, str], ...] = (
         "operand-by-operand stalls inside a command",
         "yes",
     ),
-    ("SRAM", "fair-rate port sharing and stride bank conflicts", "per-cycle arbitration", "yes"),
-    ("DMA", "burst issue, outstanding limits, address order", "the bus protocol below a burst", "yes"),
+    (
+        "SRAM",
+        "fair-rate port sharing and stride bank conflicts",
+        "per-cycle arbitration",
+        "port sharing; not yet bank conflicts",
+    ),
+    (
+        "DMA",
+        "burst issue, outstanding limits, address order",
+        "the bus protocol below a burst",
+        "yes: one move at a time, 32 bursts of look-ahead per channel",
+    ),
     (
         "DRAM",
         "exact: command for command (Ramulator 2.1 rules); fast: calibrated, error stated",

@@ -7,10 +7,11 @@ coloured by the phase of the command, a wait by its cause. Stretches shorter tha
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from archsim.ir.activity import Activity, Record, to_cycles
+from archsim.ir.activity import Activity, Record, edge_ps, to_cycles
 from archsim.ir.result import LayerResult
 from archsim.sim.blame import MOVE_STALLS, Timeline, phases, timelines
 
@@ -21,9 +22,15 @@ Stretch = tuple[int, int, str, str]
 
 
 def slowest(layers: Sequence[LayerResult], most: int = LAYERS) -> list[LayerResult]:
-    """The layers with the longest critical time that ran on the chip, longest first."""
-    real = [layer for layer in layers if layer.cycles_total > 0 and not layer.name.startswith("_")]
-    return sorted(real, key=lambda layer: (-layer.cycles_critical, layer.name))[:most]
+    """The layers with the longest critical time that ran on the chip, longest first; one of each kind.
+
+    Layers are alike that have the same operator, MACs, bound and DRAM bytes read.
+    """
+    kinds: dict[tuple[str, int, str, int], LayerResult] = {}
+    for layer in sorted(layers, key=lambda layer: (-layer.cycles_critical, layer.name)):
+        if layer.cycles_total > 0 and not layer.name.startswith("_"):
+            kinds.setdefault((layer.op, layer.macs, layer.bound_by, layer.dram_read_bytes), layer)
+    return list(kinds.values())[:most]
 
 
 def timeline(activity: Activity, layers: Sequence[LayerResult]) -> list[dict[str, Any]]:
@@ -33,46 +40,56 @@ def timeline(activity: Activity, layers: Sequence[LayerResult]) -> list[dict[str
 
 
 def _window(activity: Activity, states: Mapping[str, Timeline], layer: LayerResult) -> dict[str, Any]:
-    resolution = (layer.cycles_end - layer.cycles_start) / PIXELS
+    low, high, hz = layer.cycles_start, layer.cycles_end, activity.clock_hz
     units = {}
     for unit in sorted(activity.records):
-        pieces = _pieces(activity.records[unit], states[unit], activity.total_ps, layer.name)
-        stretches = _merged(_cut(pieces, activity.clock_hz, layer), resolution)
+        work = _work(activity.records[unit], layer.name, edge_ps(low, hz), edge_ps(high, hz))
+        pieces = _filled(work, states[unit], edge_ps(low, hz), edge_ps(high, hz), activity.total_ps)
+        stretches = _merged(_in_cycles(pieces, hz, low, high), (high - low) / PIXELS)
         if stretches:
             units[unit] = [list(stretch) for stretch in stretches]
-    start, end = layer.cycles_start, layer.cycles_end
-    return {"layer": layer.name, "cycles_start": start, "cycles_end": end, "units": units}
+    return {"layer": layer.name, "cycles_start": low, "cycles_end": high, "units": units}
 
 
-def _cut(pieces: Iterator[Stretch], clock_hz: int, layer: LayerResult) -> Iterator[Stretch]:
-    """Pieces in picoseconds as cycles inside the layer's span."""
+def _work(records: Sequence[Record], layer: str, low_ps: int, high_ps: int) -> Iterator[Stretch]:
+    """Phases of the commands that run in [low, high)."""
+    first = bisect_right(records, low_ps, key=lambda record: record.end_ps)
+    for record in records[first:]:
+        if record.start_ps >= high_ps:
+            return
+        for start, end, phase in phases(record):
+            cause = MOVE_STALLS.get(phase, phase or "busy")
+            yield start, end, cause, "work" if record.layer == layer else "other"
+
+
+def _filled(work: Iterator[Stretch], states: Timeline, low_ps: int, high_ps: int, total_ps: int) -> Iterator[Stretch]:
+    """``work``, and between its stretches what the unit waits for."""
+    now = low_ps
+    for stretch in work:
+        yield from _waits(states, now, stretch[0], total_ps)
+        yield stretch
+        now = stretch[1]
+    yield from _waits(states, now, high_ps, total_ps)
+
+
+def _waits(states: Timeline, low_ps: int, high_ps: int, total_ps: int) -> Iterator[Stretch]:
+    """States of [low, high), idle time left out."""
+    if low_ps >= high_ps:
+        return
+    starts = states.starts_ps
+    first, last = bisect_right(starts, low_ps) - 1, bisect_left(starts, high_ps)
+    for index in range(first, last):
+        end = starts[index + 1] if index + 1 < len(starts) else total_ps
+        if states.states[index].cause != "idle":
+            yield max(starts[index], low_ps), min(end, high_ps), states.states[index].cause, "wait"
+
+
+def _in_cycles(pieces: Iterator[Stretch], clock_hz: int, low: int, high: int) -> Iterator[Stretch]:
+    """Pieces in picoseconds as cycles inside [low, high)."""
     for start_ps, end_ps, cause, state in pieces:
-        start = max(to_cycles(start_ps, clock_hz), layer.cycles_start)
-        end = min(to_cycles(end_ps, clock_hz), layer.cycles_end)
+        start, end = max(to_cycles(start_ps, clock_hz), low), min(to_cycles(end_ps, clock_hz), high)
         if end > start:
             yield start, end, cause, state
-
-
-def _pieces(records: Sequence[Record], states: Timeline, total_ps: int, layer: str) -> Iterator[Stretch]:
-    """Work from the records; between them what the timeline says the unit waits for."""
-    segments = states.segments(total_ps)
-    segment = next(segments, None)
-    now = 0
-    for record in records:
-        while segment is not None and segment[0] < record.start_ps:
-            start, end, waiting = segment
-            if min(end, record.start_ps) > max(start, now):
-                yield max(start, now), min(end, record.start_ps), waiting.cause, "wait"
-            if end > record.start_ps:
-                break
-            segment = next(segments, None)
-        for start, end, phase in phases(record):
-            yield start, end, _worked(phase), "work" if record.layer == layer else "other"
-        now = record.end_ps
-
-
-def _worked(phase: str) -> str:
-    return MOVE_STALLS.get(phase, phase or "busy")
 
 
 def _merged(stretches: Iterator[Stretch], resolution: float) -> list[Stretch]:

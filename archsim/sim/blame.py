@@ -237,11 +237,17 @@ def _cause(holder: Holder, waiter: _Unit, record: Record) -> str:
         return "launch"
     if holder.op == "MOVE":
         return MOVE_STALLS.get(holder.phase, "stall_dependency")
+    if holder.op in ("MATMUL", "VECTOR"):
+        return _compute_cause(holder, waiter, record)
+    return "stall_dependency"
+
+
+def _compute_cause(holder: Holder, waiter: _Unit, record: Record) -> str:
     core, kind = core_and_kind(holder.unit)
-    same_layer = holder.layer == record.layer
-    if holder.op in ("MATMUL", "VECTOR") and same_layer and kind == waiter.kind and core != waiter.core:
+    same_core, same_layer = core == waiter.core, holder.layer == record.layer
+    if same_layer and not same_core and kind == waiter.kind:
         return "imbalance"
     if holder.phase == "sram_port":
         return "stall_sram_port"
-    near = holder.op == "MATMUL" and same_layer and core == waiter.core
-    return "stall_compute" if near and record.op != "MATMUL" else "stall_dependency"
+    waits_for_array = holder.op == "MATMUL" and record.op != "MATMUL"
+    return "stall_compute" if waits_for_array and same_core and same_layer else "stall_dependency"

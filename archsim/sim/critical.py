@@ -88,12 +88,10 @@ def _last(activity: Activity) -> Record | None:
 
 
 def _predecessor(records: Mapping[str, tuple[Record, ...]], record: Record) -> Record | None:
-    before = records[record.unit][record.index - 1] if record.index else None
-    if record.critical is None or record.start_ps == record.head_ps:
-        return before
+    if record.critical is None:
+        return records[record.unit][record.index - 1] if record.index else None
     unit, index = record.critical
-    producer = records[unit][index]
-    return before if before is not None and before.end_ps > producer.end_ps else producer
+    return records[unit][index]
 
 
 def _segments(record: Record) -> Iterator[Segment]:

@@ -35,7 +35,7 @@ class Engine(Protocol):
     clock: Clock
 
     def execute(self, step: Step) -> Execution:
-        """Run ``step`` from the present instant, an edge, to its end, an edge; raises ProgramError for what it is not."""
+        """Run ``step`` from this instant, an edge, to its end, an edge; raises ProgramError for what it cannot run."""
 
 
 class Launch(NamedTuple):

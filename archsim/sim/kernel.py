@@ -116,9 +116,7 @@ class Kernel:
         self._ports.append(_Port(model))
         return len(self._ports) - 1
 
-    def submit(
-        self, model: int, order: tuple[int, ...], request: Request, clock: Clock, least_ps: int = 0
-    ) -> Event:
+    def submit(self, model: int, order: tuple[int, ...], request: Request, clock: Clock, least_ps: int = 0) -> Event:
         """Hand ``request`` to a model at the end of this instant.
 
         The event carries the completion; it happens at the first edge of ``clock`` at or after it. ``order`` =

@@ -93,7 +93,7 @@ class TokenQueue:
                 head_ps,
                 start_ps,
                 end_ps,
-                (last.unit, last.index) if last.time_ps > head_ps else None,
+                (last.unit, last.number) if last.time_ps > head_ps else None,
                 _tiled(outcome.phases, start_ps, end_ps),
                 outcome.macs,
                 outcome.slots_per_cycle,

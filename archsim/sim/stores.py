@@ -13,7 +13,8 @@ class Stores:
 
     def __init__(self, program: Program) -> None:
         self._stores: dict[str, Tensor | Ring] = {}
-        for store in (*program.tensors, *program.rings):
+        stores: list[Tensor | Ring] = [*program.tensors, *program.rings]
+        for store in stores:
             if store.name in self._stores:
                 raise ProgramError(f"two tensors or rings are called '{store.name}'")
             self._stores[store.name] = store
@@ -37,7 +38,9 @@ class Stores:
         if isinstance(store, Tensor):
             return store.base
         if store.retain:
-            raise ProgramError(f"{step.where} of {step.queue}: ring '{store.name}' in {store.memory} cannot retain bytes")
+            raise ProgramError(
+                f"{step.where} of {step.queue}: ring '{store.name}' in {store.memory} cannot retain bytes"
+            )
         if self._wiring is None:
             raise ProgramError(f"ring '{store.name}' is not connected")
         return store.base + self._wiring.slot(step.queue, store.name) * store.slot_bytes

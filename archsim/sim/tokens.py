@@ -17,11 +17,11 @@ from archsim.sim.kernel import Kernel
 
 
 class Arrival(NamedTuple):
-    """When a token was seen, and the command (unit, index) that gave it; before time 0 for initial tokens."""
+    """When a token was seen, and the command (unit, number in its queue) that gave it; before time 0."""
 
     time_ps: int
     unit: str
-    index: int
+    number: int
 
 
 INITIAL = Arrival(-1, "", -1)
@@ -103,7 +103,7 @@ class Held:
         self._given += count
         if self._given > self._taken.taken:
             raise SimulationError(
-                f"token underflow at {arrival.time_ps} ps: command {arrival.index} of {arrival.unit} signals "
+                f"token underflow at {arrival.time_ps} ps: command {arrival.number} of {arrival.unit} signals "
                 f"{self.token} for the {self._given}th time, having taken {self._taken.taken} of "
                 f"{self._taken.name}"
             )
@@ -147,6 +147,6 @@ class Release:
 
 
 def last_met(arrivals: list[Arrival]) -> Arrival:
-    """The arrival that came last; ties go to the lowest (unit, index)."""
+    """The arrival that came last; ties go to the lowest (unit, number)."""
     last_ps = max(arrival.time_ps for arrival in arrivals)
     return min(arrival for arrival in arrivals if arrival.time_ps == last_ps)

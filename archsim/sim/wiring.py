@@ -48,7 +48,7 @@ class Wiring:
         """The counter that ``queue`` takes ``token`` from; raises ProgramError when it is not the taker of one."""
         found = self._counters.get((queue, token))
         if found is None:
-            known = sorted(name for taker, name in self._counters if taker == queue)
+            known = sorted({name for _, name in self._counters} | {item.name for item in self._program.semaphores})
             raise ProgramError(f"queue '{queue}' waits for '{token}', which it does not take{nearest(token, known)}")
         return found
 

@@ -1,6 +1,6 @@
 """User CPU seconds of what a user waits for first: `import archsim` and `archsim --help`. Best of five.
 
-    python studies/benchmarks/start_up.py
+python studies/benchmarks/start_up.py
 """
 
 from __future__ import annotations

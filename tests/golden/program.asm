@@ -42,64 +42,64 @@ queue core[0].load engine load unit dma:
         src b1{k:4} dst conv1.b{k:4} signal conv1.b.full
     MOVE conv1.load_w [k=16, rsc=72] role weights wait conv1.w.free
         src w1{k:72, rsc:1} dst conv1.w{k:72, rsc:1} signal conv1.w.full
-    for lp in 3:
+    for p in 3:
         # rows -1 .. 5: the whole first strip, one row and two columns of it padding
-        MOVE conv1.load_top [h=7, w=14, c=8] role inputs when first(lp) wait conv1.x.free
+        MOVE conv1.load_top [h=7, w=14, c=8] role inputs when first(p) wait conv1.x.free
             src x{h:96, w:8, c:1}-104 clip(h: -1 of 12, w: -1 of 12)
             dst conv1.x{h:112, w:8, c:1} signal conv1.x.full
         # the rows below the two that are kept
-        MOVE conv1.load_x [h=5 | 12-5*lp, w=14, c=8] role inputs when !first(lp) retains wait conv1.x.free
-            src x{h:96, w:8, c:1}+480*lp+88 clip(h: 5*lp+1 of 12, w: -1 of 12)
+        MOVE conv1.load_x [h=5 | 12-5*p, w=14, c=8] role inputs when !first(p) retains wait conv1.x.free
+            src x{h:96, w:8, c:1}+480*p+88 clip(h: 5*p+1 of 12, w: -1 of 12)
             dst conv1.x{h:112, w:8, c:1}+224 signal conv1.x.full
     MOVE conv2.load_w [k=8, c=16] role weights wait conv2.w.free
         src w2{k:16, c:1} dst conv2.w{k:16, c:1} signal conv2.w.full
-    for li in 3:
-        MOVE conv2.load_x [m=60 | 144-60*li, c=16] role inputs wait y1.ready, conv2.x.free
-            src y1{m:16, c:1}+960*li dst conv2.x{m:16, c:1} signal conv2.x.full
+    for t in 3:
+        MOVE conv2.load_x [m=60 | 144-60*t, c=16] role inputs wait y1.ready, conv2.x.free
+            src y1{m:16, c:1}+960*t dst conv2.x{m:16, c:1} signal conv2.x.full
 
 queue core[0].array engine array unit mxu:
-    for ap in 3:
-        for ak in 2:
-            MATMUL conv1.mm [h=5 | 12-5*ap, w=12, k=8, r=3, s=3, c=8] nest m(h, w) n(k) k(r, s, c) dtypes int8, int8
-                wait conv1.b.full if first(ap) & first(ak), conv1.w.full if first(ap) & first(ak)
-                wait conv1.x.full if first(ak), conv1.acc.free
+    for p in 3:
+        for q in 2:
+            MATMUL conv1.mm [h=5 | 12-5*p, w=12, k=8, r=3, s=3, c=8] nest m(h, w) n(k) k(r, s, c) dtypes int8, int8
+                wait conv1.b.full if first(p) & first(q), conv1.w.full if first(p) & first(q)
+                wait conv1.x.full if first(q), conv1.acc.free
                 a conv1.x{h:112, w:8, r:112, s:8, c:1}
-                b conv1.w{k:72, r:24, s:8, c:1}+576*ak
-                bias conv1.b{k:4}+32*ak
+                b conv1.w{k:72, r:24, s:8, c:1}+576*q
+                bias conv1.b{k:4}+32*q
                 acc conv1.acc{h:384, w:32, k:4}
-                signal conv1.acc.full, conv1.x.free if last(ak)
-                signal conv1.b.free if last(ap) & last(ak), conv1.w.free if last(ap) & last(ak)
-    for ai in 3:
-        for ac in 2:
-            MATMUL conv2.mm [m=60 | 144-60*ai, k=8, c=8] nest m(m) n(k) k(c) fresh first(ac) dtypes int8, int8
-                wait conv2.w.full if first(ai) & first(ac), acc.drained if first(ai) & first(ac)
-                wait conv2.x.full if first(ac), conv2.acc.free if first(ac)
-                a conv2.x{m:16, c:1}+8*ac
-                b conv2.w{k:16, c:1}+8*ac
+                signal conv1.acc.full, conv1.x.free if last(q)
+                signal conv1.b.free if last(p) & last(q), conv1.w.free if last(p) & last(q)
+    for t in 3:
+        for u in 2:
+            MATMUL conv2.mm [m=60 | 144-60*t, k=8, c=8] nest m(m) n(k) k(c) fresh first(u) dtypes int8, int8
+                wait conv2.w.full if first(t) & first(u), acc.drained if first(t) & first(u)
+                wait conv2.x.full if first(u), conv2.acc.free if first(u)
+                a conv2.x{m:16, c:1}+8*u
+                b conv2.w{k:16, c:1}+8*u
                 acc conv2.acc{m:32, k:4}
-                signal conv2.acc.full if last(ac), conv2.x.free if last(ac)
-                signal conv2.w.free if last(ai) & last(ac)
+                signal conv2.acc.full if last(u), conv2.x.free if last(u)
+                signal conv2.w.free if last(t) & last(u)
 
 queue core[0].vector engine vector unit vpu:
-    for vp in 3:
-        for vk in 2:
-            VECTOR conv1.drain [h=5 | 12-5*vp, w=12, k=8] role outputs function requantise+relu passes 1 dtypes int8
+    for p in 3:
+        for q in 2:
+            VECTOR conv1.drain [h=5 | 12-5*p, w=12, k=8] role outputs function requantize+relu passes 1 dtypes int8
                 wait conv1.acc.full, conv1.y.free
                 in0 conv1.acc{h:384, w:32, k:4} out conv1.y{h:96, w:8, k:1}
-                signal conv1.acc.free, conv1.y.full, acc.drained if last(vp) & last(vk)
-    for vi in 3:
-        VECTOR conv2.drain [m=60 | 144-60*vi, k=8] role outputs function requantise passes 1 dtypes int8
+                signal conv1.acc.free, conv1.y.full, acc.drained if last(p) & last(q)
+    for t in 3:
+        VECTOR conv2.drain [m=60 | 144-60*t, k=8] role outputs function requantize passes 1 dtypes int8
             wait conv2.acc.full, conv2.y.free
             in0 conv2.acc{m:32, k:4} out conv2.y{m:8, k:1}
             signal conv2.acc.free, conv2.y.full
 
 queue core[0].store engine store unit dma:
-    for sp in 3:
-        for sk in 2:
-            MOVE conv1.store [h=5 | 12-5*sp, w=12, k=8] role outputs wait conv1.y.full
-                src conv1.y{h:96, w:8, k:1} dst y1{h:192, w:16, k:1}+960*sp+8*sk
-                signal conv1.y.free, y1.ready if last(sk)
-    for si in 3:
-        MOVE conv2.store [m=60 | 144-60*si, k=8] role outputs wait conv2.y.full
-            src conv2.y{m:8, k:1} dst y2{m:8, k:1}+480*si
+    for p in 3:
+        for q in 2:
+            MOVE conv1.store [h=5 | 12-5*p, w=12, k=8] role outputs wait conv1.y.full
+                src conv1.y{h:96, w:8, k:1} dst y1{h:192, w:16, k:1}+960*p+8*q
+                signal conv1.y.free, y1.ready if last(q)
+    for t in 3:
+        MOVE conv2.store [m=60 | 144-60*t, k=8] role outputs wait conv2.y.full
+            src conv2.y{m:8, k:1} dst y2{m:8, k:1}+480*t
             signal conv2.y.free

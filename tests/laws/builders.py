@@ -192,7 +192,9 @@ def pipeline(
 ) -> Program:
     """Load, compute and store ``tiles`` tiles of constant length in cycles, coupled by two rings."""
     return program(
-        queue(LOAD, Loop("i", tiles, (move("load", "x", "in", load, waits=tokens("in.free"), signals=tokens("in.full")),))),
+        queue(
+            LOAD, Loop("i", tiles, (move("load", "x", "in", load, waits=tokens("in.free"), signals=tokens("in.full")),))
+        ),
         queue(
             VECTOR,
             Loop(
@@ -210,7 +212,10 @@ def pipeline(
                 ),
             ),
         ),
-        queue(STORE, Loop("k", tiles, (move("store", "out", "y", store, waits=tokens("out.full"), signals=tokens("out.free")),))),
+        queue(
+            STORE,
+            Loop("k", tiles, (move("store", "out", "y", store, waits=tokens("out.full"), signals=tokens("out.free")),)),
+        ),
         tensors=(tensor("x", "din"), tensor("y", out, base=2**20)),
         rings=(ring("in", slots_in, LOAD, VECTOR), ring("out", slots_out, VECTOR, STORE, base=2**16)),
     )

@@ -135,12 +135,11 @@ def _charged(activity: Activity, unit: str, now: int) -> tuple[str, str, str]:
 
 
 def _after(activity: Activity, unit: str, now: int) -> tuple[str, str, str]:
-    kind, queue = unit.split(".")[-1], activity.records[unit]
-    if queue:
-        for other, records in activity.records.items():
-            if other != unit and other.split(".")[-1] == kind:
-                if any(r.layer == queue[-1].layer and r.end_ps > now for r in records):
-                    return queue[-1].layer, "imbalance", ""
+    queue = activity.records[unit]
+    for other, records in activity.records.items():
+        sibling = queue and other != unit and other.split(".")[-1] == unit.rsplit(".", maxsplit=1)[-1]
+        if sibling and any(r.layer == queue[-1].layer and r.end_ps > now for r in records):
+            return queue[-1].layer, "imbalance", ""
     return "", "idle", ""
 
 

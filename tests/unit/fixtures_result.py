@@ -8,6 +8,7 @@ from archsim.ir.result import LayerResult, Result
 HZ = 800_000_000
 PEAK = 1024
 TILES = 6
+DTYPES = {"inputs": "int8", "weights": "int8", "outputs": "int8", "accumulate": "int32"}
 UNITS = ("core[0].load", "core[0].array", "core[0].vector", "core[0].store")
 OPS = ("Conv", "Conv", "Conv", "MaxPool", "Conv", "Gemm")
 BOUNDS = ("compute", "dram", "compute", "sram_port", "dependency", "launch")
@@ -61,7 +62,7 @@ def make_result(layers: int = 60, with_activity: bool = True) -> Result:
             "archsim_version": "0.1.0",
             "model_sha256": "ab" * 32,
             "chip_sha256": "cd" * 32,
-            "options": {"objective": "latency", "batch": 1, "dtype": "int8"},
+            "options": {"objective": "latency", "batch": 1, "dtypes": DTYPES, "set": {}},
             "seed": 0,
             "fidelity": {"dram": "open_row"},
             "repeat": "exact",

@@ -24,15 +24,48 @@ from archsim.system import simulate
 
 CHIP = small_chip()
 GOLDEN = Path(__file__).parents[1] / "golden"
-KEYS = (
-    "schema workload architecture cycles_total latency_s throughput_per_s macs utilization energy_j energy_chip_j "
-    "power_avg_w power_peak_w power_window_s edp_js area_mm2 die_cost_usd dram mac_breakdown energy_breakdown_j "
-    "time_breakdown layers provenance"
-).split()
-LAYER_KEYS = (
-    "name op macs cycles_start cycles_end cycles_total utilization energy_j dram_read_bytes dram_write_bytes "
-    "cycles_critical bound_by stalls fused_with view_of on_host"
-).split()
+KEYS = [
+    "schema",
+    "workload",
+    "architecture",
+    "cycles_total",
+    "latency_s",
+    "throughput_per_s",
+    "macs",
+    "utilization",
+    "energy_j",
+    "energy_chip_j",
+    "power_avg_w",
+    "power_peak_w",
+    "power_window_s",
+    "edp_js",
+    "area_mm2",
+    "die_cost_usd",
+    "dram",
+    "mac_breakdown",
+    "energy_breakdown_j",
+    "time_breakdown",
+    "layers",
+    "provenance",
+]
+LAYER_KEYS = [
+    "name",
+    "op",
+    "macs",
+    "cycles_start",
+    "cycles_end",
+    "cycles_total",
+    "utilization",
+    "energy_j",
+    "dram_read_bytes",
+    "dram_write_bytes",
+    "cycles_critical",
+    "bound_by",
+    "stalls",
+    "fused_with",
+    "view_of",
+    "on_host",
+]
 
 
 def model() -> Workload:
@@ -56,7 +89,7 @@ def model() -> Workload:
         Tensor("y", (4, 4), "activation"),
         Tensor("z", (4,), "output"),
     )
-    views = (ViewNode("flat", "Reshape", "gemm"), ViewNode("flat2", "Reshape", "gemm"), ViewNode("lost", "Reshape", "x"))
+    views = (ViewNode("flat", "Reshape", "gemm"), ViewNode("flat2", "Reshape", "y"), ViewNode("lost", "Reshape", "x"))
     named = {tensor.name: tensor for tensor in tensors}
     return Workload("tiny", (gemm, fallback), named, views, 2, 20, "m0del", warnings=("from the model",))
 

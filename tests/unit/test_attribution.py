@@ -10,6 +10,7 @@ from archsim.ir.activity import Activity
 from archsim.sim.attribution import attribute
 from archsim.sim.blame import State
 
+
 def test_a_pipeline_of_two_tiles() -> None:
     cube = attribute(tile_pipeline())
     assert cube.cycles_total == 65
@@ -60,7 +61,14 @@ def test_vector_other_layer_and_launch() -> None:
             units=(*UNITS, host),
         )
     )
-    assert row(cube, UNITS[1]) == {"launch": 5, "stall_noc": 3, "busy": 18, "stall_dependency": 3, "stall_sram_port": 1, "idle": 1}
+    assert row(cube, UNITS[1]) == {
+        "launch": 5,
+        "stall_noc": 3,
+        "busy": 18,
+        "stall_dependency": 3,
+        "stall_sram_port": 1,
+        "idle": 1,
+    }
     assert row(cube, UNITS[2])["stall_compute"] == 10
     # the load waits for the array's l1 command: [8,18) its l0 work, [18,22) the vector, [22,30) another layer
     assert row(cube, UNITS[0]) == {
@@ -98,6 +106,18 @@ def test_two_cores_imbalance_during_and_after() -> None:
     assert row(cube, arrays[0]) == {"busy": 18, "imbalance": 6 + 6, "idle": 2}
     # core 1 waits in l1 for core 0 in l0: another layer's array
     assert row(cube, arrays[1]) == {"busy": 26, "stall_dependency": 4, "idle": 2}
+
+
+def test_an_array_that_waits_for_another_array_of_its_core_depends_on_it() -> None:
+    arrays = ("core[0].array", "core[0].small")
+    cube = attribute(
+        activity(
+            record(arrays[0], 0, (0, 0, 10), op="MATMUL"),
+            record(arrays[1], 0, (0, 10, 12), (arrays[0], 0), op="MATMUL"),
+            units=arrays,
+        )
+    )
+    assert row(cube, arrays[1]) == {"stall_dependency": 10, "busy": 2}
 
 
 def test_a_crossing_belongs_to_what_crossed() -> None:

@@ -78,6 +78,16 @@ def test_path_without_waits_follows_the_queue_and_crossings_are_dependency() -> 
     }
 
 
+def test_the_path_follows_the_signal_also_where_it_crossed_clocks() -> None:
+    """The load ends at 4 and is seen at 9; the array's last command ended at 6: shortening that one gains nothing."""
+    run = activity(
+        record(UNITS[0], 0, (0, 0, 4), None, (("dram", 4),)),
+        record(UNITS[1], 0, (0, 0, 6)),
+        record(UNITS[1], 1, (6, 9, 10), (UNITS[0], 0)),
+    )
+    assert critical_cycles(critical_path(run), run.clock_hz) == {"l0": {"dram": 4, "dependency": 5, "compute": 1}}
+
+
 def test_of_commands_that_end_together_the_first_unit_counts() -> None:
     run = activity(
         record(UNITS[0], 0, (0, 0, 9), None, (("dram", 9),)),
@@ -131,11 +141,12 @@ def test_slots_of_several_arrays_and_unused_ones() -> None:
 
 
 def test_slots_of_an_array_on_another_clock() -> None:
-    """Array at 1.5 GHz, peak 4 a cycle = 6 a reference cycle. 10 ns are 15 of its cycles, 60 slots, 58 of them used."""
+    """Array at 1.5 GHz, peak 4 a cycle = 6 a reference cycle. 2 ns of fill are 3 of its cycles, 8 ns of work 12."""
     unit = "core[0].array"
-    run = activity(record(unit, 0, (0, 0, 10), macs=58, slots=4), total=11, units=(unit,))
+    phases = (("fill_drain", 2), ("busy", 10))
+    run = activity(record(unit, 0, (0, 0, 10), None, phases, macs=46, slots=4), total=11, units=(unit,))
     array = FakeArray("mxu", 15 * 10**8, Fraction(4))
-    assert nonzero(slots(run, array)) == {"useful": 58, "edge_underfill": 2, "idle": 6}
+    assert nonzero(slots(run, array)) == {"useful": 46, "edge_underfill": 2, "fill_drain": 12, "idle": 6}
     assert peak_macs_per_cycle(FakeChip(10**9, (array,))) == 6  # type: ignore[arg-type]
 
 

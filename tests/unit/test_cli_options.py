@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from typing import Any
 
 import pytest
 from fixtures_result import make_result
 
+import archsim
 from archsim import cli
-from archsim.errors import ArchsimError, ConfigError, NotBuiltError
+from archsim.errors import ConfigError, NotBuiltError
 from archsim.lab import cache, show, suites
-from archsim.lab.job import Job
 from archsim.lab.options import Requirement, parse_dtypes, public_keys, scalars
 from archsim.report.summary import summarise
 
@@ -102,13 +103,6 @@ def test_every_scalar_is_a_number_or_missing(summary: dict[str, Any]) -> None:
     assert all(value is None or isinstance(value, int | float) for value in found.values())
 
 
-def test_options_for_the_provenance_leave_out_what_does_not_matter() -> None:
-    job = Job("m", "c", values={"b": 2, "a": [1, 2]})
-    assert list(job.options()) == ["objective", "batch", "dtype", "set", "on_unsupported"]
-    assert job.options()["set"] == {"a": "[1, 2]", "b": "2"}
-    json.dumps(job.options())
-
-
 def test_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setenv("ARCHSIM_CACHE", str(tmp_path))
     monkeypatch.delenv("ARCHSIM_NO_CACHE", raising=False)
@@ -167,7 +161,7 @@ def test_bad_usage_exits_2_with_nothing_on_stdout(
         (("run", "m", "--on", "edge_npu", "--require", "latncy_s<1"), "did you mean 'latency_s'"),
         (("run", "m", "--on", "edge_npu", "--dtype", "int7"), "unknown dtype 'int7'"),
         (("run", "nowhere.asm", "--on", "edge_npu"), "nowhere.asm: cannot be read"),
-        (("run", "x.asm", "--on", "edge_npu", "--batch", "2"), "--batch: the Program x.asm is already compiled"),
+        (("run", "x.asm", "--on", "edge_npu", "--batch", "2"), "--batch: the Program x.asm is compiled already"),
         (("report", "no_such_dir"), "archsim run MODEL --on CHIP --out DIR"),
         (("validate", "systolik"), "did you mean 'systolic'"),
         (("validate", "noc"), "not built yet"),
@@ -247,6 +241,17 @@ def test_suites_know_their_later_siblings() -> None:
         suites.run("silicon")
 
 
-def test_listing_light_libraries_only() -> None:
-    assert "pandas" not in vars(cli) and issubclass(NotBuiltError, ArchsimError)
-    assert sys.modules["archsim.cli"] is cli
+@pytest.mark.parametrize("statement", ["import archsim", "import archsim.cli", "import archsim.lab.front"])
+def test_heavy_libraries_wait_until_they_are_used(statement: str) -> None:
+    heavy = ("numba", "pandas", "matplotlib", "onnx", "scipy", "ortools", "pydantic", "jinja2")
+    script = f"import sys; {statement}; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_front_door_has_few_names_and_all_of_them_work() -> None:
+    assert len(archsim.__all__) <= 25
+    for name in archsim.__all__:
+        assert getattr(archsim, name) is not None
+    with pytest.raises(AttributeError):
+        getattr(archsim, "sweep")  # noqa: B009  (a name of a later version)

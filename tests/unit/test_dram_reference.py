@@ -223,7 +223,8 @@ def random_timing(rng: Random) -> DramTiming:
 
 
 def random_transfer(rng: Random, number: int) -> Transfer:
-    loops = [(rng.randint(1, 4), rng.randint(-300, 300)) for _ in range(rng.choice([0, 0, 1, 2, 5]))]
+    count = rng.choice([0, 0, 1, 2, 5])
+    loops = [(rng.randint(1, 2 if count == 5 else 4), rng.randint(-300, 300)) for _ in range(count)]
     if rng.random() < 0.1:
         loops = [(0, 64)]
     return Transfer(
@@ -257,7 +258,7 @@ def kernel(dram: DramController, submitted: list[tuple[int, list[Transfer]]], en
 
 
 @given(st.integers(0, 2**64))
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 def test_kernel_equals_reference(seed: int) -> None:
     rng = Random(seed)
     timing = random_timing(rng)
@@ -275,7 +276,7 @@ def test_kernel_equals_reference(seed: int) -> None:
 
 
 @given(st.integers(0, 2**64))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 def test_submits_at_completions_equal_reference(seed: int) -> None:
     """Each completion is answered at its own instant: no channel may have run beyond it."""
     rng = Random(seed)
@@ -313,7 +314,9 @@ def check_totals(dram: DramController, expected: list[Completion], reference: Re
 
 def check_constraints(log: list[Command], t: dict[str, int], ranks: int) -> None:
     """Law 26: no command comes earlier after another than its constraint allows, on one channel."""
-    by_kind = {kind: [c for c in log if c.kind == kind] for kind in ("activate", "precharge", "read", "write", "refresh")}
+    by_kind = {
+        kind: [c for c in log if c.kind == kind] for kind in ("activate", "precharge", "read", "write", "refresh")
+    }
     columns = sorted(by_kind["read"] + by_kind["write"], key=lambda c: c.cycle)
     for first, then in itertools.pairwise(columns):
         starts = [c.cycle + t["cwl" if c.kind == "write" else "cl"] for c in (first, then)]

@@ -69,6 +69,11 @@ def test_counts_times_prices_plus_leakage_over_time() -> None:
     assert energy.total_j == pytest.approx(17_800e-12)
 
 
+def test_work_of_no_layer_is_the_hosts() -> None:
+    counts = {("", "mxu", "mac"): 3, ("_host", "mxu", "mac"): 4}
+    assert account(replace(run(), counts=counts), CHIP, TABLES).by_layer_zj()["_host"] == 7 * 500_000_000
+
+
 def test_the_tables_must_be_those_of_the_chip() -> None:
     with pytest.raises(SimulationError, match="no part vpu"):
         account(run(), CHIP, replace(TABLES, parts={n: p for n, p in TABLES.parts.items() if n != "vpu"}))
@@ -94,7 +99,7 @@ def test_float_parts_of_many_sizes_sum_exactly() -> None:
 
 
 def test_power_over_windows_of_a_microsecond() -> None:
-    """l0: 1000 pJ of DRAM in [0, 0.5) us and 500 pJ of MACs in [0.5, 1); l1: 100 pJ in [1, 3); standing 4 mW + 200 pJ."""
+    """l0: 1000 pJ of DRAM in [0, 0.5) us and 500 pJ of MACs in [0.5, 1); l1: 100 pJ in [1, 3); standing 4 mW."""
     watts = power(run(), account(run(), CHIP, TABLES), TABLES)
     standing = 4e-3 + 200e-12 / 4e-6
     assert watts.window_s == 1e-6

@@ -81,7 +81,7 @@ def test_dram_by_command(tables: Tables) -> None:
 
 
 def test_ddr4_commands_reproduce_the_total_of_a_recorded_run() -> None:
-    """DRAMsim3, 100,000 sequential reads: 420,765 cycles of 0.83 ns, 1052 activates, 44 refreshes, 566,406,730 x 0.83 pJ.
+    """DRAMsim3, 100,000 sequential reads: 420,765 cycles of 0.83 ns, 1052 activates, 44 refreshes, 470 uJ.
 
     Ours charges the row buffers as always open and 10 pJ/bit of I/O that DRAMsim3 does not have.
     """
@@ -129,7 +129,9 @@ def test_a_chip_states_its_own_figures() -> None:
 
 
 def test_an_unknown_action_of_a_chip_names_those_allowed() -> None:
-    with pytest.raises(ConfigError, match=r"l1\.energy: no action 'raed' \(did you mean 'read'\?\); allowed: read, write"):
+    with pytest.raises(
+        ConfigError, match=r"l1\.energy: no action 'raed' \(did you mean 'read'\?\); allowed: read, write"
+    ):
         tables_for(small_chip(l1__energy={"raed": "5 pJ"}))
 
 

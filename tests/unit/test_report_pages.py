@@ -92,7 +92,15 @@ def test_page_is_well_formed_and_loads_nothing(summary: dict[str, Any]) -> None:
 def test_page_has_every_section_and_number(summary: dict[str, Any]) -> None:
     page = html.render(summary)
     words = " ".join(read(page).words)
-    for heading in ("MAC waterfall", "Where the time went", "What would help", "Roofline", "Energy", "Timeline", "Layers"):
+    for heading in (
+        "MAC waterfall",
+        "Where the time went",
+        "What would help",
+        "Roofline",
+        "Energy",
+        "Timeline",
+        "Layers",
+    ):
         assert heading in words
     for layer in summary["layers"]:
         assert f">{layer['name']}<" in page
@@ -167,7 +175,13 @@ def test_terminal_fits_100_columns_without_colour(summary: dict[str, Any]) -> No
     assert max(len(line) for line in lines) <= 100
     assert "\x1b" not in out.getvalue()
     text = out.getvalue()
-    for words in ("toy60 on edge_toy", "2,337,244 cycles", "waits for DRAM", "dram channels x2", "warning: model is float32"):
+    for words in (
+        "toy60 on edge_toy",
+        "2,337,244 cycles",
+        "waits for DRAM",
+        "dram channels x2",
+        "warning: model is float32",
+    ):
         assert words in text
 
 
@@ -194,6 +208,9 @@ def test_one_colour_per_cause() -> None:
         (si(2.92e-6, "s"), "2.92 \N{MICRO SIGN}s"),
         (si(51.2e9, "B/s"), "51.2 GB/s"),
         (si(0, "J"), "0 J"),
+        (si(1e-6, "s"), "1 \N{MICRO SIGN}s"),
+        (si(0.99999e9, "Hz"), "1 GHz"),
+        (si(-0.0125, "W"), "-12.5 mW"),
         (number(12345.6), "12,346"),
         (number(0.12345), "0.1235"),
         (shorten("abcdefghij", 5), "ab\N{HORIZONTAL ELLIPSIS}ij"),
@@ -238,7 +255,7 @@ def test_occupancy_rises_with_loads_and_falls_with_the_last_reader() -> None:
     times = [time for time, _ in levels]
     assert times == sorted(times) and len(set(times)) == len(times)
     assert levels[-1][1] == 0
-    assert 0 < max(size for _, size in levels) and all(size % 64 == 0 for _, size in levels)
+    assert max(size for _, size in levels) > 0 and all(size % 64 == 0 for _, size in levels)
     last_reads = [record.end_ps for record in result.activity.records["core[0].vector"]]
     assert levels[-1][0] == last_reads[-1]
 
@@ -259,7 +276,7 @@ def two_readers(commands: int) -> Program:
 def test_figures_draw_without_a_display(summary: dict[str, Any], tmp_path: Any) -> None:
     from archsim.report import figures
 
-    for name in ("timeline", "roofline", "energy", "stalls"):
+    for name in ("waterfall", "timeline", "roofline", "energy", "stalls"):
         path = tmp_path / f"{name}.png"
         getattr(figures, name)(summary).savefig(path, dpi=40)
         assert path.stat().st_size > 1000

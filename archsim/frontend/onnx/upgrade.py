@@ -80,19 +80,23 @@ def _softmax(node: Node, state: Upgrade) -> Node:
     return replace(node, attributes={**node.attributes, "axis": node.integer("axis", 1), "flatten": 1})
 
 
+_REPEATING: dict[str, Attribute] = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+
+
 def _upsample(node: Node, state: Upgrade) -> Node:
     """Upsample is Resize; its scales were an attribute before opset 9 and the second input after."""
     scales = node.inputs[1] if len(node.inputs) > 1 else ""
     if not scales:
         given = node.attributes.get("scales", ())
         scales = state.constant(node, "scales", np.asarray(given, np.float32))
-    attributes = {key: value for key, value in node.attributes.items() if key != "scales"}
+    attributes = {key: value for key, value in node.attributes.items() if key != "scales"} | _REPEATING
     return replace(node, op="Resize", inputs=(node.inputs[0], "", scales), attributes=attributes)
 
 
 def _resize(node: Node, state: Upgrade) -> Node:
-    """Before opset 11 the scales were the second input."""
-    return replace(node, inputs=(node.inputs[0], "", *node.inputs[1:2]))
+    """Before opset 11 the scales were the second input, and positions were rounded down."""
+    attributes = {**node.attributes, **_REPEATING}
+    return replace(node, inputs=(node.inputs[0], "", *node.inputs[1:2]), attributes=attributes)
 
 
 def _broadcast(node: Node, state: Upgrade) -> Node:

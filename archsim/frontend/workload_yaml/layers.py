@@ -63,9 +63,9 @@ def _dense(writer: Writer, options: Options, name: str) -> None:
     features, out = writer.shape(source)[-1], options.size("out")
     weights = writer.weight(f"{name}.weights", (features, out))
     terms = _letters(len(writer.shape(source)) - 1)
-    inputs = (source, weights, *_bias(writer, options, name, out))
     attributes: dict[str, Attribute] = {"terms": ((*terms, "k"), ("k", "n"), (*terms, "n"))}
-    writer.add(options, name, "Einsum", inputs, attributes)
+    bias = _bias(writer, options, name, out)
+    writer.add(options, name, "Einsum", (source, weights), attributes, bias="".join(bias))
 
 
 def _einsum(writer: Writer, options: Options, name: str) -> None:
@@ -86,8 +86,8 @@ def _einsum(writer: Writer, options: Options, name: str) -> None:
             options.fail(f"the size of '{missing[0]}' is not known; give it under 'sizes'")
         operands.append(writer.weight(f"{name}.weights", tuple(sizes[index] for index in terms[1])))
     width = sizes.get(terms[2][-1], 1) if terms[2] else 1
-    inputs = (*operands, *_bias(writer, options, name, width, default=False))
-    writer.add(options, name, "Einsum", inputs, {"terms": terms})
+    bias = _bias(writer, options, name, width, default=False)
+    writer.add(options, name, "Einsum", tuple(operands), {"terms": terms}, bias="".join(bias))
 
 
 def _term_sizes(

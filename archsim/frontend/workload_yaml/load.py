@@ -25,6 +25,8 @@ from archsim.errors import ConfigError, nearest
 from archsim.frontend.workload_yaml.layers import KINDS, MAIN
 from archsim.frontend.workload_yaml.options import Options
 from archsim.frontend.workload_yaml.writer import Writer
+from archsim.ir.check.workload import check_workload
+from archsim.ir.text import workload_from_yaml
 from archsim.ir.workload import Workload
 from archsim.ops.graph.infer import infer
 from archsim.ops.graph.nodes import Graph
@@ -33,6 +35,7 @@ from archsim.spec.nodes import Node as Text
 from archsim.spec.nodes import read
 
 SCHEMA = "archsim.workload/1"
+EXPLICIT = "archsim.einsums/1"  # the full text form that ``archsim.ir.text`` writes
 
 
 def load_workload_yaml(
@@ -44,7 +47,8 @@ def load_workload_yaml(
     """
     document = read(path)
     options = Options(document, "workload", {})
-    options.text("schema", None, (SCHEMA,))
+    if options.text("schema", None, (SCHEMA, EXPLICIT)) == EXPLICIT:
+        return _explicit(path, options, batch, parameters)
     name = options.text("name", path.stem)
     for key in ("description", "source"):
         options.text(key, "")
@@ -70,9 +74,18 @@ def describe(path: Path) -> str:
     return Options(read(path), "workload", {}).text("description", "")
 
 
+def _explicit(path: Path, options: Options, batch: int | None, parameters: Mapping[str, int] | None) -> Workload:
+    """A file in the full text form: read as it stands."""
+    workload = workload_from_yaml(path.read_text(encoding="utf-8-sig"), str(path))
+    if parameters or batch not in (None, workload.batch):
+        options.fail(f"schema {EXPLICIT} states every extent (batch {workload.batch}); allowed without --batch", "schema")
+    check_workload(workload)
+    return workload
+
+
 def _parameters(options: Options, given: dict[str, int], batch: int | None) -> dict[str, int]:
     sizes = options.table("parameters")
-    if batch is not None:
+    if batch is not None and (batch > 1 or "batch" in sizes):  # without the parameter the batch is 1
         given["batch"] = batch
     for key, value in given.items():
         if key not in sizes:

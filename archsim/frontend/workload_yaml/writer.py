@@ -74,24 +74,28 @@ class Writer:
         inputs: tuple[str, ...],
         attributes: dict[str, Attribute] | None = None,
         outputs: tuple[str, ...] = (),
+        bias: str = "",
     ) -> None:
-        """One node; its activation (``act``), if any, becomes the node after it.
+        """One node, then the addition of ``bias`` (a constant) and the activation ``act`` where given.
 
-        ConfigError at the entry if shapes clash.
+        The last of them bears the name of the layer's result. ConfigError at the entry where shapes clash.
         """
         act = options.text("act", "none", ("none", *ACTIVATIONS))
-        inner = name if act == "none" else f"{name}.sum"
-        self._append(options, Node(name, op, inputs, outputs or (inner,), attributes or {}))
+        following: list[tuple[str, tuple[str, ...], dict[str, Attribute]]] = []
+        if bias:
+            following.append(("Add", (bias,), {}))
         if act != "none":
-            self._activate(options, name, inner, act)
+            following.append((ACTIVATIONS[act][0], self._limits(name, act), ACTIVATIONS[act][1]))
+        result = name if not following else f"{name}.product"
+        self._append(options, Node(name, op, inputs, outputs or (result,), attributes or {}))
+        for number, (kind, others, given) in enumerate(following, start=1):
+            source, result = result, name if number == len(following) else f"{name}.biased"
+            self._append(options, Node(f"{name}.{kind}", kind, (source, *others), (result,), given))
         self.last = outputs[-1] if outputs else name
 
-    def _activate(self, options: Options, name: str, inner: str, act: str) -> None:
-        op, attributes = ACTIVATIONS[act]
-        inputs = (inner, f"{name}.low", f"{name}.high") if act == "relu6" else (inner,)
-        for limit in inputs[1:]:
-            self.weight(limit, ())
-        self._append(options, Node(f"{name}.{act}", op, inputs, (name,), attributes))
+    def _limits(self, name: str, act: str) -> tuple[str, ...]:
+        """The constant limits of a clipped activation."""
+        return tuple(self.weight(f"{name}.{limit}", ()) for limit in ("low", "high")) if act == "relu6" else ()
 
     def _append(self, options: Options, node: Node) -> None:
         for output in node.outputs:

@@ -1,1 +1,1 @@
-"""The assembly listing of a Program: ``printer.print_program`` and ``parser.parse_program`` (grammar: docs/assembly.md)."""
+"""The assembly listing of a Program: ``printer.print_program``, ``parser.parse_program`` (docs/assembly.md)."""

@@ -31,9 +31,7 @@ class Cursor:
 
     def fail(self, expected: str, hint: str = "") -> NoReturn:
         """Raise that ``expected`` should stand at the next word."""
-        raise ProgramError(
-            f"{self.path}:{self.word.line}: expected {expected}, found {self.word.shown}{hint}"
-        )
+        raise ProgramError(f"{self.path}:{self.word.line}: expected {expected}, found {self.word.shown}{hint}")
 
     def accept(self, mark: str) -> bool:
         """Read ``mark`` if it is next."""

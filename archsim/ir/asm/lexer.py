@@ -79,9 +79,7 @@ def _words(body: str, number: int, path: str) -> list[Word]:
         match = _WORD.match(body, at)
         if match is None:
             rest = body[at:].lstrip()
-            raise ProgramError(
-                f"{path}:{number}: expected a name, a number or punctuation, found {rest[:20]!r}"
-            )
+            raise ProgramError(f"{path}:{number}: expected a name, a number or punctuation, found {rest[:20]!r}")
         kind = str(match.lastgroup)
         if kind in ("comment", "end"):
             return [*words, Word("end", "", number)]
@@ -94,9 +92,7 @@ def _word(kind: str, text: str, number: int, path: str) -> Word:
         try:
             return Word("name", str(json.loads(text)), number, quoted=True)
         except json.JSONDecodeError:
-            raise ProgramError(
-                f"{path}:{number}: expected a quoted name with JSON escapes, found {text}"
-            ) from None
+            raise ProgramError(f"{path}:{number}: expected a quoted name with JSON escapes, found {text}") from None
     if kind == "integer":
         return Word("integer", text, number)
     return Word("name", text, number) if kind == "name" else Word("mark", text, number)

@@ -86,9 +86,7 @@ class _Parser:
         space = "store" if kind in ("tensor", "ring") else kind
         first = self._declared.setdefault((space, name), line)
         if first != line:
-            raise ProgramError(
-                f"{self._path}:{line}: expected a new name, found {kind} '{name}' of line {first}"
-            )
+            raise ProgramError(f"{self._path}:{line}: expected a new name, found {kind} '{name}' of line {first}")
         return name
 
     def _layer(self, cursor: Cursor) -> None:
@@ -139,9 +137,7 @@ class _Parser:
             if word.text not in names:
                 shown = ", ".join(names) or "none is declared"
                 hint = nearest(word.text, names)
-                raise ProgramError(
-                    f"{self._path}:{word.line}: expected a queue ({shown}), found {word.shown}{hint}"
-                )
+                raise ProgramError(f"{self._path}:{word.line}: expected a queue ({shown}), found {word.shown}{hint}")
 
     def _semaphore(self, cursor: Cursor) -> None:
         name = self._new(cursor, "semaphore")
@@ -151,6 +147,7 @@ class _Parser:
     def _queue(self, cursor: Cursor) -> None:
         line = self._lines[self._at - 1]
         name = self._new(cursor, "queue")
+        self._declared = {key: line for key, line in self._declared.items() if key[0] != "loop variable"}
         cursor.keyword(("engine",), "the engine")
         engine: Any = cursor.keyword(ENGINES, "an engine")
         cursor.keyword(("unit",), "the chip part that runs it")

@@ -78,9 +78,7 @@ def _ring(ring: Ring) -> str:
 
 def _semaphores(program: Program) -> Iterator[str]:
     for semaphore in program.semaphores:
-        yield f"semaphore {quote(semaphore.name)}" + (
-            f" initial {semaphore.initial}" if semaphore.initial else ""
-        )
+        yield f"semaphore {quote(semaphore.name)}" + (f" initial {semaphore.initial}" if semaphore.initial else "")
 
 
 class _Listing:
@@ -104,7 +102,7 @@ class _Listing:
 
     def _command(self, command: Command) -> list[str]:
         """Head, waits, operands and signals, each a piece that may stand on its own line."""
-        pieces = [" ".join([command.op, quote(command.name), *self._head(command)])]
+        pieces = [f"{command.op} {quote(command.name)}", *self._head(command)]
         pieces += _tokens("wait", command.waits)
         pieces += [self._region(region, "read", READS) for region in command.reads]
         pieces += [self._region(region, "write", WRITES) for region in command.writes]
@@ -136,9 +134,7 @@ class _Listing:
         if region.element_bytes != self._elements.get(region.store):
             text += f" element {region.element_bytes}"
         if region.clips:
-            clips = (
-                f"{quote(clip.dim)}: {affine_text(clip.start)} of {clip.length}" for clip in region.clips
-            )
+            clips = (f"{quote(clip.dim)}: {affine_text(clip.start)} of {clip.length}" for clip in region.clips)
             text += f" clip({', '.join(clips)})"
         return text
 

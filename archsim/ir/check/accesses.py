@@ -1,8 +1,8 @@
 """Every operand of every command as a bounding byte interval of its tensor or ring, checked to lie inside.
 
 A ring is seen as an endless **tape**: slot after slot, each ``slot_bytes`` long, beginning ``retain`` bytes before the
-end of the previous one where its taker is flagged ``retains``. Tape byte t lies at ring byte t mod (slots x slot_bytes).
-So a halo is the same tape bytes for both slots, and a byte is reused when the tape has gone once around.
+end of the previous one where its taker is flagged ``retains``. Tape byte t lies at ring byte t mod (slots x
+slot_bytes). So a halo is the same tape bytes for both slots, and a byte is reused when the tape has gone once around.
 Intervals are computed for all repetitions of a command text at once.
 """
 

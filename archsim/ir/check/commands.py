@@ -68,9 +68,7 @@ def _check_body(
     for node in body:
         if isinstance(node, Loop):
             if node.trips < 1:
-                raise ProgramError(
-                    f"loop '{node.var}' of {queue.name} makes {node.trips} trips; allowed 1 or more"
-                )
+                raise ProgramError(f"loop '{node.var}' of {queue.name} makes {node.trips} trips; allowed 1 or more")
             _check_body(queue, node.body, (*variables, node.var), program, architecture)
             continue
         what = f"{node.name} of {queue.name}"
@@ -131,10 +129,7 @@ def _check_operands(command: Command, what: str) -> None:
     missing = [name for name in rule.needed if name not in present]
     if missing:
         raise ProgramError(f"{what} is a {command.op} without operand '{missing[0]}'")
-    if (
-        command.op == "MOVE"
-        and len({region.element_bytes for region in (*command.reads, *command.writes)}) > 1
-    ):
+    if command.op == "MOVE" and len({region.element_bytes for region in (*command.reads, *command.writes)}) > 1:
         raise ProgramError(f"{what} moves elements of different sizes; source and destinations must agree")
 
 
@@ -149,33 +144,25 @@ def _check_region(command: Command, region: Region, what: str) -> None:
         if dim not in extents:
             known_name(dim, extents, f"{what}: unknown extent")
         if stride < 0 or dims.count(dim) > 1:
-            raise ProgramError(
-                f"{what}: stride {stride} of '{dim}'; allowed one stride of 0 or more for each extent"
-            )
+            raise ProgramError(f"{what}: stride {stride} of '{dim}'; allowed one stride of 0 or more for each extent")
     for clip in region.clips:
         known_name(clip.dim, dims, f"{what} clips the extent that does not move it,")
         if clip.length < 1:
-            raise ProgramError(
-                f"{what} is clipped to {clip.length} indices of '{clip.dim}'; allowed 1 or more"
-            )
+            raise ProgramError(f"{what} is clipped to {clip.length} indices of '{clip.dim}'; allowed 1 or more")
 
 
 def _check_work(queue: Queue, command: Command, what: str, architecture: Architecture) -> None:
     dims = [extent.dim for extent in command.extents]
     for extent in command.extents:
         if extent.size < 1 or dims.count(extent.dim) > 1:
-            raise ProgramError(
-                f"{what}: extent '{extent.dim}' of {extent.size}; allowed 1 or more, each name once"
-            )
+            raise ProgramError(f"{what}: extent '{extent.dim}' of {extent.size}; allowed 1 or more, each name once")
     if command.op == "MATMUL":
         _check_matmul(queue, command, what, dims, architecture)
     elif command.op == "VECTOR":
         _check_vector(queue, command, what, architecture)
 
 
-def _check_matmul(
-    queue: Queue, command: Command, what: str, dims: list[str], architecture: Architecture
-) -> None:
+def _check_matmul(queue: Queue, command: Command, what: str, dims: list[str], architecture: Architecture) -> None:
     nest = command.nest
     if nest is None:
         raise ProgramError(f"{what} is a MATMUL without a nest; allowed such as nest m(h, w) n(k) k(c)")

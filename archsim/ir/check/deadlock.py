@@ -31,9 +31,7 @@ def _explain(ledger: Ledger, done: Sequence[int], queue: int) -> tuple[str, int 
     source, wants, left = _unmet(ledger, done, queue)
     here = f"{step.where} (command {step.index} of {ledger.name(queue)})"
     line = f"  {here} waits for {wants} '{source.token}' and there are {left}"
-    givers = [
-        (number, indices) for number, indices in source.givers if indices and indices[-1] >= done[number]
-    ]
+    givers = [(number, indices) for number, indices in source.givers if indices and indices[-1] >= done[number]]
     if not givers:
         return f"{line}; no command left gives one", None
     number, indices = givers[0]

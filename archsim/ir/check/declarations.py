@@ -32,9 +32,7 @@ def check_declarations(program: Program, architecture: Architecture) -> None:
         _check_place(ring, architecture)
     for semaphore in program.semaphores:
         if semaphore.initial < 0:
-            raise ProgramError(
-                f"semaphore '{semaphore.name}' starts at {semaphore.initial}; allowed 0 or more"
-            )
+            raise ProgramError(f"semaphore '{semaphore.name}' starts at {semaphore.initial}; allowed 0 or more")
 
 
 def known_name(name: str, known: Iterable[str], what: str) -> None:
@@ -78,9 +76,7 @@ def _unit(queue: Queue, architecture: Architecture) -> Part:
     }
     known_name(queue.engine, parts, f"queue '{queue.name}': unknown engine")
     units = {part.name: part for part in parts[queue.engine]}
-    known_name(
-        queue.unit, units, f"queue '{queue.name}': chip '{architecture.name}' has no {queue.engine} unit"
-    )
+    known_name(queue.unit, units, f"queue '{queue.name}': chip '{architecture.name}' has no {queue.engine} unit")
     return units[queue.unit]
 
 
@@ -94,9 +90,7 @@ def _check_instances(program: Program, architecture: Architecture) -> None:
         copies = _unit(queues[0], architecture).copies
         if len(queues) > copies:
             names = ", ".join(queue.name for queue in queues)
-            raise ProgramError(
-                f"'{unit}' has {copies} {engine} engine(s), but {len(queues)} queues run on it: {names}"
-            )
+            raise ProgramError(f"'{unit}' has {copies} {engine} engine(s), but {len(queues)} queues run on it: {names}")
 
 
 def _check_place(store: Tensor | Ring, architecture: Architecture) -> None:
@@ -113,9 +107,7 @@ def _check_place(store: Tensor | Ring, architecture: Architecture) -> None:
 
 def _memory(store: Tensor | Ring, architecture: Architecture) -> Memory:
     memories = {memory.name: memory for memory in architecture.memories if memory.filled_by == "dma"}
-    known_name(
-        store.memory, memories, f"{describe(store)}: chip '{architecture.name}' has no explicit memory"
-    )
+    known_name(store.memory, memories, f"{describe(store)}: chip '{architecture.name}' has no explicit memory")
     return memories[store.memory]
 
 
@@ -127,22 +119,16 @@ def _check_layout(tensor: Tensor) -> None:
         raise ProgramError(f"{what}: shape {tensor.shape} and strides {tensor.strides} must be positive")
     last = sum((extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.strides, strict=True))
     if last + BYTES[tensor.dtype] > tensor.size_bytes:
-        raise ProgramError(
-            f"{what}: its layout ends at byte {last + BYTES[tensor.dtype]} of {tensor.size_bytes}"
-        )
+        raise ProgramError(f"{what}: its layout ends at byte {last + BYTES[tensor.dtype]} of {tensor.size_bytes}")
 
 
 def _check_ring(ring: Ring) -> None:
     what = describe(ring)
     if ring.slots < 1 or ring.slot_bytes < 1:
-        raise ProgramError(
-            f"{what} has {ring.slots} slots of {ring.slot_bytes} bytes; allowed 1 or more of each"
-        )
+        raise ProgramError(f"{what} has {ring.slots} slots of {ring.slot_bytes} bytes; allowed 1 or more of each")
     if not 0 <= ring.retain < ring.slot_bytes:
         raise ProgramError(f"{what} retains {ring.retain} bytes; allowed 0 to {ring.slot_bytes - 1}")
     if ring.writer in ring.readers:
         raise ProgramError(f"{what} is written and read by {ring.writer}; one queue alone keeps its data in a tensor")
     if not ring.readers or len(set(ring.readers)) < len(ring.readers):
-        raise ProgramError(
-            f"{what} lists the readers ({', '.join(ring.readers)}); allowed one or more, each once"
-        )
+        raise ProgramError(f"{what} lists the readers ({', '.join(ring.readers)}); allowed one or more, each once")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from archsim.ir.check.accesses import Accesses, Store
@@ -15,35 +16,36 @@ BoolArray = NDArray[np.bool_]
 
 def meet(store: Store, one: Accesses, i: int, two: Accesses, j: int) -> tuple[int, int] | None:
     """First stretch [low, high) of bytes that access ``i`` of ``one`` and ``j`` of ``two`` share, or None."""
-    low = max(int(one.low[i]), int(two.low[j]))
-    high = min(int(one.high[i]), int(two.high[j]))
-    shared = _mask(store, one, i, low, high) & _mask(store, two, j, low, high)
+    low = min(int(one.low[i]), int(two.low[j]))
+    size = max(int(one.high[i]), int(two.high[j])) - low
+    first, second = np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.bool_)
+    _paint(first, low, store, one, i, True)
+    _paint(second, low, store, two, j, True)
+    shared = first & second
     if not shared.any():
         return None
-    first = int(np.argmax(shared))
-    rest = shared[first:]
+    start = int(np.argmax(shared))
+    rest = shared[start:]
     length = len(rest) if rest.all() else int(np.argmin(rest))
-    return low + first, low + first + length
+    return low + start, low + start + length
 
 
 def missing_byte(store: Store, reads: Accesses, at: int, writes: Sequence[Accesses]) -> int | None:
     """First byte of read number ``at`` that none of ``writes`` covers, or None."""
-    low, high = int(reads.low[at]), int(reads.high[at])
-    wanted = _mask(store, reads, at, low, high)
+    low = min([int(reads.low[at]), *(int(part.low.min()) for part in writes if len(part.index))])
+    high = max([int(reads.high[at]), *(int(part.high.max()) for part in writes if len(part.index))])
+    wanted = np.zeros(high - low, dtype=np.bool_)
+    _paint(wanted, low, store, reads, at, True)
     for part in writes:
         for number in range(len(part.index)):
-            wanted &= ~_mask(store, part, number, low, high)
+            _paint(wanted, low, store, part, number, False)
     return low + int(np.argmax(wanted)) if wanted.any() else None
 
 
-def _mask(store: Store, accesses: Accesses, at: int, low: int, high: int) -> BoolArray:
-    """Which bytes of [low, high) an access touches."""
+def _paint(canvas: BoolArray, origin: int, store: Store, accesses: Accesses, at: int, value: bool) -> None:
+    """Set the bytes that an access touches; byte ``origin`` is the canvas's first, all of them lie inside it."""
     touched = footprint(store.regions[int(accesses.region[at])], store.step(accesses, at))
-    starts = np.array([int(accesses.low[at])], dtype=np.int64)
-    for extent, stride in touched.outer:
-        starts = (starts[:, None] + np.arange(extent, dtype=np.int64) * stride).ravel()
-    begins = np.clip(starts - low, 0, high - low)
-    ends = np.clip(starts + touched.run_bytes - low, 0, high - low)
-    size = high - low + 1
-    depth = np.cumsum(np.bincount(begins, minlength=size) - np.bincount(ends, minlength=size))
-    return depth[:-1] > 0
+    first = int(accesses.low[at]) - origin
+    shape = (*(extent for extent, _ in touched.outer), touched.run_bytes)
+    strides = (*(stride for _, stride in touched.outer), 1)
+    as_strided(canvas[first:], shape, strides)[...] = value

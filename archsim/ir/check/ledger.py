@@ -145,9 +145,7 @@ def _add_ring(ledger: Ledger, ring: Ring, given: Mapping[str, Mapping[int, list[
 
 def _waits(ledger: Ledger, queue: int, plain: Mapping[str, tuple[Source, ...]]) -> list[Wait]:
     found = []
-    draws: dict[str, Draw] = {
-        token: draw for (number, token), draw in ledger.draws.items() if number == queue
-    }
+    draws: dict[str, Draw] = {token: draw for (number, token), draw in ledger.draws.items() if number == queue}
     for step in ledger.steps[queue]:
         if not step.waits:
             continue

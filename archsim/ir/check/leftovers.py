@@ -1,4 +1,4 @@
-"""The end of the token run: rings as they began, semaphores at 0, no slot signalled by a queue that does not hold it."""
+"""The end of the token run: rings as they began, semaphores at 0, no slot signalled before it was taken."""
 
 from __future__ import annotations
 
@@ -43,9 +43,7 @@ def _check_held(ledger: Ledger, ring: Ring, queue: int) -> None:
 
 def _lost(ledger: Ledger, taker: int, source: Source, taken: int, left: int) -> str:
     kind = "lost" if left > source.final else "missing"
-    text = (
-        f"{kind} tokens: '{source.token}' starts at {source.initial} and ends at {left} instead of {source.final}"
-    )
+    text = f"{kind} tokens: '{source.token}' starts at {source.initial} and ends at {left} instead of {source.final}"
     for queue, indices in source.givers:
         last = f", the last by {ledger.steps[queue][indices[-1]].where}" if indices else ""
         text += f"; {ledger.name(queue)} gives {len(indices)}{last}"

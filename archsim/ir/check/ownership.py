@@ -39,9 +39,7 @@ class _Owners:
     def __init__(self, program: Program) -> None:
         stores: list[Tensor | Ring] = [*program.tensors, *program.rings]
         self.stores = {store.name: store for store in stores}
-        self.rings = {
-            f"{ring.name}.{kind}": (ring, kind) for ring in program.rings for kind in ("free", "full")
-        }
+        self.rings = {f"{ring.name}.{kind}": (ring, kind) for ring in program.rings for kind in ("free", "full")}
         self.tokens = {**dict.fromkeys(self.rings), **dict.fromkeys(item.name for item in program.semaphores)}
         self.waiters: dict[str, tuple[str, str]] = {}
 
@@ -65,9 +63,7 @@ class _Owners:
         allowed = (ring.writer,) if writers_part else ring.readers
         if queue.name not in allowed:
             part = "writer" if writers_part else "readers"
-            raise ProgramError(
-                f"{what} '{token.name}'; only the {part} of the ring may: {', '.join(allowed)}"
-            )
+            raise ProgramError(f"{what} '{token.name}'; only the {part} of the ring may: {', '.join(allowed)}")
 
     def _check_waiter(self, queue: Queue, command: Command, token: Token) -> None:
         if token.name in self.rings:
@@ -83,9 +79,7 @@ class _Owners:
         """Operands name known stores; a ring is written by its writer and read by its readers (or its writer)."""
         for region in (*command.reads, *command.writes):
             if region.store not in self.stores:
-                known_name(
-                    region.store, self.stores, f"{command.name} of {queue.name}: unknown tensor or ring"
-                )
+                known_name(region.store, self.stores, f"{command.name} of {queue.name}: unknown tensor or ring")
         for region in command.writes:
             store = self.stores[region.store]
             if isinstance(store, Ring) and queue.name != store.writer:

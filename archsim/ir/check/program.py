@@ -26,9 +26,7 @@ from archsim.ir.unroll import Step, unroll
 from archsim.spec.architecture import Architecture
 
 
-def check(
-    program: Program, architecture: Architecture, steps: Mapping[str, Sequence[Step]] | None = None
-) -> None:
+def check(program: Program, architecture: Architecture, steps: Mapping[str, Sequence[Step]] | None = None) -> None:
     """Accept ``program`` for ``architecture`` or raise ProgramError naming command and loop indices.
 
     ``steps``: queue name -> its unrolled commands in order, when the caller has them already.

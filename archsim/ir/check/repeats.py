@@ -42,9 +42,7 @@ class Repeats:
         if not self.command.fresh:
             return self, Repeats(self.command, ())
         fresh = [step for step in self.steps if step.fresh]
-        return Repeats(self.command, fresh), Repeats(
-            self.command, [step for step in self.steps if not step.fresh]
-        )
+        return Repeats(self.command, fresh), Repeats(self.command, [step for step in self.steps if not step.fresh])
 
     def bounds(self, region: Region) -> Bounds:
         """Bounding bytes of ``region`` relative to its store (tensor or slot), clamped and clipped."""
@@ -61,9 +59,7 @@ class Repeats:
             high = high + (end - 1) * stride
         if isinstance(live, np.ndarray):
             keep = live.tolist()
-            kept = [
-                item for item in zip(index, self._list(low), self._list(high), keep, strict=True) if item[3]
-            ]
+            kept = [item for item in zip(index, self._list(low), self._list(high), keep, strict=True) if item[3]]
             return Bounds([item[0] for item in kept], [item[1] for item in kept], [item[2] for item in kept])
         return Bounds(index, self._list(low), self._list(high)) if live else Bounds([], [], [])
 

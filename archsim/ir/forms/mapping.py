@@ -1,19 +1,19 @@
 """ModelMapping <-> YAML (schema ``archsim.mapping/1``).
 
-    placements:
-    - x in dram at 0 bytes 1152 layers 0 to 0
-    layers:
-    - layer: conv1
-      unit: mxu
-      kind: matmul
-      nodes:
-      - keep b in l1 slots 1
-      - for h in tiles of 5
-      - keep a in l1 slots 2
-      bound_cycles: 4100
-      space: 812
-      evaluated: 812
-      proof: optimal in space
+placements:
+- x in dram at 0 bytes 1152 layers 0 to 0
+layers:
+- layer: conv1
+  unit: mxu
+  kind: matmul
+  nodes:
+  - keep b in l1 slots 1
+  - for h in tiles of 5
+  - keep a in l1 slots 2
+  bound_cycles: 4100
+  space: 812
+  evaluated: 812
+  proof: optimal in space
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
-"""Workload <-> YAML (schema ``archsim.workload/1``).
+"""Workload <-> YAML (schema ``archsim.einsums/1``).
 
-    tensors:
-      x: input [1, 12, 12, 8]
-    layers:
-    - name: conv1
-      op: Conv
-      kind: matmul
-      dims: {h: 12, w: 12, k: 16, r: 3, s: 3, c: 8}
-      nest: m(h, w) n(k) k(r, s, c)
-      inputs:
-      - a = x(0, h+r-1, w+s-1, c) as inputs
-      - b = w1(k, r, s, c) as weights
-      output: out = y1(0, h, w, k) as outputs
-      steps:
-      - relu passes 1
+tensors:
+  x: input [1, 12, 12, 8]
+layers:
+- name: conv1
+  op: Conv
+  kind: matmul
+  dims: {h: 12, w: 12, k: 16, r: 3, s: 3, c: 8}
+  nest: m(h, w) n(k) k(r, s, c)
+  inputs:
+  - a = x(0, h+r-1, w+s-1, c) as inputs
+  - b = w1(k, r, s, c) as weights
+  output: out = y1(0, h, w, k) as outputs
+  steps:
+  - relu passes 1
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from archsim.ir.forms.fields import Fields, Pairs, Row, integer_of, json_of, ope
 from archsim.ir.program import Affine, Nest
 from archsim.ir.workload import Axis, Kind, Layer, Operand, Tensor, VectorStep, View, ViewNode, Workload
 
-SCHEMA = "archsim.workload/1"
+SCHEMA = "archsim.einsums/1"
 KINDS = ("matmul", "vector", "copy", "host")
 
 
@@ -58,9 +58,7 @@ def workload_from_yaml(text: str, path: str = "<text>") -> Workload:
     workload = Workload(
         name=fields.text("name"),
         layers=tuple(_layer(Fields(node, at)) for node, at in fields.items("layers")),
-        tensors={
-            name: phrase_of(node, at, partial(_tensor, name)) for name, node, at in fields.entries("tensors")
-        },
+        tensors={name: phrase_of(node, at, partial(_tensor, name)) for name, node, at in fields.entries("tensors")},
         views=tuple(phrase_of(node, at, _view_node) for node, at in fields.items("views")),
         batch=fields.integer("batch"),
         parameters=fields.integer("parameters"),

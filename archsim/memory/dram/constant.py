@@ -48,9 +48,7 @@ class ConstantRateMemory:
     def submit(self, at_ps: int, transfers: Sequence[Transfer]) -> None:
         """Queue the transfers on the port in the given order; raises SimulationError when ``at_ps`` is in the past."""
         if at_ps < self._now_ps:
-            raise SimulationError(
-                f"memory: transfer submitted at {at_ps} ps, after it reached {self._now_ps} ps"
-            )
+            raise SimulationError(f"memory: transfer submitted at {at_ps} ps, after it reached {self._now_ps} ps")
         for transfer in transfers:
             completion = self._serve(at_ps, transfer)
             heapq.heappush(self._ending, (completion.time_ps, self._submitted, completion))

@@ -68,9 +68,7 @@ class DramController:
         Raises SimulationError when ``at_ps`` is in the past or a transfer is malformed or outside the memory.
         """
         if at_ps < self._now_ps:
-            raise SimulationError(
-                f"DRAM: transfer submitted at {at_ps} ps, after the memory reached {self._now_ps} ps"
-            )
+            raise SimulationError(f"DRAM: transfer submitted at {at_ps} ps, after the memory reached {self._now_ps} ps")
         visible = edge_after(at_ps, self.timing.clock_hz)
         for transfer in transfers:
             self._take_in(transfer, visible)
@@ -100,9 +98,7 @@ class DramController:
     def stats(self) -> DramStats:
         """Totals since time 0 (see DramStats for when each is counted)."""
         channels = self._state.channels
-        total = {
-            name: int(channels[name].sum()) for name in ("reads", "writes", "hits", "misses", "conflicts")
-        }
+        total = {name: int(channels[name].sum()) for name in ("reads", "writes", "hits", "misses", "conflicts")}
         bursts = channels["reads"] + channels["writes"]
         burst_bytes, clock_hz = self.timing.burst_bytes, self.timing.clock_hz
         return DramStats(
@@ -117,9 +113,7 @@ class DramController:
             row_conflicts=total["conflicts"],
             activates=total["misses"] + total["conflicts"],
             refreshes=self._refreshes() * self.timing.ranks,
-            busy_ps=tuple(
-                edge_ps(int(n) * self.timing.cycles(self.timing.t_burst_ps), clock_hz) for n in bursts
-            ),
+            busy_ps=tuple(edge_ps(int(n) * self.timing.cycles(self.timing.t_burst_ps), clock_hz) for n in bursts),
         )
 
     def _refreshes(self) -> int:
@@ -214,9 +208,7 @@ def _normalised(transfer: Transfer, capacity_bytes: int) -> tuple[int, tuple[int
     if useful == 0:
         return 0, (1,) * MAX_OUTER_EXTENTS, (0,) * MAX_OUTER_EXTENTS, 0
     if low < 0 or high + transfer.run_bytes > capacity_bytes:
-        raise SimulationError(
-            f"DRAM: {transfer} touches [{low}, {high + transfer.run_bytes}) of {capacity_bytes} B"
-        )
+        raise SimulationError(f"DRAM: {transfer} touches [{low}, {high + transfer.run_bytes}) of {capacity_bytes} B")
     loops += [(1, 0)] * (MAX_OUTER_EXTENTS - len(loops))
     return (
         run_bytes,
@@ -229,9 +221,7 @@ def _normalised(transfer: Transfer, capacity_bytes: int) -> tuple[int, tuple[int
 def _check_options(timing: DramTiming, interleave_bytes: int, window_bursts: int, turn_bursts: int) -> None:
     if interleave_bytes < timing.burst_bytes or interleave_bytes & (interleave_bytes - 1):
         raise ConfigError(
-            f"dram interleave_bytes: found {interleave_bytes}; allowed powers of two >= {timing.burst_bytes} B (the burst)"
+            f"dram interleave_bytes: found {interleave_bytes}; allowed powers of two >= the burst, {timing.burst_bytes} B"
         )
     if window_bursts < 1 or turn_bursts < 1:
-        raise ConfigError(
-            f"dram window_bursts, turn_bursts: found {window_bursts}, {turn_bursts}; allowed >= 1"
-        )
+        raise ConfigError(f"dram window_bursts, turn_bursts: found {window_bursts}, {turn_bursts}; allowed >= 1")

@@ -106,9 +106,7 @@ def _collect(transfers: Any, ending: Any, done: Any, until: int) -> int:
 
 
 @njit
-def _arrive(
-    t: Cycles, channels: Any, window: Any, transfers: Any, cursors: Any, ending: Any, slot: int
-) -> None:
+def _arrive(t: Cycles, channels: Any, window: Any, transfers: Any, cursors: Any, ending: Any, slot: int) -> None:
     transfer = transfers[slot]
     for c in range(t.channels):
         channel, cursor = channels[c], cursors[c, slot]

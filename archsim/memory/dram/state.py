@@ -38,9 +38,7 @@ def initial(timing: DramTiming, interleave_bytes: int, window_bursts: int, turn_
 
 def grown(state: records.State, slots: int) -> records.State:
     """The same state with room for ``slots`` more transfers."""
-    return state._replace(
-        **{name: padded(getattr(state, name), slots, axis) for name, axis in _SLOT_AXES.items()}
-    )
+    return state._replace(**{name: padded(getattr(state, name), slots, axis) for name, axis in _SLOT_AXES.items()})
 
 
 def padded(array: Any, entries: int, axis: int = 0) -> Any:
@@ -83,9 +81,7 @@ def _cycles(timing: DramTiming, interleave_bytes: int, window_bursts: int, turn_
     }
     cycles = np.zeros(1, records.CYCLES)
     for name in records.CYCLES.names or ():
-        cycles[name] = (
-            structure[name] if name in structure else timing.cycles(getattr(timing, f"t_{name}_ps"))
-        )
+        cycles[name] = structure[name] if name in structure else timing.cycles(getattr(timing, f"t_{name}_ps"))
     return cycles
 
 

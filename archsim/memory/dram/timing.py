@@ -98,12 +98,13 @@ class DramTiming:
                 raise ConfigError(f"{self.standard}: {name}: found {value}; allowed powers of two")
         if self.banks < self.ranks or self.row_bytes < self.burst_bytes:
             raise ConfigError(
-                f"{self.standard}: found {self.banks} banks in {self.ranks} ranks, rows of {self.row_bytes} B, bursts of "
-                f"{self.burst_bytes} B; allowed banks >= ranks, row_bytes >= burst_bytes"
+                f"{self.standard}: found {self.banks} banks in {self.ranks} ranks, rows of {self.row_bytes} B, "
+                f"bursts of {self.burst_bytes} B; allowed banks >= ranks, row_bytes >= burst_bytes"
             )
         if self.capacity_bytes % self.burst_bytes:
             raise ConfigError(
-                f"{self.standard}: capacity_bytes: found {self.capacity_bytes}; allowed multiples of {self.burst_bytes} B"
+                f"{self.standard}: capacity_bytes: found {self.capacity_bytes} B; allowed multiples of the burst, "
+                f"{self.burst_bytes} B"
             )
 
     def _check_refresh(self) -> None:

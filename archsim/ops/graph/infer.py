@@ -52,9 +52,7 @@ def infer(graph: Graph, rebatch: Rebatch | None = None) -> Graph:
 
 def _results(graph: Graph, node: Node, inputs: Inputs, rebatch: Rebatch | None) -> tuple[Value, ...]:
     found = find(node.op)
-    shapes = _shapes(graph, node, inputs, found)
-    if rebatch is not None and found is not None and found.target is not None:
-        shapes = (_unbaked(graph, node, shapes[0], found.target, rebatch), *shapes[1:])
+    shapes = _unbaked(graph, node, found, rebatch) or _shapes(graph, node, inputs, found)
     constant = all(value is None or value.constant for value in inputs)
     data = _data(node, inputs, found, shapes) if found is not None else ()
     if found is None or not (constant or data):
@@ -84,24 +82,27 @@ def _checked(node: Node, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
     return shapes
 
 
-def _unbaked(graph: Graph, node: Node, shape: Shape, target: int, rebatch: Rebatch) -> Shape:
-    """The output shape when the target shape was written for the old batch: dim 0 scaled with it.
+def _unbaked(graph: Graph, node: Node, found: Family | None, rebatch: Rebatch | None) -> tuple[Shape, ...]:
+    """The output shape when the target shape was written for the old batch: dim 0 scaled with it; else ().
 
     Applies to a target that did not itself change with the batch, on an input whose size did.
     """
-    before = rebatch.before
-    source, wanted, out = node.inputs[0], node.inputs[target], node.outputs[0]
-    if source not in before or wanted not in before or out not in before:
-        return shape
-    if graph.values[source].elements == before[source].elements:
-        return shape
-    then, now = before[wanted].data, graph.values[wanted].data
-    if then is None or now is None or not np.array_equal(then, now):
-        return shape
+    if rebatch is None or found is None or found.target is None or len(node.inputs) <= found.target:
+        return ()
+    source, wanted, out = node.inputs[0], node.inputs[found.target], node.outputs[0]
+    before, then, now = rebatch.before, rebatch.before.get(wanted), graph.values.get(wanted)
+    if source not in before or out not in before or then is None or now is None or then.data is None:
+        return ()
+    if graph.values[source].elements == before[source].elements or not _equal(then.data, now.data):
+        return ()
     old = before[out].shape
     if not old or old[0] * rebatch.new % rebatch.old:
         node.fail(f"its target shape {list(old)} is fixed for batch {rebatch.old}; export with a dynamic batch")
-    return (old[0] * rebatch.new // rebatch.old, *old[1:])
+    return ((old[0] * rebatch.new // rebatch.old, *old[1:]),)
+
+
+def _equal(first: Array, second: Array | None) -> bool:
+    return second is not None and np.array_equal(first, second)
 
 
 def _data(node: Node, inputs: Inputs, found: Family, shapes: tuple[Shape, ...]) -> tuple[Array, ...]:

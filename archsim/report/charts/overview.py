@@ -17,7 +17,8 @@ POWER = 90.0
 def overview(summary: Mapping[str, Any]) -> str:
     """Layers by lane (first free one, at most six), then power per window where the run recorded it."""
     total = summary["cycles_total"]
-    lanes = _lanes([layer for layer in summary["layers"] if layer["cycles_total"] > 0])
+    shown = [row for row in summary["layers"] if row["cycles_total"] > 0 and not row["name"].startswith("_")]
+    lanes = _lanes(shown)
     rows = min(len(lanes), LANES)
     drawn = [svg.text(LEFT - 10, 13, "layers", "t dim", "end")]
     for index, lane in enumerate(lanes):
@@ -26,7 +27,7 @@ def overview(summary: Mapping[str, Any]) -> str:
     trace = summary.get("details", {}).get("power_trace", [])
     if trace:
         drawn.append(_power(trace, y, summary["latency_s"], summary["power_avg_w"]))
-        y += POWER + 8
+        y += POWER + 24
     drawn.append(_axis(y, summary["latency_s"]))
     return svg.picture(y + 24, "The run from start to end", drawn)
 
@@ -56,6 +57,7 @@ def _block(layer: Mapping[str, Any], y: float, total: int) -> str:
 
 
 def _power(trace: Sequence[Sequence[float]], y: float, latency_s: float, average_w: float) -> str:
+    y += 16
     top = max(average_w, *(watts for _, watts in trace)) or 1.0
     step = latency_s / len(trace) if len(trace) == 1 else trace[1][0] - trace[0][0]
     path = [f"M {LEFT:.1f} {y + POWER:.1f}"]
@@ -70,7 +72,7 @@ def _power(trace: Sequence[Sequence[float]], y: float, latency_s: float, average
         + svg.line(LEFT, mean, RIGHT, mean, css="mean")
         + svg.text(LEFT - 10, y + 20, si(top, "W", 3), "t num dim", "end")
         + svg.text(LEFT - 10, y + POWER, "power", "t dim", "end")
-        + svg.text(RIGHT, mean - 4, f"average {si(average_w, 'W')}", "t small", "end")
+        + svg.text(RIGHT, y + 4, f"dashed: average {si(average_w, 'W')}", "t dim", "end")
     )
 
 

@@ -12,11 +12,13 @@ from typing import Any
 
 from archsim.report import svg
 from archsim.report.causes import bound_colour
-from archsim.report.format import number, percent, shorten, si
+from archsim.report.format import percent, shorten, si
 
 HEIGHT = 380.0
 LEFT, RIGHT, TOP, BOTTOM = 76.0, 1090.0, 16.0, 336.0
-LABELLED = 5
+LABELLED = 8
+
+Point = tuple[float | None, float, Mapping[str, Any]]  # MACs per DRAM byte or None, MAC/s, layer
 
 
 class _Axes:
@@ -34,7 +36,7 @@ class _Axes:
         return BOTTOM - (BOTTOM - TOP) * min(max(share, 0.0), 1.0)
 
 
-def points(layers: Sequence[Mapping[str, Any]], clock_hz: int) -> list[tuple[float | None, float, Mapping[str, Any]]]:
+def points(layers: Sequence[Mapping[str, Any]], clock_hz: int) -> list[Point]:
     """(MACs per DRAM byte or None, MAC/s over the span, layer) of every layer that has MACs and time."""
     found = []
     for layer in layers:
@@ -59,7 +61,7 @@ def roofline(summary: Mapping[str, Any]) -> str:
         floor(log10(min(intensities)) - 0.2),
         ceil(log10(max(intensities)) + 0.3),
         floor(log10(min(rates))),
-        log10(peak) + 0.25,
+        log10(peak) + 0.3,
     )
     drawn = [_grid(axes), _ceilings(axes, peak, bandwidth, ridge), _dots(axes, dots, summary["cycles_total"])]
     drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 4, "MACs per byte of DRAM traffic", "t dim", "middle"))
@@ -74,7 +76,7 @@ def _grid(axes: _Axes) -> str:
     for power in range(ceil(axes.x_low), floor(axes.x_high) + 1):
         x = axes.x(10.0**power)
         drawn.append(svg.line(x, TOP, x, BOTTOM))
-        drawn.append(svg.text(x, BOTTOM + 16, number(10.0**power, 6), "t num dim", "middle"))
+        drawn.append(svg.text(x, BOTTOM + 16, f"{10.0**power:,g}", "t num dim", "middle"))
     for power in range(ceil(axes.y_low), floor(axes.y_high) + 1):
         y = axes.y(10.0**power)
         drawn.append(svg.line(LEFT, y, RIGHT, y))
@@ -94,25 +96,19 @@ def _ceilings(axes: _Axes, peak: float, bandwidth: float, ridge: float) -> str:
     return memory + compute + names
 
 
-def _dots(axes: _Axes, dots: Sequence[tuple[float | None, float, Mapping[str, Any]]], total: int) -> str:
+def _dots(axes: _Axes, dots: Sequence[Point], total: int) -> str:
     drawn, names = [], []
-    order = sorted(dots, key=lambda dot: (-dot[2]["cycles_critical"], dot[2]["name"]))
-    for index, (intensity, rate, layer) in enumerate(order):
+    taken: list[tuple[float, float]] = []
+    for intensity, rate, layer in sorted(dots, key=lambda dot: (-dot[2]["cycles_critical"], dot[2]["name"])):
         x = RIGHT if intensity is None else axes.x(intensity)
         y, share = axes.y(rate), layer["cycles_critical"] / total if total else 0.0
+        radius = 3 + 30 * sqrt(share)
         where = "no DRAM traffic" if intensity is None else f"{intensity:.3g} MAC/B"
         tip = f"{layer['name']} ({layer['op']}): {si(rate, 'MAC/s')}, {where}, {percent(share)} of the time"
-        drawn.append(
-            svg.tag(
-                "circle",
-                svg.title(tip),
-                cx=x,
-                cy=y,
-                r=3 + 30 * sqrt(share),
-                fill=bound_colour(layer["bound_by"]),
-                class_="dot",
-            )
-        )
-        if index < LABELLED:
-            names.append(svg.text(x, y - 6 - 30 * sqrt(share), shorten(layer["name"], 24), "t small", "middle"))
+        colour = bound_colour(layer["bound_by"])
+        drawn.append(svg.tag("circle", svg.title(tip), cx=x, cy=y, r=radius, fill=colour, class_="dot"))
+        under = y + radius + 11
+        if len(taken) < LABELLED and all(abs(x - a) > 90 or abs(under - b) > 14 for a, b in taken):
+            taken.append((x, under))
+            names.append(svg.text(x, under, shorten(layer["name"], 22), "t small", "middle"))
     return "".join(drawn + names)

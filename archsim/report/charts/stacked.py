@@ -29,9 +29,8 @@ def stacked(bars: Sequence[Bar], scale: int, description: str, unit: str = "cycl
 
 
 def legend(keys: Sequence[str]) -> list[tuple[str, str, str]]:
-    """(colour, label, meaning) of the causes present, in their fixed order, for the page's legend."""
-    bases = sorted({key.partition(".")[0] for key in keys})
-    known = [cause(key) for key in in_order(bases)]
+    """(colour, label, meaning) of the causes present, each once, in their fixed order, for the page's legend."""
+    known = dict.fromkeys(cause(key) for key in in_order(sorted(set(keys))))
     return [(item.colour, item.label, item.meaning) for item in known]
 
 

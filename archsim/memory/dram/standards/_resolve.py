@@ -38,18 +38,14 @@ def speed_grade(standard: str, grades: Mapping[int, _Grade], speed_mts: int) -> 
         return grades[speed_mts]
     near = min(sorted(grades), key=lambda speed: abs(speed - speed_mts))
     allowed = ", ".join(str(speed) for speed in sorted(grades))
-    raise ConfigError(
-        f"{standard}: speed: found {speed_mts} MT/s; allowed {allowed} MT/s (nearest {near} MT/s)"
-    )
+    raise ConfigError(f"{standard}: speed: found {speed_mts} MT/s; allowed {allowed} MT/s (nearest {near} MT/s)")
 
 
 def check_width(standard: str, width_bits: int, unit_bits: int, most_bits: int) -> None:
     """A channel's data width is a power of two times ``unit_bits``, up to ``most_bits``."""
     allowed = [unit_bits << n for n in range((most_bits // unit_bits).bit_length())]
     if width_bits not in allowed:
-        raise ConfigError(
-            f"{standard}: width: found {width_bits} b; allowed {', '.join(map(str, allowed))} b"
-        )
+        raise ConfigError(f"{standard}: width: found {width_bits} b; allowed {', '.join(map(str, allowed))} b")
 
 
 def check_counts(standard: str, channels: int, capacity_bytes: int) -> None:
@@ -71,7 +67,5 @@ def ranks_and_density(dies: int, capacity_bytes: int, densities_gbit: Mapping[in
     ranks = 1
     while capacity_bytes * 8 > dies * ranks * largest * _BITS_PER_GBIT:
         ranks *= 2
-    fitting = [
-        gbit for gbit in sorted(densities_gbit) if capacity_bytes * 8 <= dies * ranks * gbit * _BITS_PER_GBIT
-    ]
+    fitting = [gbit for gbit in sorted(densities_gbit) if capacity_bytes * 8 <= dies * ranks * gbit * _BITS_PER_GBIT]
     return ranks, fitting[0]

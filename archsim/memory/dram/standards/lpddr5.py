@@ -89,8 +89,6 @@ def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) 
 def _source(speed_mts: int, density_gbit: int) -> str:
     measured = speed_mts == 6400 and density_gbit <= 16
     origin = (
-        "Ramulator 2.1 preset of LPDDR5-6400"
-        if measured
-        else "estimated from the Ramulator 2.1 preset of LPDDR5-6400"
+        "Ramulator 2.1 preset of LPDDR5-6400" if measured else "estimated from the Ramulator 2.1 preset of LPDDR5-6400"
     )
     return f"{origin}, channels of {density_gbit} Gb"

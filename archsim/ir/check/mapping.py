@@ -1,0 +1,101 @@
+"""The ModelMapping checker: loops and keeps speak of the layer's dims and the chip's memories; placements fit."""
+
+from __future__ import annotations
+
+from archsim.errors import MappingError, nearest
+from archsim.ir.dtypes import BYTES
+from archsim.ir.mapping import Keep, LayerMapping, Loop, ModelMapping, Placement
+from archsim.ir.workload import Layer, Workload
+from archsim.spec.architecture import Architecture
+
+OBJECTIVES = ("latency", "energy", "edp")
+
+
+def check_mapping(mapping: ModelMapping, workload: Workload, architecture: Architecture) -> None:
+    """Accept ``mapping`` of ``workload`` on ``architecture`` or raise MappingError naming layer and node."""
+    if mapping.objective not in OBJECTIVES:
+        raise MappingError(f"objective '{mapping.objective}'; allowed {', '.join(OBJECTIVES)}")
+    for role, dtype in mapping.dtypes.items():
+        if dtype not in BYTES:
+            raise MappingError(f"dtype '{dtype}' of {role}{nearest(dtype, BYTES)}; allowed {', '.join(BYTES)}")
+    mapped = [layer.layer for layer in mapping.layers]
+    wanted = [layer.name for layer in workload.layers]
+    if mapped != wanted:
+        odd = next((pair for pair in zip(mapped, wanted, strict=False) if pair[0] != pair[1]), None)
+        detail = f"it has '{odd[0]}' where the workload has '{odd[1]}'" if odd else f"{len(mapped)} of {len(wanted)}"
+        raise MappingError(f"mapping of '{mapping.workload}' does not list the workload's layers in order: {detail}")
+    for layer, mapped_layer in zip(workload.layers, mapping.layers, strict=True):
+        _check_layer(layer, mapped_layer, architecture)
+    _check_placements(mapping, workload, architecture)
+
+
+def _check_layer(layer: Layer, mapped: LayerMapping, architecture: Architecture) -> None:
+    where = f"layer '{layer.name}'"
+    units = [part.name for part in architecture.parts()]
+    if mapped.unit not in units:
+        raise MappingError(f"{where}: no unit '{mapped.unit}'{nearest(mapped.unit, units)} on '{architecture.name}'")
+    if mapped.evaluated > mapped.space:
+        raise MappingError(f"{where}: {mapped.evaluated} candidates evaluated of {mapped.space}")
+    known = [*(operand.name for operand in layer.inputs), layer.output.name, "acc"]
+    for name in mapped.resident:
+        if name not in known:
+            raise MappingError(f"{where}: no resident operand '{name}'{nearest(name, known)}")
+    tiles = dict(layer.dims)
+    for index, node in enumerate(mapped.nodes):
+        if isinstance(node, Loop):
+            _check_loop(node, f"{where}: node {index}", tiles, architecture)
+        else:
+            _check_keep(node, index, len(mapped.nodes), f"{where}: node {index}", known, architecture)
+
+
+def _check_loop(loop: Loop, where: str, tiles: dict[str, int], architecture: Architecture) -> None:
+    """Tiles shrink inwards; ``tiles``: size of every dim above this loop."""
+    if loop.dim not in tiles:
+        raise MappingError(f"{where}: no dim '{loop.dim}'{nearest(loop.dim, tiles)}; there are: {', '.join(tiles)}")
+    if not 1 <= loop.tile <= tiles[loop.dim]:
+        raise MappingError(f"{where}: tiles of {loop.tile} of '{loop.dim}'; allowed 1 to {tiles[loop.dim]}")
+    axes = [fanout.axis for array in architecture.arrays for fanout in array.fanouts]
+    if loop.axis and loop.axis not in axes:
+        raise MappingError(f"{where}: no fan-out '{loop.axis}'{nearest(loop.axis, axes)}")
+    tiles[loop.dim] = loop.tile
+
+
+def _check_keep(keep: Keep, index: int, nodes: int, where: str, known: list[str], architecture: Architecture) -> None:
+    levels = [memory.name for memory in architecture.memories if memory.filled_by == "dma"]
+    if keep.operand not in known:
+        raise MappingError(f"{where}: no operand '{keep.operand}'{nearest(keep.operand, known)}")
+    if keep.level not in levels:
+        raise MappingError(f"{where}: no explicit memory '{keep.level}'{nearest(keep.level, levels)}")
+    if keep.slots < 0 or not index <= keep.reserve_at <= nodes:
+        raise MappingError(
+            f"{where}: {keep.slots} slots reserved at {keep.reserve_at}; allowed 0 or more, {index} to {nodes}"
+        )
+
+
+def _check_placements(mapping: ModelMapping, workload: Workload, architecture: Architecture) -> None:
+    for item in mapping.placements:
+        memories = {memory.name: memory for memory in architecture.memories if memory.filled_by == "dma"}
+        if item.tensor not in workload.tensors:
+            raise MappingError(f"placement of '{item.tensor}': no such tensor{nearest(item.tensor, workload.tensors)}")
+        if item.memory not in memories:
+            raise MappingError(
+                f"placement of '{item.tensor}': no memory '{item.memory}'{nearest(item.memory, memories)}"
+            )
+        end, capacity = item.base + item.size_bytes, memories[item.memory].capacity_bytes
+        if item.base < 0 or item.size_bytes < 1 or end > capacity:
+            raise MappingError(
+                f"tensor '{item.tensor}' needs bytes [{item.base}, {end}) of '{item.memory}', which has {capacity}"
+            )
+    for number, one in enumerate(mapping.placements):
+        for two in mapping.placements[number + 1 :]:
+            if _collide(one, two):
+                raise MappingError(
+                    f"tensors '{one.tensor}' and '{two.tensor}' share bytes of '{one.memory}' while both are alive"
+                )
+
+
+def _collide(one: Placement, two: Placement) -> bool:
+    """Same bytes in the same layers."""
+    together = one.first <= two.last and two.first <= one.last
+    bytes_ = one.base < two.base + two.size_bytes and two.base < one.base + one.size_bytes
+    return one.memory == two.memory and together and bytes_

@@ -1,0 +1,128 @@
+"""The Workload checker: tensors are known and written once before they are read, indices fit, dims have their parts."""
+
+from __future__ import annotations
+
+from archsim.errors import ModelError, nearest
+from archsim.ir.workload import Axis, Layer, Operand, Tensor, Workload
+
+ROLES = ("inputs", "weights", "outputs", "tables", "kv")
+
+
+def check_workload(workload: Workload) -> None:
+    """Accept ``workload`` or raise ModelError naming the layer or tensor and what can be done."""
+    if workload.batch < 1:
+        raise ModelError(f"workload '{workload.name}': batch {workload.batch}; allowed 1 or more")
+    for name, tensor in workload.tensors.items():
+        _check_tensor(name, tensor, workload)
+    names = [layer.name for layer in workload.layers]
+    for layer in workload.layers:
+        if names.count(layer.name) > 1:
+            raise ModelError(f"layer '{layer.name}' is there twice; every layer has a name of its own")
+        _check_dims(layer)
+        for operand in (*layer.inputs, layer.output):
+            _check_operand(layer, operand, workload)
+        _check_parts(layer)
+    _check_order(workload)
+
+
+def _check_tensor(name: str, tensor: Tensor, workload: Workload) -> None:
+    if name != tensor.name:
+        raise ModelError(f"tensor '{tensor.name}' is listed as '{name}'; both names must be the same")
+    if min(tensor.shape, default=1) < 1:
+        raise ModelError(f"tensor '{name}' has shape {list(tensor.shape)}; allowed extents of 1 or more")
+    if tensor.logical and sorted(tensor.logical) != list(range(len(tensor.shape))):
+        raise ModelError(
+            f"tensor '{name}': logical {list(tensor.logical)} does not permute its {len(tensor.shape)} axes"
+        )
+    view = tensor.view
+    if view is None:
+        return
+    base = workload.tensors.get(view.base)
+    if base is None or base.view is not None:
+        what = "is a view itself" if base is not None else f"is not a tensor{nearest(view.base, workload.tensors)}"
+        raise ModelError(f"tensor '{name}' is a view of '{view.base}', which {what}")
+    if len(view.strides) != len(tensor.shape) or min(view.strides, default=0) < 0 or view.offset < 0:
+        raise ModelError(f"tensor '{name}': a view needs an offset of 0 or more and one stride for each axis")
+    last = view.offset + sum((n - 1) * s for n, s in zip(tensor.shape, view.strides, strict=True))
+    if last >= base.elements:
+        raise ModelError(f"tensor '{name}' reaches element {last} of '{view.base}', which has {base.elements}")
+
+
+def _check_dims(layer: Layer) -> None:
+    where = f"layer '{layer.name}' ({layer.op})"
+    for dim, extent in layer.dims.items():
+        if extent < 1:
+            raise ModelError(f"{where}: dim '{dim}' of {extent}; allowed 1 or more")
+    for dim in layer.whole:
+        if dim not in layer.dims:
+            raise ModelError(f"{where}: whole dim '{dim}' is not one of {', '.join(layer.dims)}")
+    if layer.kind == "matmul":
+        parts = [*layer.m, *layer.n, *layer.k, *layer.batch]
+        if sorted(parts) != sorted(layer.dims):
+            raise ModelError(f"{where}: its parts name ({', '.join(parts)}), its dims are ({', '.join(layer.dims)})")
+    if any(step.passes < 0 for step in layer.steps):
+        raise ModelError(f"{where}: a step with fewer than 0 passes")
+
+
+def _check_operand(layer: Layer, operand: Operand, workload: Workload) -> None:
+    where = f"layer '{layer.name}' ({layer.op}): operand '{operand.name}'"
+    tensor = workload.tensors.get(operand.tensor)
+    if tensor is None:
+        raise ModelError(f"{where}: no tensor '{operand.tensor}'{nearest(operand.tensor, workload.tensors)}")
+    if operand.role not in ROLES:
+        raise ModelError(f"{where}: role '{operand.role}'; allowed {', '.join(ROLES)}{nearest(operand.role, ROLES)}")
+    if layer.kind == "host":
+        return
+    if len(operand.axes) != len(tensor.shape):
+        raise ModelError(f"{where} gives {len(operand.axes)} indices to '{operand.tensor}' of {len(tensor.shape)} axes")
+    for number, (axis, extent) in enumerate(zip(operand.axes, tensor.shape, strict=True)):
+        for dim, _ in axis.terms:
+            if dim not in layer.dims:
+                raise ModelError(
+                    f"{where}: no dim '{dim}'{nearest(dim, layer.dims)}; there are: {', '.join(layer.dims)}"
+                )
+        low, high = _reach(axis, layer)
+        outside = low < 0 or high >= extent
+        missed = high < 0 or low >= extent
+        if missed or (outside and operand is layer.output):
+            raise ModelError(
+                f"{where}: axis {number} of '{operand.tensor}' is indexed {low} to {high}; it has 0 to {extent - 1}"
+            )
+
+
+def _reach(axis: Axis, layer: Layer) -> tuple[int, int]:
+    """Lowest and highest index."""
+    ends = [coefficient * (layer.dims[dim] - 1) for dim, coefficient in axis.terms]
+    return axis.offset + sum(min(end, 0) for end in ends), axis.offset + sum(max(end, 0) for end in ends)
+
+
+def _check_parts(layer: Layer) -> None:
+    """Operands are named once; a matmul has a and b."""
+    names = [operand.name for operand in layer.inputs]
+    if len(set(names)) < len(names):
+        raise ModelError(f"layer '{layer.name}' ({layer.op}) has two operands of one name: {', '.join(names)}")
+    missing = [name for name in ("a", "b") if name not in names]
+    if layer.kind == "matmul" and missing:
+        raise ModelError(f"layer '{layer.name}' ({layer.op}) is a matmul without operand '{missing[0]}'")
+
+
+def _check_order(workload: Workload) -> None:
+    """An activation is written before it is read; inputs and weights are never written."""
+    written: set[str] = set()
+    for layer in workload.layers:
+        for operand in layer.inputs:
+            home = _home(workload, operand.tensor)
+            if home.kind in ("activation", "output") and home.name not in written:
+                raise ModelError(
+                    f"layer '{layer.name}' ({layer.op}) reads '{operand.tensor}', which no earlier layer writes"
+                )
+        home = _home(workload, layer.output.tensor)
+        if home.kind in ("input", "weight"):
+            raise ModelError(f"layer '{layer.name}' ({layer.op}) writes '{home.name}', which is an {home.kind}")
+        written.add(home.name)
+
+
+def _home(workload: Workload, name: str) -> Tensor:
+    """The tensor whose elements ``name`` stands for."""
+    tensor = workload.tensors[name]
+    return workload.tensors[tensor.view.base] if tensor.view is not None else tensor

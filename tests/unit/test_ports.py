@@ -1,0 +1,146 @@
+"""Fair paces of coupled streams, checked against the definition of max-min fairness and a fluid reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import ceil
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from archsim.memory.ports import Flow, Port, Ports, PortStreams, fair_paces
+from archsim.memory.scratchpad import Scratchpads
+from archsim.sim.clock import Clock
+from archsim.sim.engine import Cycles, Demand
+from archsim.sim.kernel import Kernel, ProcessBody
+from tests.laws.builders import scratchpad
+
+EXACT = settings(max_examples=100, deadline=None, derandomize=True)
+CLOCK = Clock(10**9)
+shares = st.fractions(Fraction(1, 12), 2, max_denominator=12)
+demands = st.dictionaries(st.integers(0, 3), shares, min_size=1, max_size=4)
+
+
+def streams(ports: Ports, cycles: Fraction | int, exact: dict[Port, Fraction]) -> PortStreams:
+    rounded = tuple((port, float(share)) for port, share in exact.items())
+    return PortStreams(ports, CLOCK, cycles, (), exact, rounded, ceil(cycles))
+
+
+def placed(wanted: list[dict[int, Fraction]]) -> tuple[list[Port], list[Flow]]:
+    ports = [Port(f"p{number}", 1) for number in range(4)]
+    everything = Ports(Kernel())
+    flows = []
+    for number, want in enumerate(wanted):
+        flow = Flow(number, streams(everything, 1, {ports[port]: share for port, share in want.items()}), 0)
+        for port, share in flow.shares:
+            port.add(flow, share)
+        flows.append(flow)
+    return ports, flows
+
+
+def usage(ports: list[Port], paces: Mapping[Flow, Cycles]) -> dict[Port, Fraction]:
+    return {port: sum((paces[flow] * flow.exact[port] for flow in port.flows), Fraction(0)) for port in ports}
+
+
+@EXACT
+@given(st.lists(demands, min_size=1, max_size=6))
+def test_no_port_is_overfull_and_none_is_wasted(wanted: list[dict[int, Fraction]]) -> None:
+    """Nobody gets more than a port has; each slowed command is on a port that is full; equal commands go equally fast."""
+    ports, flows = placed([*wanted, wanted[0]])
+    paces = fair_paces(flows)
+    used = usage(ports, paces)
+    assert all(total <= 1 for total in used.values())
+    assert all(0 < paces[flow] <= 1 for flow in flows)
+    assert all(paces[flow] == 1 or any(used[port] == 1 for port in flow.exact) for flow in flows)
+    assert paces[flows[0]] == paces[flows[-1]]
+
+
+@EXACT
+@given(st.lists(shares, min_size=1, max_size=8))
+def test_one_port_is_shared_max_min(wanted: list[Fraction]) -> None:
+    """On one port a slowed command moves as many bytes per cycle as anybody."""
+    ports, flows = placed([{0: share} for share in wanted])
+    paces = fair_paces(flows)
+    rates = {flow: paces[flow] * flow.exact[ports[0]] for flow in flows}
+    assert sum(rates.values()) == min(1, sum(wanted))
+    assert all(paces[flow] == 1 or rates[flow] == max(rates.values()) for flow in flows)
+
+
+def test_coupled_streams_give_back_what_another_port_denies_them() -> None:
+    """A command held up at port 1 leaves more of port 0 to the other one."""
+    _, flows = placed([{0: Fraction(1, 12), 1: Fraction(13, 12)}, {0: Fraction(1)}])
+    assert list(fair_paces(flows).values()) == [Fraction(12, 13), Fraction(12, 13)]
+    _, flows = placed([{0: Fraction(1), 1: Fraction(1)}, {0: Fraction(1)}, {1: Fraction(1)}, {1: Fraction(1)}])
+    assert list(fair_paces(flows).values()) == [Fraction(1, 3), Fraction(2, 3), Fraction(1, 3), Fraction(1, 3)]
+
+
+def fluid(jobs: list[tuple[int, Fraction, dict[int, Fraction]]]) -> list[int]:
+    """End cycles of (start, cycles, shares), computed cycle by cycle between starts and ends."""
+    left = {number: Fraction(cycles) for number, (_, cycles, _) in enumerate(jobs)}
+    ends: dict[int, int] = {}
+    now = 0
+    while len(ends) < len(jobs):
+        active = [n for n, (start, _, _) in enumerate(jobs) if start <= now and n not in ends]
+        _, flows = placed([jobs[n][2] for n in active])
+        paces = fair_paces(flows)
+        for number, flow in zip(active, flows, strict=True):
+            left[number] -= paces[flow]
+            if left[number] <= 0:
+                ends[number] = now + 1
+        now += 1
+    return [ends[number] for number in range(len(jobs))]
+
+
+@EXACT
+@given(st.lists(st.tuples(st.integers(0, 12), st.fractions(1, 15, max_denominator=6), demands), min_size=1, max_size=5))
+def test_ends_are_those_of_a_cycle_by_cycle_reference(jobs: list[tuple[int, Fraction, dict[int, Fraction]]]) -> None:
+    """Re-timing at starts and ends only gives the same edges as going cycle by cycle."""
+    kernel = Kernel()
+    everything = Ports(kernel)
+    ports = [Port(f"p{number}", 1) for number in range(4)]
+    ends: dict[int, int] = {}
+
+    def body(number: int) -> ProcessBody:
+        start, cycles, want = jobs[number]
+        yield kernel.timeout(start * 1000)
+        flow = everything.begin(streams(everything, cycles, {ports[p]: share for p, share in want.items()}))
+        yield flow.event
+        assert flow.ended and flow.end_ps == kernel.now
+        ends[number] = kernel.now // 1000
+
+    for number in range(len(jobs)):
+        kernel.start(body(number))
+    kernel.run()
+    assert [ends[number] for number in range(len(jobs))] == fluid(jobs)
+    assert not any(port.flows or port.rough for port in ports)
+
+
+def test_a_full_port_is_not_overfull() -> None:
+    """Exactly full stays untouched, however the shares round: 3 x 1/3, 7 x 1/7."""
+    for parts in (3, 7, 49):
+        _, flows = placed([{0: Fraction(1, parts)}] * parts)
+        port = next(iter(flows[0].exact))
+        assert not port.overfull()
+        _, more = placed([{0: Fraction(1, parts)}] * parts + [{0: Fraction(1, 10**9)}])
+        assert next(iter(more[0].exact)).overfull()
+
+
+def test_ports_of_a_scratchpad() -> None:
+    """Capacity = banks x word x ports per edge and direction; shared ports serve both directions."""
+    split = Scratchpads([scratchpad("m", 8, word_bytes=4, read_ports=2)], Kernel())
+    moved = [split.demand("m", 640, write=False), split.demand("m", 640, write=True)]
+    assert split.shortest(moved, CLOCK) == 640 // 32
+    assert split.shortest(moved[:1], CLOCK) == 640 // 64
+    assert split.shortest(moved, Clock(2 * 10**9)) == 2 * (640 // 32)
+    joint = Scratchpads([scratchpad("m", 8, word_bytes=4, ports_shared=True)], Kernel())
+    assert joint.shortest(moved, CLOCK) == 1280 // 32
+
+
+def test_demands_of_one_direction_are_merged() -> None:
+    """Bytes and whole word accesses of several streams on one port are added, each rounded up by itself."""
+    pads = Scratchpads([scratchpad("m", 8, word_bytes=4)], Kernel())
+    parts = [pads.demand("m", 5, write=False), pads.demand("m", 6, write=False), pads.demand("m", 0, write=True)]
+    found = pads.streams(parts, 4, CLOCK)
+    assert found.demands == (Demand("m", False, 11, 4), Demand("m", True, 0, 0))
+    assert [share for _, share in found.shares] == [11 / 128]
