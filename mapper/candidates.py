@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 
 from archsim.pe.dataflows.fold import ceil_div
 from mapper.problem import Problem
@@ -32,12 +33,19 @@ class Cut:
         return count
 
 
-def splits(extent: int, multiple: int = 1) -> list[int]:
-    """Tile sizes ceil(extent / n) for the numbers of parts tried, rounded up to ``multiple``; descending, unique."""
+def splits(extent: int, multiple: int = 1, beside: int = 1) -> list[int]:
+    """Tile sizes ceil(extent / n) for the numbers of parts tried, rounded up to ``multiple``; descending, unique.
+
+    Below one multiple: ``multiple // beside`` (what fills a side beside ``beside`` filter taps) and quarters of it.
+    """
     parts = list(range(1, min(FEW, extent) + 1))
     while parts[-1] < extent:
         parts.append(min(extent, max(parts[-1] + 1, parts[-1] * 3 // 2)))
     sizes = {min(extent, ceil_div(ceil_div(extent, n), multiple) * multiple) for n in parts}
+    small = multiple // beside
+    while small > 0 and multiple > 1:
+        sizes.add(min(extent, small))
+        small //= 4
     return sorted(sizes, reverse=True)
 
 
@@ -47,7 +55,8 @@ def cuts(problem: Problem, group: str, multiple: int, innermost: str | None) -> 
     free = [dim for dim in problem.groups[group] if dim not in problem.whole and dims[dim] > 1]
     fixed = {dim: dims[dim] for dim in problem.groups[group]}
     found: dict[tuple[int, ...], Cut] = {}
-    for tiles in _chain(free, dims, multiple):
+    taps = prod(dims[dim] for dim in problem.groups[group] if dim in problem.whole)
+    for tiles in _chain(free, dims, multiple, taps):
         sizes = {**fixed, **tiles}
         loops = [(dim, sizes[dim]) for dim in free if sizes[dim] < dims[dim]]
         loops.sort(key=lambda loop: loop[0] == innermost)
@@ -55,7 +64,7 @@ def cuts(problem: Problem, group: str, multiple: int, innermost: str | None) -> 
     return list(found.values())
 
 
-def _chain(free: list[str], dims: Mapping[str, int], multiple: int) -> Iterator[dict[str, int]]:
+def _chain(free: list[str], dims: Mapping[str, int], multiple: int, taps: int) -> Iterator[dict[str, int]]:
     """Cut the outermost dim; once it is down to 1 cut the next (with a few strips of the one after)."""
     if not free:
         yield {}
@@ -63,7 +72,7 @@ def _chain(free: list[str], dims: Mapping[str, int], multiple: int) -> Iterator[
     done: dict[str, int] = {}
     for position, dim in enumerate(free):
         is_last = position == len(free) - 1
-        for tile in splits(dims[dim], multiple if is_last else 1):
+        for tile in splits(dims[dim], multiple if is_last else 1, taps):
             yield {**done, dim: tile}
             if not is_last:
                 yield from _strips({**done, dim: tile}, free[position + 1], dims)

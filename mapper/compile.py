@@ -27,6 +27,7 @@ from mapper.search.exhaustive import search
 
 OBJECTIVES = ("latency", "energy", "edp")
 RINGS_PER_LAYER = 6
+CAPACITY_STEPS = 16  # free bytes beside pinned tensors count in 16ths, so that equal layers are searched once
 
 
 @dataclass(frozen=True)
@@ -144,9 +145,9 @@ class _Compiler:
 
     def _problem(self, index: int, layer: Layer, residency: Residency, engine: str) -> Problem:
         capacity = {m.name: m.capacity_bytes - RINGS_PER_LAYER * m.word_bytes for m in self.architecture.memories}
-        capacity[residency.memory] = (
-            residency.free_bytes(index) - RINGS_PER_LAYER * self.architecture.memory(residency.memory).word_bytes
-        )
+        shared = self.architecture.memory(residency.memory)
+        step = max(1, shared.capacity_bytes // CAPACITY_STEPS)
+        capacity[shared.name] = residency.free_bytes(index) // step * step - RINGS_PER_LAYER * shared.word_bytes
         resident = frozenset(r.tensor for r in residency.at(index))
         return build(layer, self.workload, self.architecture, self.dtypes, capacity, resident, engine)
 

@@ -8,7 +8,7 @@ partial-sum read is elided, loops that do not move an operand cost only where th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,8 +22,13 @@ Depths = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Costs:
-    """Arrays over the grid: reference cycles, picojoules, bytes held in all memories; infinite where illegal."""
+    """Arrays over the grid, infinite where illegal.
 
+    ``bound``: reference cycles that no run can undercut; ``cycles``: the same with DRAM traffic in whole bursts, by
+    which mappings are ranked; ``energy_pj``; ``held``: bytes in all memories; ``commands``: moves.
+    """
+
+    bound: Reals
     cycles: Reals
     energy_pj: Reals
     held: Reals
@@ -36,17 +41,32 @@ def evaluate(grid: Grid, chip: ChipCosts, done: Work, order: tuple[str, ...], de
     problem = grid.problem
     moved = {plan.name: traffic(grid, plan, order, depths[plan.name]) for plan in problem.operands}
     held, legal = _capacity(grid, moved)
-    cycles = _latency(grid, chip, done, moved)
-    energy = _energy(grid, chip, done, moved)
+    bursts = {plan.name: _whole_bursts(chip, plan, moved[plan.name]) for plan in problem.operands}
+    bound = _latency(grid, chip, done, moved, moved)
+    ragged = any(bursts[name].touched is not flow.touched for name, flow in moved.items())
+    cycles = _latency(grid, chip, done, moved, bursts) if ragged else bound
+    energy = _energy(grid, chip, done, moved, bursts)
     commands = sum((moved[plan.name].moves for plan in problem.operands), np.zeros(grid.shape))
     never = ~legal | ~np.isfinite(done.array_total)
     return Costs(
+        np.where(never, np.inf, np.ceil(bound - 1e-6)),
         np.where(never, np.inf, np.ceil(cycles - 1e-6)),
         np.where(never, np.inf, energy),
         held,
         commands,
         moved,
     )
+
+
+def _whole_bursts(chip: ChipCosts, plan: OperandPlan, flow: Traffic) -> Traffic:
+    """The same traffic with every contiguous run of a tile rounded up to bursts of its DRAM."""
+    burst = chip.burst_bytes(plan.home)
+    if burst == 1 or plan.resident or plan.name == ACC:
+        return flow
+    run = flow.run * plan.element_bytes
+    known = np.maximum(run, 1.0)
+    factor = np.where(run > 0, np.ceil(known / burst) * burst / known, 1.0)
+    return replace(flow, touched=flow.touched * factor)
 
 
 def _capacity(grid: Grid, moved: Mapping[str, Traffic]) -> tuple[Reals, np.ndarray]:
@@ -60,12 +80,15 @@ def _capacity(grid: Grid, moved: Mapping[str, Traffic]) -> tuple[Reals, np.ndarr
     return sum(used.values(), np.zeros(grid.shape)), legal
 
 
-def _latency(grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic]) -> Reals:
+def _latency(
+    grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic], off_chip: Mapping[str, Traffic]
+) -> Reals:
+    """Largest bound; ``off_chip``: the traffic that DRAM sees."""
     problem = grid.problem
     loads = [plan for plan in problem.reads if not plan.resident]
     out = problem.operand(OUT)
-    load_total, load_first = _load_times(chip, loads, moved)
-    store_total, store_last = _store_times(grid, chip, out, moved)
+    load_total, load_first = _load_times(chip, loads, off_chip)
+    store_total, store_last = _store_times(chip, out, off_chip)
     compute_first = done.array_first + done.vector_first
     compute_last = done.array_last + done.vector_last
     bounds = [
@@ -74,7 +97,7 @@ def _latency(grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffi
         load_first + done.array_first + done.vector_total + store_last,
         load_first + compute_first + store_total,
     ]
-    bounds += _port_bounds(grid, chip, done, moved)
+    bounds += _port_bounds(chip, memory_bytes(grid, done, moved, off_chip))
     worst = bounds[0]
     for bound in bounds[1:]:
         worst = np.maximum(worst, bound)
@@ -94,7 +117,7 @@ def _load_times(chip: ChipCosts, loads: list[OperandPlan], moved: Mapping[str, T
     return total, first
 
 
-def _store_times(grid: Grid, chip: ChipCosts, out: OperandPlan, moved: Mapping[str, Traffic]) -> tuple[Reals, Reals]:
+def _store_times(chip: ChipCosts, out: OperandPlan, moved: Mapping[str, Traffic]) -> tuple[Reals, Reals]:
     if out.resident:
         return np.zeros(()), np.zeros(())
     flow = moved[OUT]
@@ -104,17 +127,19 @@ def _store_times(grid: Grid, chip: ChipCosts, out: OperandPlan, moved: Mapping[s
     return total, np.zeros(()) + max(floor, chip.edge)
 
 
-def _port_bounds(grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic]) -> list[Reals]:
+def _port_bounds(chip: ChipCosts, counts: Mapping[tuple[str, str], Reals]) -> list[Reals]:
     """Bytes over each memory's read and write ports; a DRAM is one port for both."""
     used: dict[tuple[str, str], Reals] = {}
-    for (memory, direction), count in memory_bytes(grid, done, moved).items():
+    for (memory, direction), count in counts.items():
         is_dram = chip.architecture.memory(memory).kind == "dram"
         key = (memory, "any" if is_dram else direction)
         used[key] = used.get(key, np.zeros(())) + count
     return [count / (chip.write_rate(m) if d == "write" else chip.read_rate(m)) for (m, d), count in used.items()]
 
 
-def memory_bytes(grid: Grid, done: Work, moved: Mapping[str, Traffic]) -> dict[tuple[str, str], Reals]:
+def memory_bytes(
+    grid: Grid, done: Work, moved: Mapping[str, Traffic], off_chip: Mapping[str, Traffic]
+) -> dict[tuple[str, str], Reals]:
     """Bytes read and written at every memory: fills, drains, and the units' streams."""
     problem = grid.problem
     found: dict[tuple[str, str], Reals] = {}
@@ -124,13 +149,13 @@ def memory_bytes(grid: Grid, done: Work, moved: Mapping[str, Traffic]) -> dict[t
 
     for plan in problem.reads:
         if not plan.resident:
-            add(plan.home, "read", moved[plan.name].touched * plan.element_bytes)
+            add(plan.home, "read", off_chip[plan.name].touched * plan.element_bytes)
             add(plan.level, "write", moved[plan.name].filled * plan.element_bytes)
     out = problem.operand(OUT)
     add(out.level, "write", moved[OUT].touched * out.element_bytes)
     if not out.resident:
         add(out.level, "read", moved[OUT].touched * out.element_bytes)
-        add(out.home, "write", moved[OUT].touched * out.element_bytes)
+        add(out.home, "write", off_chip[OUT].touched * out.element_bytes)
     if problem.accumulates:
         acc = problem.operand(ACC)
         add(acc.level, "read", moved[OUT].touched * acc.element_bytes)
@@ -142,9 +167,11 @@ def memory_bytes(grid: Grid, done: Work, moved: Mapping[str, Traffic]) -> dict[t
     return found
 
 
-def _energy(grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic]) -> Reals:
+def _energy(
+    grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic], off_chip: Mapping[str, Traffic]
+) -> Reals:
     total: Reals = np.zeros(grid.shape)
-    for (memory, direction), count in memory_bytes(grid, done, moved).items():
+    for (memory, direction), count in memory_bytes(grid, done, moved, off_chip).items():
         finite = np.where(np.isfinite(count), count, 0.0)
         total = total + finite * chip.energy_pj.get((memory, direction), 0.0)
     return total

@@ -22,8 +22,9 @@ class Outer:
     """
 
     peak_bytes_per_s: float
-    read_latency_s: float
-    write_latency_s: float
+    read_latency_s: float = 0.0
+    write_latency_s: float = 0.0
+    burst_bytes: int = 1
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,10 @@ class ChipCosts:
     def write_rate(self, name: str) -> float:
         """Bytes per reference cycle that a memory can be written at."""
         return self._rate(name, write=True)
+
+    def burst_bytes(self, memory: str) -> int:
+        """Granule of a DRAM's transfers (1 where it is not known)."""
+        return self.outer[memory].burst_bytes if memory in self.outer else 1
 
     @property
     def edge(self) -> float:

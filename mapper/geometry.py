@@ -77,16 +77,6 @@ def slot_elements(parts: tuple[Component, ...], tiles: Mapping[str, int]) -> int
     return prod(slot_sizes(parts, tiles))
 
 
-def row_major(sizes: tuple[int, ...], element_bytes: int) -> tuple[int, ...]:
-    """Byte strides of a dense row-major block."""
-    strides: list[int] = []
-    step = element_bytes
-    for size in reversed(sizes):
-        strides.append(step)
-        step *= size
-    return tuple(reversed(strides))
-
-
 def halo(part: Component, dim: str, tile: int, dims: Mapping[str, int]) -> int:
     """Positions shared by neighbouring tiles of ``dim`` in a component (filter span - step x tile, at least 0)."""
     whole = {name: (tile if name == dim else dims[name]) for name, _ in part.terms}

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from archsim.spec.architecture import Architecture
 from mapper.candidates import Cut, cuts
+from mapper.geometry import Component
 from mapper.problem import ACC, BIAS, GROUPS, OUT, OperandPlan, Problem
 from mapper.tables import Geometry, Share, geometry, share
 
@@ -78,6 +79,7 @@ class Traffic:
     first: Reals
     moves: Reals
     slides: NDArray[np.bool_]
+    run: Reals  # elements of one contiguous run of a tile in DRAM (0: not known, where padding may cut it)
 
 
 def traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) -> Traffic:
@@ -107,7 +109,32 @@ def traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) -
         relevant = get("trips") / (get("before") * get("after"))
         moves = moves * relevant * repeats
         inside = inside | (get("moves") > 0)
-    return Traffic(slot, filled, touched, first, moves, slides)
+    return Traffic(slot, filled, touched, first, moves, slides, _run(grid, plan, order[:depth]))
+
+
+def _run(grid: Grid, plan: OperandPlan, cut_groups: tuple[str, ...]) -> Reals:
+    """Contiguous elements of a tile in DRAM: innermost components join while each steps by what lies inside it."""
+    run = np.ones(grid.shape)
+    joined = np.ones(grid.shape, dtype=bool)
+    for part in reversed(grid.geometry.parts[plan.name]):
+        if not part.terms:
+            continue
+        size = _sizes(grid, part, cut_groups)
+        if part.clip is not None:
+            return np.where(joined, 0.0, run)
+        joined = joined & ((plan.strides[part.axis] * part.unit == run) | (size == 1))
+        run = np.where(joined, run * size, run)
+    return run
+
+
+def _sizes(grid: Grid, part: Component, cut_groups: tuple[str, ...]) -> Reals:
+    """Positions of a component in the largest tile, shaped to broadcast over the grid."""
+    dims = grid.problem.dims
+    for axis, group in enumerate(GROUPS):
+        if group in cut_groups and any(dim in grid.problem.groups[group] for dim, _ in part.terms):
+            sizes = [float(part.size({**dims, **cut.tiles})) for cut in grid.cuts[group]]
+            return np.array(sizes).reshape([-1 if other == axis else 1 for other in range(len(GROUPS))])
+    return np.full((1,) * len(GROUPS), float(part.size(dims)))
 
 
 def needs(plan: OperandPlan, moved: Traffic) -> Reals:

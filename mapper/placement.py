@@ -8,7 +8,7 @@ from math import prod
 
 from archsim.errors import MappingError
 from archsim.ir.workload import Tensor, Workload
-from mapper.geometry import row_major
+from mapper.strides import row_major
 
 DRAM_ALIGN = 64
 

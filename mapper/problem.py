@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import prod
 
 from archsim.errors import ConfigError, MappingError
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.workload import Axis, Layer, Operand, Workload
 from archsim.spec.architecture import Architecture, Memory
+from mapper.strides import row_major
 
 GROUPS = ("B", "M", "N", "K")
 BIAS, OUT, ACC = "bias", "out", "acc"
@@ -26,6 +26,7 @@ class OperandPlan:
 
     ``resident``: its tensor is pinned in ``level`` for the whole layer, so it needs neither ring nor move.
     ``buffered`` False: moved straight from or to its tensor (copies), so it needs no ring either.
+    ``strides``: element steps per axis in its tensor's layout.
     ``shape``: the tensor's axis lengths; ``axes`` as in the workload (the accumulator has the output's).
     """
 
@@ -41,6 +42,7 @@ class OperandPlan:
     slots: int
     resident: bool
     buffered: bool = True
+    strides: tuple[int, ...] = ()
 
     @property
     def dims(self) -> frozenset[str]:
@@ -148,6 +150,7 @@ def _plan(
         home.name,
         level.slots.get(role, 2),
         base_of(workload, operand.tensor) in resident,
+        strides=tensor.view.strides if tensor.view is not None else row_major(tensor.shape, 1),
     )
 
 
@@ -158,10 +161,7 @@ def _unbuffered(operands: list[OperandPlan]) -> list[OperandPlan]:
 
 
 def inner(architecture: Architecture, role: str) -> Memory:
-    """The one on-chip memory of ``role``; raises MappingError when the chip has more explicit levels than are.
-
-    Mapped yet.
-    """
+    """The one on-chip memory of ``role``; raises MappingError when the chip has more explicit levels than that."""
     path = architecture.path(role)
     if not path:
         raise ConfigError(f"chip '{architecture.name}': no memory keeps '{role}'")
@@ -209,7 +209,18 @@ def _accumulator(out: OperandPlan, architecture: Architecture, dtypes: Mapping[s
     dtype = dtypes["accumulate"]
     slots = level.slots.get("partials", 2) if engine == "array" else 1
     return OperandPlan(
-        ACC, "", "partials", out.axes, out.shape, size_bytes(dtype), dtype, level.name, level.name, slots, False
+        ACC,
+        "",
+        "partials",
+        out.axes,
+        out.shape,
+        size_bytes(dtype),
+        dtype,
+        level.name,
+        level.name,
+        slots,
+        False,
+        strides=out.strides,
     )
 
 
@@ -238,10 +249,12 @@ def _broadcast_reductions(layer: Layer) -> frozenset[str]:
 
 def _groups(layer: Layer) -> dict[str, tuple[str, ...]]:
     if layer.kind == "matmul":
-        return {"B": layer.batch, "M": _strips_first(layer), "N": layer.n, "K": layer.k}
+        weights = next(operand for operand in layer.inputs if operand.name == "b")
+        rows, sums = _in_memory_order(layer.m, layer.output, layer), _in_memory_order(layer.k, weights, layer)
+        return {"B": layer.batch, "M": rows, "N": layer.n, "K": sums}
     reductions = _reductions(layer)
-    rows = tuple(dim for dim in _memory_order(layer.output, layer.dims) if dim not in reductions)
-    return {"B": (), "M": rows, "N": (), "K": tuple(dim for dim in layer.dims if dim in reductions)}
+    outputs = tuple(dim for dim in _memory_order(layer.output, layer.dims) if dim not in reductions)
+    return {"B": (), "M": outputs, "N": (), "K": tuple(dim for dim in layer.dims if dim in reductions)}
 
 
 def _memory_order(operand: Operand, dims: Mapping[str, int]) -> tuple[str, ...]:
@@ -249,12 +262,6 @@ def _memory_order(operand: Operand, dims: Mapping[str, int]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(order + [dim for dim in dims if dim not in order]))
 
 
-def _strips_first(layer: Layer) -> tuple[str, ...]:
-    """Loop order of output rows: in memory order (images, rows, columns)."""
-    order = _memory_order(layer.output, layer.dims)
-    return tuple(dim for dim in order if dim in layer.m)
-
-
-def volume(dims: Mapping[str, int], names: tuple[str, ...]) -> int:
-    """Product of the named extents."""
-    return prod(dims[name] for name in names)
+def _in_memory_order(names: tuple[str, ...], operand: Operand, layer: Layer) -> tuple[str, ...]:
+    """Dims in the order in which an operand's memory has them: runs stay long when the outer ones are cut."""
+    return tuple(dim for dim in _memory_order(operand, layer.dims) if dim in names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 
@@ -45,6 +45,7 @@ class Geometry:
     problem: Problem
     parts: Mapping[str, tuple[Component, ...]]
     sliding: str | None  # the dim along which windows may slide
+    memo: dict[tuple[int, str | None, int, bool], tuple[int, int, int]] = field(default_factory=dict, repr=False)
 
     def group_parts(self, plan: OperandPlan, group: str) -> tuple[Component, ...]:
         """Components of an operand that belong to a group."""
@@ -92,8 +93,8 @@ def share(geo: Geometry, plan: OperandPlan, group: str, cut: Cut) -> Share:
     dims = geo.problem.dims
     parts = geo.group_parts(plan, group)
     slide = geo.sliding if cut.loops and cut.loops[-1][0] == geo.sliding else None
-    plain = [_sums(part, cut, geo.problem, None) for part in parts]
-    slid = [_sums(part, cut, geo.problem, slide) for part in parts]
+    plain = [_sums(part, cut, geo, None) for part in parts]
+    slid = [_sums(part, cut, geo, slide) for part in parts] if slide else plain
     whole = [ranges(part, None, 0, dims, False)[0] for part in parts]
     before, after, moves = _irrelevant(plan, cut, dims)
     tiles = {**dims, **cut.tiles}
@@ -113,13 +114,17 @@ def share(geo: Geometry, plan: OperandPlan, group: str, cut: Cut) -> Share:
     )
 
 
-def _sums(part: Component, cut: Cut, problem: Problem, slide: str | None) -> tuple[int, int, int]:
+def _sums(part: Component, cut: Cut, geo: Geometry, slide: str | None) -> tuple[int, int, int]:
+    problem = geo.problem
     dim = part.tiled_dim(problem.whole)
     if dim is None or cut.tiles.get(dim, problem.dims[dim]) >= problem.dims[dim]:
-        filled, touched = ranges(part, None, 0, problem.dims, False)[0]
-        return filled, touched, touched
-    found = ranges(part, dim, cut.tiles[dim], problem.dims, dim == slide)
-    return sum(f for f, _ in found), sum(t for _, t in found), found[0][1]
+        dim = None
+    key = (id(part), dim, cut.tiles[dim] if dim else 0, dim is not None and dim == slide)
+    found = geo.memo.get(key)
+    if found is None:
+        tiles = ranges(part, dim, key[2], problem.dims, key[3])
+        found = geo.memo[key] = (sum(f for f, _ in tiles), sum(t for _, t in tiles), tiles[0][1])
+    return found
 
 
 def _irrelevant(plan: OperandPlan, cut: Cut, dims: Mapping[str, int]) -> tuple[int, int, bool]:

@@ -1,33 +1,27 @@
-"""Cycles of the units over a tiling grid: array and vector totals, first and last tiles, the array's edge streams."""
+"""Cycles of the units over a tiling grid: array and vector totals, first and last tiles, the array's edge streams.
+
+Distinct tile sizes per group are few; a table over them is filled once and summed over every cell with how often each
+tile occurs, so the cost of a search grows with distinct tiles, not with cells.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import product
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.spec.architecture import Vector
-from mapper.costs import ChipCosts, FoldFunction, drain_steps, fold_function, vector_time
+from archsim.pe.dataflows.fold import Fold
+from mapper.costs import ChipCosts, drain_steps, fold_function, vector_time
 from mapper.grid import Grid, Reals
-from mapper.problem import GROUPS, OUT
+from mapper.problem import GROUPS, OUT, Problem
 from mapper.tables import Extents, classes, first_extents, last_extents
 
 STREAMS = ("a", "b", "acc_read", "acc_write")
-FIGURES = (
-    "array_total",
-    "array_first",
-    "array_last",
-    "vector_total",
-    "vector_first",
-    "vector_last",
-    *STREAMS,
-)
-
-Classes = list[tuple[Extents, int]]  # tile extents of one group and how often they occur
+OUTPUTS = ("B", "M", "N")
+Tile = tuple[Extents, ...]  # extents per group
 
 
 @dataclass(frozen=True)
@@ -43,119 +37,132 @@ class Work:
     edge: Mapping[str, Reals]
 
 
+@dataclass(frozen=True)
+class _Values:
+    """Distinct tile extents per group. ``counts``: (cut, value) -> how often; ``first``, ``last``: their values."""
+
+    extents: Mapping[str, list[Extents]]
+    counts: Mapping[str, Reals]
+    first: Mapping[str, NDArray[np.int64]]
+    last: Mapping[str, NDArray[np.int64]]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Distinct values of B, M, N, K."""
+        return tuple(len(self.extents[group]) for group in GROUPS)
+
+    def tile(self, cell: tuple[int, ...]) -> Tile:
+        """Extents of one table entry."""
+        return tuple(self.extents[group][index] for group, index in zip(GROUPS, cell, strict=True))
+
+    def summed(self, table: Reals) -> Reals:
+        """Table entries summed over the tiles of every cell."""
+        counts = [self.counts[group] for group in GROUPS]
+        found: Reals = np.einsum("Bb,Mm,Nn,Kk,bmnk->BMNK", *counts, table, optimize=True)
+        return found
+
+    def picked(self, table: Reals, which: Mapping[str, NDArray[np.int64]]) -> Reals:
+        """Table entries of the first or last tile of every cell."""
+        found: Reals = table[np.ix_(*(which[group] for group in GROUPS))]
+        return found
+
+
 def work(grid: Grid, chip: ChipCosts, dtypes: Mapping[str, str], feasible: NDArray[np.bool_]) -> Work:
     """Figures of every feasible cell; the others are infinite."""
-    out = {name: np.full(grid.shape, np.inf) for name in FIGURES}
-    meter = _Meter(grid, chip, dtypes)
-    for cell in map(tuple, np.argwhere(feasible)):
-        for name, value in meter.cell(cell).items():
-            out[name][cell] = value
-    edge = {name: out.pop(name) for name in STREAMS}
-    return Work(**out, edge=edge)
+    problem, values = grid.problem, _values(grid)
+    needed = _needed(values, feasible)
+    zero = np.zeros(grid.shape)
+    array = (zero, zero, zero, dict.fromkeys(STREAMS, zero))
+    if problem.engine == "array":
+        array = _array(problem, chip, dtypes, values, needed)
+    vector = _vector(problem, chip, values, needed) if problem.vector else (zero, zero, zero)
+    blocked = np.where(feasible, 0.0, np.inf)
+    return Work(array[0] + blocked, array[1], array[2], vector[0], vector[1], vector[2], array[3])
 
 
-class _Meter:
-    """Figures of one cell; folds and vector times are memoised over cells."""
-
-    def __init__(self, grid: Grid, chip: ChipCosts, dtypes: Mapping[str, str]) -> None:
-        self.problem, architecture = grid.problem, chip.architecture
-        dims, groups = self.problem.dims, self.problem.groups
-        self.array: _ArrayMeter | None = None
-        if self.problem.engine == "array":
-            array = next(part for part in architecture.arrays if part.name == self.problem.unit)
-            fold = fold_function(self.problem.layer, array, dtypes)
-            self.array = _ArrayMeter(fold, array.startup_cycles, chip.scale(array))
-        self.vector: _VectorMeter | None = None
-        if self.problem.vector:
-            unit = next(part for part in architecture.vectors if part.name == self.problem.vector)
-            passes, slow, _ = drain_steps(self.problem.layer)
-            self.vector = _VectorMeter(unit, passes, slow, self.problem.operand(OUT).dtype, chip.scale(unit))
-        self.outputs = prod(dims[dim] for group in ("B", "M", "N") for dim in groups[group])
-        self.classes = {g: [classes(cut, dims, groups[g]) for cut in grid.cuts[g]] for g in GROUPS}
-        self.last = {g: [last_extents(cut, dims, groups[g]) for cut in grid.cuts[g]] for g in GROUPS}
-        self.first = {g: [first_extents(cut, groups[g]) for cut in grid.cuts[g]] for g in GROUPS}
-
-    def cell(self, cell: tuple[int, ...]) -> dict[str, float]:
-        """All figures of one cell."""
-        chosen = dict(zip(GROUPS, cell, strict=True))
-        parts = {group: self.classes[group][index] for group, index in chosen.items()}
-        first = {group: self.first[group][index] for group, index in chosen.items()}
-        last = {group: self.last[group][index] for group, index in chosen.items()}
-        figures = dict.fromkeys(FIGURES, 0.0)
-        if self.array is not None:
-            figures |= self.array.figures(parts, _join(first, GROUPS), _join(last, GROUPS))
-            figures["acc_read"] -= self.outputs
-        if self.vector is not None:
-            figures |= self._vector(self.vector, parts, first, last)
-        return figures
-
-    def _vector(
-        self,
-        meter: _VectorMeter,
-        parts: Mapping[str, Classes],
-        first: Mapping[str, Extents],
-        last: Mapping[str, Extents],
-    ) -> dict[str, float]:
-        over = ("B", "M", "N") if self.problem.accumulates else GROUPS
-        total = sum(count * meter.cycles(_volume(tile)) for tile, count in _tiles(parts, over))
-        if self.array is None and self.problem.accumulates:
-            total += sum(count * meter.macs(_volume(tile)) for tile, count in _tiles(parts, GROUPS))
-        return {
-            "vector_total": total / meter.scale,
-            "vector_first": meter.cycles(_volume(_join(first, over))) / meter.scale,
-            "vector_last": meter.cycles(_volume(_join(last, over))) / meter.scale,
-        }
+def _values(grid: Grid) -> _Values:
+    dims, groups = grid.problem.dims, grid.problem.groups
+    extents: dict[str, list[Extents]] = {}
+    counts, first, last = {}, {}, {}
+    for group in GROUPS:
+        index: dict[Extents, int] = {}
+        names = groups[group]
+        rows = [[(_plain(tile, group), times) for tile, times in classes(cut, dims, names)] for cut in grid.cuts[group]]
+        ends = [(first_extents(cut, names), last_extents(cut, dims, names)) for cut in grid.cuts[group]]
+        for row in rows:
+            for tile, _ in row:
+                index.setdefault(tile, len(index))
+        matrix = np.zeros((len(rows), len(index)))
+        for number, row in enumerate(rows):
+            for tile, times in row:
+                matrix[number, index[tile]] += times
+        extents[group], counts[group] = list(index), matrix
+        first[group] = np.array([index[_plain(low, group)] for low, _ in ends], dtype=np.int64)
+        last[group] = np.array([index[_plain(high, group)] for _, high in ends], dtype=np.int64)
+    return _Values(extents, counts, first, last)
 
 
-@dataclass(frozen=True)
-class _ArrayMeter:
-    fold: FoldFunction
-    startup: int
-    scale: float
-
-    def figures(self, parts: Mapping[str, Classes], first: Extents, last: Extents) -> dict[str, float]:
-        found = dict.fromkeys(("array_total", *STREAMS), 0.0)
-        for tile, count in _tiles(parts, GROUPS):
-            fold = self.fold(tile)
-            found["array_total"] += count * (fold.cycles + self.startup) / self.scale
-            for name in STREAMS:
-                found[name] += count * fold.streams[name].accesses
-        found["array_first"] = (self.fold(first).cycles + self.startup) / self.scale
-        found["array_last"] = (self.fold(last).cycles + self.startup) / self.scale
-        return found
+def _plain(tile: Extents, group: str) -> Extents:
+    """Only the volume of a tile matters, but for the reduction, whose dims a dataflow may tell apart."""
+    if group == "K" or not tile:
+        return tile
+    return ((tile[0][0], prod(size for _, size in tile)), *((dim, 1) for dim, _ in tile[1:]))
 
 
-class _VectorMeter:
-    def __init__(self, unit: Vector, passes: int, slow: tuple[str, ...], dtype: str, scale: float) -> None:
-        self.unit, self.passes, self.slow, self.dtype, self.scale = unit, passes, slow, dtype, scale
-        self._memo: dict[int, int] = {}
-
-    def cycles(self, elements: int) -> int:
-        """A drain or a vector layer's tile."""
-        found = self._memo.get(elements)
-        if found is None:
-            found = self._memo[elements] = vector_time(elements, self.passes, self.slow, self.unit, self.dtype)
-        return found
-
-    def macs(self, elements: int) -> int:
-        """A tile of MACs on the lanes: one pass each."""
-        return vector_time(elements, 1, (), self.unit, self.dtype)
+def _needed(values: _Values, feasible: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Table entries that some feasible cell uses."""
+    used = [(values.counts[group] > 0).astype(np.float64) for group in GROUPS]
+    found = np.einsum("BMNK,Bb,Mm,Nn,Kk->bmnk", feasible.astype(np.float64), *used, optimize=True)
+    needed: NDArray[np.bool_] = found > 0
+    return needed
 
 
-def _tiles(parts: Mapping[str, Classes], groups: tuple[str, ...]) -> Iterator[tuple[Extents, int]]:
-    """Distinct tiles over the groups and how often each occurs."""
-    for combo in product(*(parts[group] for group in groups)):
-        tile: Extents = ()
-        count = 1
-        for extents, times in combo:
-            tile += extents
-            count *= times
-        yield tile, count
+def _array(
+    problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], values: _Values, needed: NDArray[np.bool_]
+) -> tuple[Reals, Reals, Reals, dict[str, Reals]]:
+    part = next(array for array in chip.architecture.arrays if array.name == problem.unit)
+    fold = fold_function(problem.layer, part, dtypes)
+    cycles = np.zeros(values.shape)
+    streams = {name: np.zeros(values.shape) for name in STREAMS}
+    for cell in map(tuple, np.argwhere(needed)):
+        done = fold(sum(values.tile(cell), ()))
+        cycles[cell] = (done.cycles + part.startup_cycles) / chip.scale(part)
+        for name, table in streams.items():
+            table[cell] = _accesses(done, name)
+    edge = {name: values.summed(table) for name, table in streams.items()}
+    edge["acc_read"] = edge["acc_read"] - prod(problem.dims[dim] for group in OUTPUTS for dim in problem.groups[group])
+    return values.summed(cycles), values.picked(cycles, values.first), values.picked(cycles, values.last), edge
 
 
-def _join(extents: Mapping[str, Extents], groups: tuple[str, ...]) -> Extents:
-    return tuple(pair for group in groups for pair in extents[group])
+def _accesses(done: Fold, stream: str) -> int:
+    return done.streams[stream].accesses
 
 
-def _volume(tile: Extents) -> int:
-    return prod(size for _, size in tile)
+def _vector(
+    problem: Problem, chip: ChipCosts, values: _Values, needed: NDArray[np.bool_]
+) -> tuple[Reals, Reals, Reals]:
+    part = next(unit for unit in chip.architecture.vectors if unit.name == problem.vector)
+    dtype, scale = problem.operand(OUT).dtype, chip.scale(part)
+    passes, slow, _ = drain_steps(problem.layer)
+    drained = _table(values, needed, problem.accumulates, lambda n: vector_time(n, passes, slow, part, dtype) / scale)
+    once = values.counts["K"].sum(axis=1) if problem.accumulates else np.ones(values.counts["K"].shape[0])
+    total = values.summed(drained) / once
+    if problem.accumulates and problem.engine == "vector":
+        total = total + values.summed(
+            _table(values, needed, False, lambda n: vector_time(n, 1, (), part, dtype) / scale)
+        )
+    return total, values.picked(drained, values.first), values.picked(drained, values.last)
+
+
+def _table(values: _Values, needed: NDArray[np.bool_], outputs_only: bool, cycles: Callable[[int], float]) -> Reals:
+    """Cycles by tile volume; ``outputs_only``: the reduction's extents do not count (a drain)."""
+    volumes = np.ones(values.shape, dtype=np.int64)
+    for axis, group in enumerate(GROUPS):
+        if outputs_only and group == "K":
+            continue
+        sizes = np.array([prod(size for _, size in tile) for tile in values.extents[group]], dtype=np.int64)
+        volumes = volumes * sizes.reshape([-1 if other == axis else 1 for other in range(len(GROUPS))])
+    found = np.zeros(values.shape)
+    distinct, index = np.unique(volumes[needed], return_inverse=True)
+    found[needed] = np.array([cycles(int(volume)) for volume in distinct])[index]
+    return found

@@ -1,8 +1,9 @@
 """The DMA engines: MOVE commands between memories, one at a time, strided, clipped at tensor edges.
 
 A move reads the indices that exist at its source and at its destinations; it writes the whole destination, also
-what was clipped at the source (``fill``), which is on-chip traffic without source traffic. Several destinations are
-one read and several writes. ``combine`` (add, max) reads what it combines with at the destination.
+what was clipped at the source (``fill``), which is on-chip traffic without source traffic; a move without source
+fills its destination. Several destinations are one read and several writes. ``combine`` (add, max) reads what it
+combines with at the destination.
 
 Time: ``setup`` cycles for the descriptor, then two things at once: the transfers on DRAM (burst for burst in the
 DRAM model), and the streams on on-chip ports, at the DRAM's peak rate or the ports' if lower. The move ends at the

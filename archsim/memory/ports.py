@@ -167,7 +167,9 @@ def _fill(growing: Iterable[Flow], paces: dict[Flow, Cycles], left: dict[Port, F
     """Raise the paces of ``growing`` by a fair division of what is ``left`` of the ports, the slowest first."""
     waiting = list(growing)
     while waiting:
-        levels = {port: _level([_wish(f, port, paces) for f in waiting if port in f.exact], left[port]) for port in left}
+        levels = {
+            port: _level([_wish(f, port, paces) for f in waiting if port in f.exact], left[port]) for port in left
+        }
         gains = [(_gain(flow, paces, levels), flow.number, flow) for flow in waiting]
         gain, _, slowest = min(gains, key=lambda entry: entry[:2])
         paces[slowest] += gain

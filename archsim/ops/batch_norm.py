@@ -63,4 +63,5 @@ FAMILY = Family(
     activates=True,
     affine=affine,
     statistics=(3, 4),
+    arity=5,
 )

@@ -80,4 +80,4 @@ def channel(node: Node, graph: Graph) -> int:
     return 1
 
 
-FAMILY = Family(("Conv",), shapes, reference, lower, order="channels_last", channel=channel, activates=True)
+FAMILY = Family(("Conv",), shapes, reference, lower, order="channels_last", channel=channel, activates=True, arity=2)

@@ -88,4 +88,4 @@ def _extents(node: Node, terms: Terms, operands: tuple[Shape, ...]) -> dict[str,
     return extents
 
 
-FAMILY = Family(("Einsum",), shapes, reference, lower, channel=channel, activates=True)
+FAMILY = Family(("Einsum",), shapes, reference, lower, channel=channel, activates=True, arity=2)

@@ -33,4 +33,4 @@ def reference(node: Node, data: Array, shape: Array) -> tuple[Array, ...]:
     return (np.broadcast_to(data, target),)
 
 
-FAMILY = Family(("Expand",), shapes, reference, lower, result="view", target=1)
+FAMILY = Family(("Expand",), shapes, reference, lower, result="view", target=1, arity=2)

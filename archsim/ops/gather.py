@@ -61,4 +61,4 @@ def _axis(node: Node, rank: int) -> int:
     return axis % rank
 
 
-FAMILY = Family(("Gather",), shapes, reference, lower, result="view")
+FAMILY = Family(("Gather",), shapes, reference, lower, result="view", arity=2)

@@ -78,4 +78,4 @@ def _turned(pair: tuple[T, ...], transposed: int) -> tuple[T, T]:
     return (second, first) if transposed else (first, second)
 
 
-FAMILY = Family(("Gemm",), shapes, reference, lower, channel=channel, activates=True)
+FAMILY = Family(("Gemm",), shapes, reference, lower, channel=channel, activates=True, arity=2)

@@ -69,4 +69,4 @@ def _index(shape: Shape, dims: tuple[str, ...], extents: dict[str, int]) -> tupl
     return tuple(HERE if size == 1 < extents[dim] else at(dim) for size, dim in zip(shape, aligned, strict=True))
 
 
-FAMILY = Family(("MatMul",), shapes, reference, lower, channel=channel, activates=True)
+FAMILY = Family(("MatMul",), shapes, reference, lower, channel=channel, activates=True, arity=2)

@@ -61,4 +61,4 @@ def _pads(node: Node, rank: int, given: tuple[Shape | None, ...]) -> list[tuple[
     return found
 
 
-FAMILY = Family(("Pad",), shapes, reference, lower, order="same")
+FAMILY = Family(("Pad",), shapes, reference, lower, order="same", arity=2)

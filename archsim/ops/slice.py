@@ -69,4 +69,4 @@ def _cuts(layout: Layout, taken: Ranges) -> Layout | None:
     return layout
 
 
-FAMILY = Family(("Slice",), shapes, reference, lower, order="same", result="view")
+FAMILY = Family(("Slice",), shapes, reference, lower, order="same", result="view", arity=3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
@@ -27,7 +28,7 @@ class Surroundings:
     setup_memory: str
 
 
-class TileEngine:
+class TileEngine(ABC):
     """An engine with one kind of command of its own (``op``), beside SETUP and SYNC.
 
     SETUP reads ``nbytes`` (weights to shift in, a scan chain, a descriptor) from ``setup_memory``, as fast as its port
@@ -51,9 +52,9 @@ class TileEngine:
             return _nothing()
         raise ProgramError(f"{step.where}: queue '{step.queue}' cannot run {op}; it runs {self.op}, SETUP and SYNC")
 
+    @abstractmethod
     def run(self, step: Step) -> Execution:
         """Run a command of the engine's own kind."""
-        raise NotImplementedError
 
     def demand(self, step: Step, region: Region, elements: int, *, write: bool) -> Demand:
         """The stream of ``elements`` of ``region``; raises ProgramError when it is not on chip."""

@@ -9,8 +9,9 @@ from itertools import product
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop
 from archsim.ir.program import Affine, Clip, Edge, Extent, Region, When
-from mapper.geometry import Component, components, row_major, slot_sizes
+from mapper.geometry import Component, components, slot_sizes
 from mapper.problem import OperandPlan, Problem
+from mapper.strides import row_major
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 Space: group orders with batch outermost and the reduction innermost (partial sums never leave the accumulators);
 cuts as in ``candidates``; each operand kept below any group that moves it or above all loops. Ties fall to the next
-figure: latency, energy, EDP each followed by the others, then fewer bytes held, fewer moves, first in order.
+figure: latency, energy, EDP each followed by the others, then fewer moves, fewer bytes held, first in order.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def search(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], objecti
         kind=problem.layer.kind,
         nodes=nodes,
         resident=tuple(plan.name for plan in problem.operands if plan.resident),
-        bound_cycles=int(costs.cycles[cell]),
+        bound_cycles=int(costs.bound[cell]),
         space=space,
         evaluated=evaluated,
         proof="optimal in the stated space",
@@ -83,7 +83,7 @@ def _best_cell(costs: Costs, objective: str) -> tuple[tuple[float, ...], tuple[i
         "energy": (costs.energy_pj, costs.cycles),
         "edp": (product_, costs.cycles),
     }[objective]
-    keys = [np.ravel(key) for key in (*ranked, costs.held, costs.commands)]
+    keys = [np.ravel(key) for key in (*ranked, costs.commands, costs.held)]
     index = int(np.lexsort(keys[::-1])[0])
     cell = tuple(int(i) for i in np.unravel_index(index, costs.cycles.shape))
     return tuple(float(key[index]) for key in keys), cell

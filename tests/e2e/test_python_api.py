@@ -31,8 +31,8 @@ def test_run_gives_tables_plots_and_files(model: str, chip: ax.Architecture, tmp
     assert set(result.stalls.columns) == {key for row in layers["stalls"] for key in row}
     assert result.stalls.to_numpy().sum() == sum(sum(row.values()) for row in layers["stalls"])
     assert result.energy["share"].sum() == pytest.approx(1)
-    for plot in (result.plot_waterfall, result.plot_timeline, result.plot_roofline, result.plot_energy, result.plot_stalls):
-        plot().savefig(tmp_path / "plot.png", dpi=40)
+    for name in ("waterfall", "timeline", "roofline", "energy", "stalls"):
+        getattr(result, f"plot_{name}")().savefig(tmp_path / "plot.png", dpi=40)
     assert result._repr_html_().startswith("<div class='archsim'>")
     names = [path.name for path in result.save(tmp_path / "out", trace=True)]
     assert names[0] == "summary.json" and "trace.json" in names

@@ -88,7 +88,9 @@ def credit_cycle(tiles: int) -> Program:
     """One in-order DMA queue for loads and stores, each store two tiles behind, one slot each way."""
     load = move("load", "x", "in", 8, waits=tokens("in.free"), signals=tokens("in.full"))
     store = move("store", "out", "y", 8, waits=tokens("out.full"), signals=tokens("out.free"))
-    compute = vector("compute", "in", "out", 8, waits=tokens("in.full", "out.free"), signals=tokens("in.free", "out.full"))
+    compute = vector(
+        "compute", "in", "out", 8, waits=tokens("in.full", "out.free"), signals=tokens("in.free", "out.full")
+    )
     return program(
         queue(LOAD, load, load, Loop("i", tiles - 2, (load, store)), store, store),
         queue(VECTOR, Loop("j", tiles, (compute,))),

@@ -105,7 +105,9 @@ def irregular(tiles: list[tuple[int, int, int]], slots_in: int, slots_out: int) 
                 for n in computes
             ),
         ),
-        queue(STORE, *(move("store", "out", "y", n, waits=tokens("out.full"), signals=tokens("out.free")) for n in stores)),
+        queue(
+            STORE, *(move("store", "out", "y", n, waits=tokens("out.full"), signals=tokens("out.free")) for n in stores)
+        ),
         tensors=(tensor("x", "din"), tensor("y", "dout")),
         rings=(ring("in", slots_in, LOAD, VECTOR), ring("out", slots_out, VECTOR, STORE, base=2**16)),
     )

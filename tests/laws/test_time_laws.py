@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.ir.activity import Activity, edge_ps, to_cycles
-from archsim.ir.program import Loop, Program
+from archsim.ir.program import Command, Loop, Program, Semaphore
+from archsim.sim.attribution import attribute
+from archsim.sim.critical import critical_cycles, critical_path
 from archsim.spec.architecture import Architecture, Memory
 from archsim.system import simulate
 from tests.laws.builders import (
@@ -20,6 +22,7 @@ from tests.laws.builders import (
     VECTOR,
     chip,
     constant_dram,
+    host,
     matmul,
     move,
     pipeline,
@@ -33,14 +36,18 @@ from tests.laws.builders import (
 )
 
 EXACT = settings(max_examples=50, deadline=None, derandomize=True)
-HERTZ = st.sampled_from([200_000_000, 333_333_333, 700_000_000, 940_000_000, GHZ, 1_370_000_000, 3 * GHZ, 6_400_000_000])
+HERTZ = st.sampled_from(
+    [200_000_000, 333_333_333, 700_000_000, 940_000_000, GHZ, 1_370_000_000, 3 * GHZ, 6_400_000_000]
+)
 sizes = st.integers(1, 60)
 
 
 def on_chip(tiles: int, load: int, rows: int, drain: int, slots: int) -> Program:
     """Scratchpad to scratchpad, array, vector unit, and back: every engine but the host, no DRAM."""
     return program(
-        queue(LOAD, Loop("i", tiles, (move("load", "x", "in", load, waits=tokens("in.free"), signals=tokens("in.full")),))),
+        queue(
+            LOAD, Loop("i", tiles, (move("load", "x", "in", load, waits=tokens("in.free"), signals=tokens("in.full")),))
+        ),
         queue(
             ARRAY,
             Loop(
@@ -100,10 +107,26 @@ def pads(clock_hz: int = GHZ, narrow: int = 3) -> list[Memory]:
 def timeline(activity: Activity, unit_ps: int = 1) -> list[tuple[object, ...]]:
     """Everything that happened, in units of ``unit_ps``."""
     return [
-        (r.unit, r.index, Fraction(r.head_ps, unit_ps), Fraction(r.start_ps, unit_ps), Fraction(r.end_ps, unit_ps), r.critical)
+        (
+            r.unit,
+            r.index,
+            Fraction(r.head_ps, unit_ps),
+            Fraction(r.start_ps, unit_ps),
+            Fraction(r.end_ps, unit_ps),
+            r.critical,
+        )
         for records in activity.records.values()
         for r in records
     ]
+
+
+def check_sums(activity: Activity) -> None:
+    """Every unit's row and the critical path account for each cycle of the run once."""
+    cube = attribute(activity)
+    assert set(cube.rows) == set(activity.records)
+    assert all(sum(row.values()) == cube.cycles_total for row in cube.rows.values())
+    critical = critical_cycles(critical_path(activity), activity.clock_hz)
+    assert sum(sum(causes.values()) for causes in critical.values()) == cube.cycles_total
 
 
 @EXACT
@@ -140,9 +163,7 @@ def test_law_32_all_clocks_times_k(
     text = on_chip(tiles, load, rows, drain, slots)
 
     def machine(clock_hz: int) -> Architecture:
-        clocks = {
-            kind: clock_hz // divisor for kind, divisor in zip(("dma", "array", "vector"), slower, strict=True)
-        }
+        clocks = {kind: clock_hz // divisor for kind, divisor in zip(("dma", "array", "vector"), slower, strict=True)}
         return chip(pads(clock_hz), clock_hz=clock_hz, clocks=clocks, sync_stages=stages)
 
     base_hz = 100_000_000
@@ -153,9 +174,7 @@ def test_law_32_all_clocks_times_k(
 
 
 @EXACT
-@given(
-    st.integers(1, 6), sizes, sizes, sizes, st.integers(1, 3), HERTZ, HERTZ, HERTZ, st.integers(0, 3), st.booleans()
-)
+@given(st.integers(1, 6), sizes, sizes, sizes, st.integers(1, 3), HERTZ, HERTZ, HERTZ, st.integers(0, 3), st.booleans())
 def test_law_33_starts_and_ends_are_edges(
     tiles: int, load: int, rows: int, drain: int, slots: int, dma: int, array: int, vpu: int, stages: int, dram: bool
 ) -> None:
@@ -178,6 +197,7 @@ def test_law_33_starts_and_ends_are_edges(
         marks = [to_cycles(instant, activity.clock_hz) for instant in bounds]
         parts = [later - earlier for earlier, later in zip(marks, marks[1:], strict=False)]
         assert min(parts) >= 0 and sum(parts) == to_cycles(activity.total_ps, activity.clock_hz)
+    check_sums(activity)
 
 
 @EXACT
@@ -190,10 +210,7 @@ def test_a_crossing_is_seen_strictly_later(
     activity = simulate(text, chip(clocks={"dma": dma, "vector": vpu}, sync_stages=stages))
     for record in activity.records[VECTOR]:
         given_ps = activity.records[LOAD][record.index].end_ps
-        if dma == vpu:
-            seen_ps = given_ps
-        else:
-            seen_ps = edge_ps(to_cycles(given_ps + 1, vpu) + stages, vpu)
+        seen_ps = given_ps if dma == vpu else edge_ps(to_cycles(given_ps + 1, vpu) + stages, vpu)
         assert record.start_ps >= seen_ps
         if record.critical == (LOAD, record.index):
             assert record.start_ps == seen_ps > record.head_ps
@@ -214,3 +231,24 @@ def test_the_start_takes_the_later_of_two_waits() -> None:
         record = simulate(text, chip()).records[VECTOR][0]
         assert record.critical == (expected, 0)
         assert record.start_ps == 1000 * max(a, b)
+
+
+@EXACT
+@given(st.integers(1, 5), st.integers(0, 9), st.integers(1, 3), st.integers(0, 9), sizes, HERTZ)
+def test_launches_that_overlap_are_accounted_once(
+    kernels: int, launch: int, depth: int, issue: int, load: int, clock_hz: int
+) -> None:
+    """Law 33 with a host: its records do not overlap, however its launches do."""
+    kernel = Command("kernel", "HOST", "one", flops=3, nbytes=5, signals=tokens("go"))
+    text = program(
+        queue("host", Loop("i", kernels, (kernel,))),
+        queue(LOAD, Loop("j", kernels, (move("load", "x", "t", load, waits=tokens("go"), signals=tokens("back")),))),
+        queue(VECTOR, *[vector("use", "t", "t", load, waits=tokens("back"))] * kernels),
+        tensors=(tensor("x", "din"), tensor("t", "l1")),
+        semaphores=(Semaphore("go"), Semaphore("back")),
+    )
+    runtime = host(launch * 1000, depth, issue * 1000)
+    activity = simulate(text, chip(clocks={"vector": clock_hz}, host=runtime))
+    records = activity.records["host"]
+    assert all(earlier.end_ps == later.head_ps for earlier, later in zip(records, records[1:], strict=False))
+    check_sums(activity)

@@ -160,7 +160,11 @@ def test_setup_latency_and_odd_rates_end_on_edges(transfers: list[tuple[int, Tra
 
 def test_infinite_memory_takes_the_time_of_the_port() -> None:
     memories = [constant_dram("din", None), constant_dram("dout", None), scratchpad("l1", 8)]
-    activity = run(move("load", "x", "t", 64), move("nothing", "x", "t", 1, extents=(Extent("x", 1, (Affine(0),)),)), memories=memories)
+    activity = run(
+        move("load", "x", "t", 64),
+        move("nothing", "x", "t", 1, extents=(Extent("x", 1, (Affine(0),)),)),
+        memories=memories,
+    )
     assert [record.end_ps for record in activity.records[LOAD]] == [8_000, 8_000]
     assert activity.dram["din"].peak_bytes_per_s == 0
 
@@ -169,8 +173,14 @@ def test_slots_of_a_ring_in_dram_follow_one_another(transfers: list[tuple[int, T
     """A spilled ring: writer and reader address the slot whose token they took last."""
     spill = ring("spill", 2, STORE, LOAD, size=64, base=4096, memory="dout")
     text = program(
-        queue(STORE, Loop("i", 3, (move("out", "t", "spill", 8, waits=tokens("spill.free"), signals=tokens("spill.full")),))),
-        queue(LOAD, Loop("j", 3, (move("back", "spill", "u", 8, waits=tokens("spill.full"), signals=tokens("spill.free")),))),
+        queue(
+            STORE,
+            Loop("i", 3, (move("out", "t", "spill", 8, waits=tokens("spill.free"), signals=tokens("spill.full")),)),
+        ),
+        queue(
+            LOAD,
+            Loop("j", 3, (move("back", "spill", "u", 8, waits=tokens("spill.full"), signals=tokens("spill.free")),)),
+        ),
         tensors=TENSORS,
         rings=(spill,),
     )

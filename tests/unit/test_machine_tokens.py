@@ -51,7 +51,9 @@ def test_counting_semaphores() -> None:
     give = move("give", "x", "t", 5, signals=(Token("s"), Token("s", 2, when=(Edge("last", "i"),))))
     text = program(
         queue(LOAD, Loop("i", 3, (give,))),
-        queue(VECTOR, vector("a", "t", "t", 1, waits=(Token("s", 3),)), vector("b", "t", "t", 1, waits=(Token("s", 3),))),
+        queue(
+            VECTOR, vector("a", "t", "t", 1, waits=(Token("s", 3),)), vector("b", "t", "t", 1, waits=(Token("s", 3),))
+        ),
         tensors=TENSORS,
         semaphores=(Semaphore("s", 1),),
     )
@@ -119,7 +121,10 @@ def test_the_reader_that_holds_a_slot_is_named() -> None:
     with pytest.raises(SimulationError) as caught:
         simulate(text, chip())
     message = str(caught.value)
-    assert "load[i=1] (command 1) waits for r.free (0 of 1); would be signalled by core[0].vector: slow (command 0)" in message
+    assert (
+        "load[i=1] (command 1) waits for r.free (0 of 1); would be signalled by core[0].vector: slow (command 0)"
+        in message
+    )
     assert "slow (command 0) waits for s (0 of 1); would be signalled by core[0].load: more (command 2)" in message
     assert "wait cycle: core[0].load -> core[0].vector -> core[0].load" in message
 
@@ -139,7 +144,9 @@ def test_underflow() -> None:
     twice = vector("use", "r", "t", 1, waits=tokens("r.full"), signals=tokens("r.free", "r.free"))
     load = move("load", "x", "r", 2, waits=tokens("r.free"), signals=tokens("r.full"))
     text = program(queue(LOAD, load), queue(VECTOR, twice), tensors=TENSORS, rings=(ring("r", 2, LOAD, VECTOR),))
-    with pytest.raises(SimulationError, match=r"token underflow at 3000 ps: command 0 of core\[0\].vector signals r.free"):
+    with pytest.raises(
+        SimulationError, match=r"token underflow at 3000 ps: command 0 of core\[0\].vector signals r.free"
+    ):
         simulate(text, chip())
     unpaid = replace(text, queues=(queue(LOAD, move("load", "x", "r", 2, signals=tokens("r.full"))), queue(VECTOR)))
     with pytest.raises(SimulationError, match=r"signals r.full for the 1th time, having taken 0 of r.free"):
@@ -150,7 +157,12 @@ def test_tokens_that_are_not_a_queues_own() -> None:
     """The machine refuses what it cannot connect."""
     take, give = tokens("s"), tokens("r.full")
     load = queue(LOAD, move("load", "x", "t", 2, waits=take))
-    text = program(load, tensors=TENSORS, semaphores=(Semaphore("s", 1),), rings=(ring("r", 1, LOAD, VECTOR), ring("q", 1, VECTOR, STORE)))
+    text = program(
+        load,
+        tensors=TENSORS,
+        semaphores=(Semaphore("s", 1),),
+        rings=(ring("r", 1, LOAD, VECTOR), ring("q", 1, VECTOR, STORE)),
+    )
     text = replace(text, queues=(load, queue(VECTOR), queue(STORE)))
     simulate(text, chip())
     stranger = replace(text, queues=(load, queue(VECTOR), queue(STORE, move("store", "t", "y", 2, signals=give))))
@@ -159,10 +171,14 @@ def test_tokens_that_are_not_a_queues_own() -> None:
     two = replace(text, queues=(load, queue(VECTOR), queue(STORE, move("store", "t", "y", 2, waits=take))))
     with pytest.raises(ProgramError, match="semaphore 's' is waited on by"):
         simulate(two, chip())
-    unknown = replace(text, queues=(queue(LOAD, move("load", "x", "t", 2, waits=tokens("ss"))), queue(VECTOR), queue(STORE)))
+    unknown = replace(
+        text, queues=(queue(LOAD, move("load", "x", "t", 2, waits=tokens("ss"))), queue(VECTOR), queue(STORE))
+    )
     with pytest.raises(ProgramError, match=r"waits for 'ss', which it does not take \(did you mean 's'\?\)"):
         simulate(unknown, chip())
-    lost = replace(text, queues=(queue(LOAD, move("load", "x", "t", 2, signals=tokens("ss"))), queue(VECTOR), queue(STORE)))
+    lost = replace(
+        text, queues=(queue(LOAD, move("load", "x", "t", 2, signals=tokens("ss"))), queue(VECTOR), queue(STORE))
+    )
     with pytest.raises(ProgramError, match=r"signals unknown token 'ss' \(did you mean 's'\?\)"):
         simulate(lost, chip())
     orphan = replace(text, rings=(ring("r", 1, LOAD),))

@@ -46,7 +46,7 @@ def usage(ports: list[Port], paces: Mapping[Flow, Cycles]) -> dict[Port, Fractio
 @EXACT
 @given(st.lists(demands, min_size=1, max_size=6))
 def test_no_port_is_overfull_and_none_is_wasted(wanted: list[dict[int, Fraction]]) -> None:
-    """Nobody gets more than a port has; each slowed command is on a port that is full; equal commands go equally fast."""
+    """No port gives more than it has, each slowed command is on a full port, equal commands go equally fast."""
     ports, flows = placed([*wanted, wanted[0]])
     paces = fair_paces(flows)
     used = usage(ports, paces)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -14,7 +15,7 @@ from archsim.errors import ModelError
 from archsim.frontend.onnx.dtypes import NAMES
 from archsim.frontend.onnx.read import holds_data, opset
 from archsim.frontend.onnx.upgrade import Upgrade, upgrade
-from archsim.ops.graph.nodes import SMALL_ELEMENTS, Attribute, Graph, Node, Shape, Value
+from archsim.ops.graph.nodes import SMALL_ELEMENTS, Array, Attribute, Graph, Node, Shape, Value
 
 _GRAPH_TYPES = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
@@ -50,8 +51,15 @@ def constant_of(tensor: onnx.TensorProto, name: str = "") -> Value:
     name = name or tensor.name
     shape, dtype = tuple(tensor.dims), NAMES.get(tensor.data_type, "unknown")
     small = prod(shape) <= SMALL_ELEMENTS and tensor.data_location != onnx.TensorProto.EXTERNAL
-    data = numpy_helper.to_array(tensor) if small and (holds_data(tensor) or prod(shape) == 0) else None
+    data = _contents(tensor, name) if small and (holds_data(tensor) or prod(shape) == 0) else None
     return Value(name, shape, "constant", dtype, data, (name,))
+
+
+def _contents(tensor: onnx.TensorProto, name: str) -> Array:
+    try:
+        return numpy_helper.to_array(tensor)
+    except (TypeError, ValueError, KeyError, OverflowError) as error:
+        raise ModelError(f"tensor '{name}' cannot be decoded ({error}); export the model again") from None
 
 
 def _inputs(graph: onnx.GraphProto, stored: set[str], batch: int | None) -> list[Value]:
@@ -96,7 +104,9 @@ def _node(proto: onnx.NodeProto) -> Node:
     outputs = tuple(proto.output)
     while outputs and not outputs[-1]:
         outputs = outputs[:-1]
-    name = proto.name or (outputs[0] if outputs else proto.op_type)
+    if not outputs:
+        raise ModelError(f"node '{proto.name}' ({proto.op_type}): has no output; the file is damaged")
+    name = proto.name or outputs[0]
     operator = proto.op_type if proto.domain in ("", "ai.onnx") else f"{proto.domain}.{proto.op_type}"
     inputs = tuple(proto.input)
     while inputs and not inputs[-1]:
@@ -123,6 +133,8 @@ def _plain(attribute: onnx.AttributeProto) -> Attribute:
         return found.decode("utf-8", "replace")
     if isinstance(found, int | float):
         return found
+    if found is None or not isinstance(found, Sequence):
+        raise ModelError(f"attribute '{attribute.name}' holds no number, text or list of them; export the model again")
     return tuple(item.decode("utf-8", "replace") if isinstance(item, bytes) else item for item in found)
 
 

@@ -29,6 +29,7 @@ def read_model(path: Path) -> onnx.ModelProto:
         raise ModelError(f"{path}: not an ONNX model or damaged ({error}); export it again") from None
     if not model.HasField("graph") or not model.graph.node:
         raise ModelError(f"{path}: not an ONNX model: it holds no graph; export one")
+    _check_names(path, model)
     if opset(model) is None:
         raise ModelError(f"{path}: states no opset; export it again with opset_import")
     for tensor in model.graph.initializer:
@@ -65,6 +66,19 @@ def holds_data(tensor: onnx.TensorProto) -> bool:
         "string_data",
     )
     return any(len(getattr(tensor, name)) for name in fields)
+
+
+def _check_names(path: Path, model: onnx.ModelProto) -> None:
+    """Names must be text (a damaged one comes back from the parser as bytes)."""
+    graph = model.graph
+    names: list[object] = [graph.name, *(entry.domain for entry in model.opset_import)]
+    names += [item.name for item in (*graph.input, *graph.output, *graph.initializer)]
+    for node in graph.node:
+        names += [node.name, node.op_type, node.domain, *node.input, *node.output]
+        names += [attribute.name for attribute in node.attribute]
+    broken = next((name for name in names if not isinstance(name, str)), None)
+    if broken is not None:
+        raise ModelError(f"{path}: the name {broken!r} is not UTF-8 text; the file is damaged, export it again")
 
 
 def _check_tensor(path: Path, tensor: onnx.TensorProto, skimmed: Skimmed) -> None:

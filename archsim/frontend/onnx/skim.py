@@ -18,7 +18,7 @@ from pathlib import Path
 from archsim.errors import ModelError
 
 KEEP_BYTES = 4096  # tensors up to this size keep their contents
-Buffer = memoryview
+Span = tuple[int, int]  # first byte and end
 _DATA_FIELDS = frozenset({4, 5, 6, 7, 9, 10, 11})
 _RAW_FIELD = 9
 _NAME_FIELD = 8
@@ -54,11 +54,11 @@ def skim(path: Path) -> Skimmed:
         with path.open("rb") as stream:
             if path.stat().st_size == 0:
                 raise ModelError(f"{path}: the file is empty")
-            with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as view:
+            with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as view:
                 fields = [number for number, _, _, _ in _first_records(view)]
                 if not fields or not _MODEL_FIELDS.issuperset(fields):
                     raise ModelError(f"{path}: not an ONNX model; export one, or convert it to .onnx")
-                found.data = b"".join(_walk(view, "model", found))
+                found.data = b"".join(_walk(view, (0, len(view)), "model", found))
     except _DamageError as error:
         raise ModelError(f"{path}: cut short or damaged ({error}); copy or export it again") from None
     except OSError as error:
@@ -66,81 +66,81 @@ def skim(path: Path) -> Skimmed:
     return found
 
 
-def _first_records(view: Buffer) -> list[tuple[int, int, int, int]]:
-    """The records of the file up to the first that does not fit; none at all if that is the very first."""
+def _first_records(view: mmap.mmap) -> list[tuple[int, int, int, int]]:
+    """The records of the file up to the first that does not fit."""
     records: list[tuple[int, int, int, int]] = []
     try:
-        for record in _records(view):
+        for record in _records(view, (0, len(view))):
             records.append(record)
     except _DamageError:
-        return [record for record in records if record[0] in _MODEL_FIELDS] or []
+        return records
     return records
 
 
-def _walk(view: Buffer, message: str, found: Skimmed) -> Iterator[bytes]:
+def _walk(view: mmap.mmap, span: Span, message: str, found: Skimmed) -> Iterator[bytes]:
     """The bytes of a message, large children walked in their turn."""
     if message == "tensor":
-        yield from _tensor(view, found)
+        yield from _tensor(view, span, found)
         return
     children = _CHILDREN[message]
-    for number, start, body, end in _records(view):
+    for number, start, body, end in _records(view, span):
         if end - body <= KEEP_BYTES or number not in children:
-            yield bytes(view[start:end])
+            yield view[start:end]
             continue
-        inner = b"".join(_walk(view[body:end], children[number], found))
+        inner = b"".join(_walk(view, (body, end), children[number], found))
         yield _varint(number << 3 | 2) + _varint(len(inner)) + inner
 
 
-def _tensor(view: Buffer, found: Skimmed) -> Iterator[bytes]:
+def _tensor(view: mmap.mmap, span: Span, found: Skimmed) -> Iterator[bytes]:
     name, raw, typed = "", 0, 0
-    for number, start, body, end in _records(view):
+    for number, start, body, end in _records(view, span):
         if number == _RAW_FIELD:
             raw += end - body
         elif number in _DATA_FIELDS:
             typed += end - body
         else:
-            yield bytes(view[start:end])
+            yield view[start:end]
         if number == _NAME_FIELD:
-            name = bytes(view[body:end]).decode("utf-8", "replace")
+            name = view[body:end].decode("utf-8", "replace")
     if raw:
         found.raw_bytes[name] = raw
     if typed:
         found.typed_bytes[name] = typed
 
 
-def _records(view: Buffer) -> Iterator[tuple[int, int, int, int]]:
-    """(field, start, start of the contents, end) of each record."""
-    position, size = 0, len(view)
-    while position < size:
+def _records(view: mmap.mmap, span: Span) -> Iterator[tuple[int, int, int, int]]:
+    """(field, start, start of the contents, end) of each record of a message."""
+    position, last = span
+    while position < last:
         start = position
-        tag, position = _read_varint(view, position)
+        tag, position = _read_varint(view, position, last)
         number, kind = tag >> 3, tag & 7
         if kind == 2:
-            length, position = _read_varint(view, position)
+            length, position = _read_varint(view, position, last)
             end = position + length
         elif kind == 0:
-            end = _read_varint(view, position)[1]
+            end = _read_varint(view, position, last)[1]
         elif kind in (1, 5):
             end = position + (8 if kind == 1 else 4)
         else:
-            raise _DamageError(f"a record of unknown type {kind}")
-        if end > size or number == 0:
-            raise _DamageError(f"a record of {end - position} bytes where {size - position} are left")
+            raise _DamageError(f"a record of unknown type {kind} at byte {start}")
+        if end > last or number == 0:
+            raise _DamageError(f"a record of {end - position} bytes at byte {start}, where {last - position} are left")
         yield number, start, position, end
         position = end
 
 
-def _read_varint(view: Buffer, position: int) -> tuple[int, int]:
+def _read_varint(view: mmap.mmap, position: int, last: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 70, 7):
-        if position >= len(view):
-            raise _DamageError("the file ends inside a number")
+        if position >= last:
+            raise _DamageError(f"a number is cut off at byte {position}")
         byte = view[position]
         position += 1
         value |= (byte & 127) << shift
         if byte < 128:
             return value, position
-    raise _DamageError("a number of more than 10 bytes")
+    raise _DamageError(f"a number of more than 10 bytes at byte {position}")
 
 
 def _varint(value: int) -> bytes:

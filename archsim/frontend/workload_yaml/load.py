@@ -78,7 +78,9 @@ def _explicit(path: Path, options: Options, batch: int | None, parameters: Mappi
     """A file in the full text form: read as it stands."""
     workload = workload_from_yaml(path.read_text(encoding="utf-8-sig"), str(path))
     if parameters or batch not in (None, workload.batch):
-        options.fail(f"schema {EXPLICIT} states every extent (batch {workload.batch}); allowed without --batch", "schema")
+        options.fail(
+            f"schema {EXPLICIT} states every extent (batch {workload.batch}); allowed without --batch", "schema"
+        )
     check_workload(workload)
     return workload
 

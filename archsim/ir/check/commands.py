@@ -83,7 +83,7 @@ def _check_body(
 def _check_operation(queue: Queue, command: Command, what: str) -> None:
     allowed = ENGINE_OPS[queue.engine]
     if command.op not in allowed:
-        raise ProgramError(f"{what} is a {command.op}; a {queue.engine} engine runs {', '.join(allowed)}")
+        raise ProgramError(f"{what} is a {command.op}; {queue.engine} engines run {', '.join(allowed)}")
     for name, ops in _BELONGS.items():
         if command.op not in ops and getattr(command, name):
             raise ProgramError(f"{what} states '{name}', which belongs to {' and '.join(ops)}, not to {command.op}")

@@ -221,7 +221,7 @@ def _normalised(transfer: Transfer, capacity_bytes: int) -> tuple[int, tuple[int
 def _check_options(timing: DramTiming, interleave_bytes: int, window_bursts: int, turn_bursts: int) -> None:
     if interleave_bytes < timing.burst_bytes or interleave_bytes & (interleave_bytes - 1):
         raise ConfigError(
-            f"dram interleave_bytes: found {interleave_bytes}; allowed powers of two >= the burst, {timing.burst_bytes} B"
+            f"dram interleave_bytes: found {interleave_bytes}; allowed powers of two >= {timing.burst_bytes} B"
         )
     if window_bursts < 1 or turn_bursts < 1:
         raise ConfigError(f"dram window_bursts, turn_bursts: found {window_bursts}, {turn_bursts}; allowed >= 1")

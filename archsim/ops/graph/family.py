@@ -66,6 +66,7 @@ class Family:
     target      index of the input that bakes in the output shape (Reshape)
     statistics  inputs that are not parameters of the model
     source      the result is a constant of the model itself: its elements are parameters
+    arity       inputs that must be there
     """
 
     names: tuple[str, ...]
@@ -83,6 +84,7 @@ class Family:
     target: int | None = None
     statistics: tuple[int, ...] = ()
     source: bool = False
+    arity: int = 1
 
 
 def operators() -> dict[str, str]:

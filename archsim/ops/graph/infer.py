@@ -52,12 +52,21 @@ def infer(graph: Graph, rebatch: Rebatch | None = None) -> Graph:
 
 def _results(graph: Graph, node: Node, inputs: Inputs, rebatch: Rebatch | None) -> tuple[Value, ...]:
     found = find(node.op)
+    _check_arity(node, inputs, found)
     shapes = _unbaked(graph, node, found, rebatch) or _shapes(graph, node, inputs, found)
     constant = all(value is None or value.constant for value in inputs)
     data = _data(node, inputs, found, shapes) if found is not None else ()
     if found is None or not (constant or data):
         return tuple(Value(name, shape, "activation") for name, shape in zip(node.outputs, shapes, strict=False))
     return _constants(node, inputs, found, shapes, data)
+
+
+def _check_arity(node: Node, inputs: Inputs, found: Family | None) -> None:
+    if not node.outputs:
+        node.fail("has no output; the file is damaged")
+    arity = found.arity if found is not None else 0
+    if len(inputs) < arity or None in inputs[:arity]:
+        node.fail(f"has {sum(value is not None for value in inputs)} inputs; needs {arity}")
 
 
 def _shapes(graph: Graph, node: Node, inputs: Inputs, found: Family | None) -> tuple[Shape, ...]:
