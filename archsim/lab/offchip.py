@@ -32,4 +32,4 @@ def _outer(part: Memory) -> Outer | None:
     from archsim.memory.dram import catalogue
 
     timing = catalogue.timing(part.standard, part.speed_mts, part.width_bits, part.channels, part.capacity_bytes)
-    return Outer(float(timing.peak_bytes_per_s), timing.t_cl_ps / _PS, timing.t_cwl_ps / _PS)
+    return Outer(float(timing.peak_bytes_per_s), timing.t_cl_ps / _PS, timing.t_cwl_ps / _PS, timing.burst_bytes)

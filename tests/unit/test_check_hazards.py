@@ -1,4 +1,4 @@
-"""Hazards over all token-legal interleavings: races, live slots, unwritten bytes, shared addresses; and what is legal."""
+"""Hazards over all token-legal interleavings: races, live slots, unwritten bytes, shared addresses."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def use(name: str, clauses: str = "", rows: int = 8, at: int = 0) -> str:
     return f"VECTOR l.{name} [i={rows}, j=8] {VECTOR} in0 t{ALL}+{at} out u{ALL}+{at} {clauses}"
 
 
-# tensors -------------------------------------------------------------------------------------------------------------
+# tensors ---------------------------------------------------------------------------------------------
 
 
 def test_read_after_write_needs_a_token() -> None:
@@ -133,7 +133,9 @@ def test_fill_counts_as_written_and_padding_is_not_read() -> None:
     accepted(build(load=padded, vector=use("b", "wait s")))
     fill = "MOVE l.a [i=8, j=8] dst t{i:8, j:1} fill -128 signal s"
     accepted(build(load=fill, vector=use("b", "wait s")))
-    assert "touches bytes [-8, 56)" in refused(build(load=padded.replace("clip(i: -1 of 8)", "")))
+    assert "touches bytes [-8, 56)" in refused(
+        build(load=padded.replace("clip(i: -1 of 8)", "").replace("signal s", ""))
+    )
 
 
 def test_combining_move_reads_its_destination() -> None:
@@ -154,7 +156,7 @@ def test_vector_accumulation_starts_fresh() -> None:
     )
 
 
-# rings ---------------------------------------------------------------------------------------------------------------
+# rings -----------------------------------------------------------------------------------------------
 
 RING = "ring r in l1 at 0 slots 2 bytes 64 dtype int8 role inputs writer load readers vector"
 FILL = f"MOVE l.a [i=8, j=8] src x{ALL} dst r{ALL} wait r.free signal r.full"
@@ -233,7 +235,7 @@ def test_first_slot_has_nothing_to_retain() -> None:
     assert "there is nothing to retain yet" in refused(around(fill=NEXT.replace(" when !first(n)", ""), ring=HALO))
 
 
-# shared addresses ------------------------------------------------------------------------------------------------------
+# shared addresses ------------------------------------------------------------------------------------
 
 
 def test_two_stores_may_share_bytes_one_after_the_other() -> None:
@@ -257,7 +259,6 @@ def test_preloaded_data_is_there_from_the_start() -> None:
     same = "tensor z in dram at 100 bytes 8 dtype int8 role outputs shape [8]"
     out = f"MOVE l.c [i=8, j=8] src t{ALL} dst y{ALL} wait s"
     accepted(build(same, load=load("a", "signal s"), store=out))
-    assert "overlap" not in refused(build(same.replace(" at 100", " at 40") + " preloaded", load="")).split(":")[1:]
     found = refused(build("tensor z in dram at 40 bytes 64 dtype int8 role inputs shape [64] preloaded"))
     assert found.endswith("in use together: both are preloaded")
     over = "tensor z in dram at 32 bytes 8 dtype int8 role outputs shape [8]"

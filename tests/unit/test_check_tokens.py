@@ -127,7 +127,8 @@ def test_ring_slot_is_free_when_all_readers_have_signalled() -> None:
     reader = "for {0} in 3:\n    {0} wait r.full signal r.free"
     check(parse_program(syncs(RING, load=load, array=reader.format("j"), vector=reader.format("k"))), chip())
     found = message(syncs(RING, load=load, array=reader.format("j"), vector="d wait r.full signal r.free"))
-    assert found.startswith("missing tokens: 'r.free' starts at 2 and ends at 0 instead of 2; vector gives 1")
+    assert found.startswith("lost tokens: 'r.full' starts at 0 and ends at 2 instead of 0; load gives 3")
+    assert "vector takes 1, the last by l.d" in found
 
 
 def test_one_slow_reader_blocks_the_writer() -> None:
