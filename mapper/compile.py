@@ -223,7 +223,14 @@ class _Compiler:
             self._placements(by_name.values()),
             self.dtypes,
         )
-        return Compiled(whole, program, tuple(frames), residency)
+        return Compiled(whole, program, tuple(frames), residency, self._warnings())
+
+    def _warnings(self) -> tuple[str, ...]:
+        """What the user should know of the compilation."""
+        dtype, source = self.dtypes["inputs"], self.workload.dtype
+        if "float" in source and "int" in dtype:
+            return (f"the model is {source}; it is timed as {dtype} (quantised), the chip's dtype",)
+        return ()
 
     def _free(self, index: int, residency: Residency) -> dict[str, int]:
         free = {memory.name: memory.capacity_bytes for memory in self.architecture.memories}

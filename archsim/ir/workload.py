@@ -121,7 +121,10 @@ class ViewNode:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Layers in execution order, tensors by name, views, and the parameter count of the source model."""
+    """Layers in execution order, tensors by name, views, and the parameter count of the source model.
+
+    ``dtype``: number format of the source model's inputs ('' when it states none).
+    """
 
     name: str
     layers: tuple[Layer, ...]
@@ -131,6 +134,7 @@ class Workload:
     parameters: int
     sha256: str
     warnings: tuple[str, ...] = ()
+    dtype: str = ""
 
     @property
     def macs(self) -> int:

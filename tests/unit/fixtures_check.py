@@ -138,7 +138,7 @@ def _swap_mutants(queue: Queue, body: tuple[Node, ...]) -> Mutants:
     for at in range(len(body) - 1):
         first, second = body[at], body[at + 1]
         between = put(golden(), first, second, first)  # second now stands twice: drop the later one
-        yield f"swap {_label(first)} and {_label(second)}", _without_repeat(between, queue, second)
+        yield f"swap {_label(first)} and {_label(second)} in {queue.engine}", _without_repeat(between, queue, second)
     for node in body:
         if isinstance(node, Loop):
             yield from _swap_mutants(queue, node.body)

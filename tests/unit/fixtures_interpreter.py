@@ -123,7 +123,10 @@ class Interpreter:
         start = -np.inf if function == "max" else 0.0
         total = np.full(unique.size, start)
         REDUCE[function].at(total, position.reshape(-1), array.reshape(-1))
-        return {"flat": unique, "value": total / (prod(layer.dims[d] for d in layer.whole) if function == "average" else 1)}
+        return {
+            "flat": unique,
+            "value": total / (prod(layer.dims[d] for d in layer.whole) if function == "average" else 1),
+        }
 
     def _lrn(self, layer: Layer, array: Array, axis: int) -> Array:
         values = layer.attributes

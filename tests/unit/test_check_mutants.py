@@ -20,9 +20,9 @@ from tests.unit.fixtures_check import chip, golden, mutants
 
 # Another order, place or number of slots that is as good as the first.
 HARMLESS = {
-    "swap conv1.load_b and conv1.load_w": "two loads that nobody needs in this order",
-    "swap loop p and conv2.load_w": "the weights of conv2 may come before conv1's inputs",
-    "swap conv1.load_top and conv1.load_x": "each trip of the loop runs only one of the two",
+    "swap conv1.load_b and conv1.load_w in load": "two loads that nobody needs in this order",
+    "swap loop p and conv2.load_w in load": "the weights of conv2 may come before conv1's inputs",
+    "swap conv1.load_top and conv1.load_x in load": "each trip of the loop runs only one of the two",
     "extent h unlimited of conv1.load_x": "rows below the image are clipped, and the slot has room for their fill",
     "slots=1 of conv1.x": "slower, not wrong",
     "slots=1 of conv1.y": "slower, not wrong",

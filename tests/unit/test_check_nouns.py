@@ -28,20 +28,20 @@ MAPPING = mapping_from_yaml(golden_text("mapping.yaml"))
 SWEEP = golden_text("sweep.yaml")
 
 
-def layer(number: int, **changes: Any) -> Workload:
+def layer(number: int, /, **changes: Any) -> Workload:
     layers = [*WORKLOAD.layers]
     layers[number] = replace(layers[number], **changes)
     return replace(WORKLOAD, layers=tuple(layers))
 
 
-def operand(name: str, **changes: Any) -> Workload:
+def operand(name: str, /, **changes: Any) -> Workload:
     """One operand of conv1 changed."""
     conv = WORKLOAD.layers[0]
     inputs = tuple(replace(o, **changes) if o.name == name else o for o in conv.inputs)
     return layer(0, inputs=inputs, output=replace(conv.output, **changes) if name == "out" else conv.output)
 
 
-def tensor(name: str, **changes: Any) -> Workload:
+def tensor(name: str, /, **changes: Any) -> Workload:
     return replace(WORKLOAD, tensors={**WORKLOAD.tensors, name: replace(WORKLOAD.tensors[name], **changes)})
 
 
@@ -60,7 +60,7 @@ WORKLOADS: list[tuple[Callable[[], Workload], str]] = [
     (lambda: tensor("x", name="z"), "is listed as 'x'"),
     (lambda: tensor("x", shape=(1, 0, 12, 8)), "allowed extents of 1 or more"),
     (lambda: tensor("x", logical=(0, 1, 2)), "does not permute its 4 axes"),
-    (lambda: with_view(View("y3", 0, (4, 1))), "which is not a tensor (did you mean"),
+    (lambda: with_view(View("y3", 0, (4, 1))), "is a view of 'y3', which is not a tensor"),
     (lambda: with_view(View("y1", 0, (4,))), "one stride for each axis"),
     (lambda: with_view(View("y1", 2300, (4, 1))), "reaches element 2315 of 'y1', which has 2304"),
     (lambda: replace(WORKLOAD, layers=WORKLOAD.layers * 2), "layer 'conv1' is there twice"),
@@ -93,7 +93,7 @@ def test_views_and_host_layers_are_accepted() -> None:
     check_workload(layer(0, kind="host", m=(), n=(), k=()))
 
 
-def mapped(number: int, **changes: Any) -> ModelMapping:
+def mapped(number: int, /, **changes: Any) -> ModelMapping:
     layers = [*MAPPING.layers]
     layers[number] = replace(layers[number], **changes)
     return replace(MAPPING, layers=tuple(layers))
@@ -108,14 +108,14 @@ MAPPINGS: list[tuple[Callable[[], ModelMapping], str]] = [
     (lambda: replace(MAPPING, dtypes={"inputs": "int9"}), "dtype 'int9' of inputs (did you mean"),
     (lambda: replace(MAPPING, layers=MAPPING.layers[:1]), "does not list the workload's layers in order: 1 of 2"),
     (lambda: replace(MAPPING, layers=MAPPING.layers[::-1]), "it has 'conv2' where the workload has 'conv1'"),
-    (lambda: mapped(0, unit="mxuu"), "layer 'conv1': no unit 'mxuu' (did you mean 'mxu'?)"),
+    (lambda: mapped(0, unit="mxuu"), "has no unit 'mxuu' (did you mean 'mxu'?)"),
     (lambda: mapped(0, evaluated=3, space=2), "3 candidates evaluated of 2"),
     (lambda: mapped(0, resident=("c",)), "no resident operand 'c'"),
     (lambda: mapped(0, nodes=(Loop("x", 2),)), "node 0: no dim 'x'"),
     (lambda: mapped(0, nodes=(Loop("h", 4), Loop("h", 5))), "node 1: tiles of 5 of 'h'; allowed 1 to 4"),
     (lambda: mapped(0, nodes=(Loop("h", 4, "row"),)), "no fan-out 'row'"),
     (lambda: mapped(0, nodes=(Keep("aa", "l1", 2, 0),)), "no operand 'aa'"),
-    (lambda: mapped(0, nodes=(Keep("a", "l2", 2, 0),)), "no explicit memory 'l2' (did you mean 'l1'?)"),
+    (lambda: mapped(0, nodes=(Keep("a", "l2", 2, 0),)), "no explicit memory 'l2'; there are: dram, l1, acc"),
     (lambda: mapped(0, nodes=(Keep("a", "l1", -1, 0),)), "-1 slots reserved at 0"),
     (lambda: mapped(0, nodes=(Keep("a", "l1", 2, 3),)), "allowed 0 or more, 0 to 1"),
     (lambda: placed(Placement("z", "dram", 8192, 8, 0, 1)), "placement of 'z': no such tensor"),

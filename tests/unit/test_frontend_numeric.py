@@ -1,4 +1,4 @@
-"""Imported models compute what the ONNX reference computes: axes, strides, views, packed weights and order are right."""
+"""Imported models compute what the ONNX reference computes: axes, strides, views, packed weights, order."""
 
 from __future__ import annotations
 

@@ -54,7 +54,9 @@ def test_a_new_file_is_a_new_operator(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [(layer.op, layer.steps[0].function) for layer in workload.layers] == [("Twice", "twice+relu")]
 
 
-def test_plugin_files_without_a_family_or_with_a_taken_operator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plugin_files_without_a_family_or_with_a_taken_operator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "ops"
     folder.mkdir()
     monkeypatch.setenv("ARCHSIM_PLUGINS", str(tmp_path))

@@ -92,7 +92,9 @@ def test_flattened_image_keeps_its_factors() -> None:
     flat = reshape(image, (2, 128))
     assert flat is not None
     assert flat.axes == ((Factor(2, 128),), (Factor(8, 1), Factor(16, 8)))
-    assert reshape(dense("t", (6, 4), (1, 0)), (3, 8)) == Layout("t", 0, ((Factor(3, 2),), (Factor(2, 1), Factor(4, 6))))
+    assert reshape(dense("t", (6, 4), (1, 0)), (3, 8)) == Layout(
+        "t", 0, ((Factor(3, 2),), (Factor(2, 1), Factor(4, 6)))
+    )
     assert reshape(dense("t", (4, 6), (1, 0)), (3, 8)) is None
 
 

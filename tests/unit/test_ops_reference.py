@@ -24,6 +24,28 @@ def ints(*numbers: int) -> Array:
     return np.asarray(numbers, np.int64)
 
 
+_UNARY = (
+    "Abs",
+    "Ceil",
+    "Erf",
+    "Exp",
+    "Floor",
+    "Gelu",
+    "HardSwish",
+    "LeakyRelu",
+    "Mish",
+    "Neg",
+    "Relu",
+    "Round",
+    "Selu",
+    "Sigmoid",
+    "Sign",
+    "Softplus",
+    "Softsign",
+    "Swish",
+    "Tanh",
+)
+
 CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
     ("Conv", {"strides": [2, 1], "pads": [1, 0, 2, 1], "dilations": [2, 1]}, [X, random(6, 4, 3, 2), random(6)]),
     ("Conv", {"group": 2, "auto_pad": "SAME_UPPER", "strides": [2, 2]}, [X, random(6, 2, 3, 3)]),
@@ -106,12 +128,7 @@ CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
     *[(op, {}, [ints(1, 2, 3), ints(1, 0, 3)]) for op in ("Equal",)],
     *[(op, {}, [FLAT > 0, POSITIVE > 0.5]) for op in ("And", "Or", "Xor")],
     *[(op, {}, [POSITIVE]) for op in ("Log", "Sqrt", "Reciprocal")],
-    *[
-        (op, {}, [FLAT])
-        for op in (
-            "Abs Ceil Erf Exp Floor Gelu HardSwish LeakyRelu Mish Neg Relu Round Selu Sigmoid Sign Softplus Softsign Swish Tanh"
-        ).split()
-    ],
+    *[(op, {}, [FLAT]) for op in _UNARY],
 ]
 
 

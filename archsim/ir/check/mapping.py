@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from archsim.errors import MappingError, nearest
 from archsim.ir.dtypes import BYTES
 from archsim.ir.mapping import Keep, LayerMapping, Loop, ModelMapping, Placement
@@ -33,13 +35,13 @@ def _check_layer(layer: Layer, mapped: LayerMapping, architecture: Architecture)
     where = f"layer '{layer.name}'"
     units = [part.name for part in architecture.parts()]
     if mapped.unit not in units:
-        raise MappingError(f"{where}: no unit '{mapped.unit}'{nearest(mapped.unit, units)} on '{architecture.name}'")
+        raise MappingError(f"{where}: chip '{architecture.name}' has no unit {_unknown(mapped.unit, units)}")
     if mapped.evaluated > mapped.space:
         raise MappingError(f"{where}: {mapped.evaluated} candidates evaluated of {mapped.space}")
     known = [*(operand.name for operand in layer.inputs), layer.output.name, "acc"]
     for name in mapped.resident:
         if name not in known:
-            raise MappingError(f"{where}: no resident operand '{name}'{nearest(name, known)}")
+            raise MappingError(f"{where}: no resident operand {_unknown(name, known)}")
     tiles = dict(layer.dims)
     for index, node in enumerate(mapped.nodes):
         if isinstance(node, Loop):
@@ -51,21 +53,21 @@ def _check_layer(layer: Layer, mapped: LayerMapping, architecture: Architecture)
 def _check_loop(loop: Loop, where: str, tiles: dict[str, int], architecture: Architecture) -> None:
     """Tiles shrink inwards; ``tiles``: size of every dim above this loop."""
     if loop.dim not in tiles:
-        raise MappingError(f"{where}: no dim '{loop.dim}'{nearest(loop.dim, tiles)}; there are: {', '.join(tiles)}")
+        raise MappingError(f"{where}: no dim {_unknown(loop.dim, tiles)}")
     if not 1 <= loop.tile <= tiles[loop.dim]:
         raise MappingError(f"{where}: tiles of {loop.tile} of '{loop.dim}'; allowed 1 to {tiles[loop.dim]}")
     axes = [fanout.axis for array in architecture.arrays for fanout in array.fanouts]
     if loop.axis and loop.axis not in axes:
-        raise MappingError(f"{where}: no fan-out '{loop.axis}'{nearest(loop.axis, axes)}")
+        raise MappingError(f"{where}: no fan-out {_unknown(loop.axis, axes)}")
     tiles[loop.dim] = loop.tile
 
 
 def _check_keep(keep: Keep, index: int, nodes: int, where: str, known: list[str], architecture: Architecture) -> None:
     levels = [memory.name for memory in architecture.memories if memory.filled_by == "dma"]
     if keep.operand not in known:
-        raise MappingError(f"{where}: no operand '{keep.operand}'{nearest(keep.operand, known)}")
+        raise MappingError(f"{where}: no operand {_unknown(keep.operand, known)}")
     if keep.level not in levels:
-        raise MappingError(f"{where}: no explicit memory '{keep.level}'{nearest(keep.level, levels)}")
+        raise MappingError(f"{where}: no explicit memory {_unknown(keep.level, levels)}")
     if keep.slots < 0 or not index <= keep.reserve_at <= nodes:
         raise MappingError(
             f"{where}: {keep.slots} slots reserved at {keep.reserve_at}; allowed 0 or more, {index} to {nodes}"
@@ -92,6 +94,12 @@ def _check_placements(mapping: ModelMapping, workload: Workload, architecture: A
                 raise MappingError(
                     f"tensors '{one.tensor}' and '{two.tensor}' share bytes of '{one.memory}' while both are alive"
                 )
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
+    """The unknown name with the nearest one and all that there are."""
+    names = list(known)
+    return f"'{name}'{nearest(name, names)}; there are: {', '.join(names) or 'none'}"
 
 
 def _collide(one: Placement, two: Placement) -> bool:

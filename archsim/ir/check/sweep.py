@@ -1,15 +1,15 @@
 """The sweep checker: schema ``archsim.sweep/1``, the file of ``archsim sweep``. Only the form is judged here.
 
-    schema: archsim.sweep/1
-    name: sram_vs_bandwidth
-    chip: edge_npu
-    models: [resnet50]
-    axes: {l1.size: [1 MiB, 2 MiB], dram.channels: {log2: [1, 8]}, clock: {range: [0.8 GHz, 1.4 GHz], steps: 4}}
-    zip: [[l1.size, l1.banks]]
-    constraints: ["area_mm2 <= 100"]
-    objectives: [latency_s]
-    fidelity: fast
-    search: {method: grid}
+schema: archsim.sweep/1
+name: sram_vs_bandwidth
+chip: edge_npu
+models: [resnet50]
+axes: {l1.size: [1 MiB, 2 MiB], dram.channels: {log2: [1, 8]}, clock: {range: [0.8 GHz, 1.4 GHz], steps: 4}}
+zip: [[l1.size, l1.banks]]
+constraints: ["area_mm2 <= 100"]
+objectives: [latency_s]
+fidelity: fast
+search: {method: grid}
 """
 
 from __future__ import annotations

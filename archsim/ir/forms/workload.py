@@ -42,6 +42,7 @@ def workload_to_yaml(workload: Workload) -> str:
         "batch": workload.batch,
         "parameters": workload.parameters,
         "sha256": workload.sha256,
+        **({"dtype": workload.dtype} if workload.dtype else {}),
         "tensors": {name: _tensor_text(tensor) for name, tensor in workload.tensors.items()},
         "layers": [_layer_form(layer) for layer in workload.layers],
     }
@@ -64,6 +65,7 @@ def workload_from_yaml(text: str, path: str = "<text>") -> Workload:
         parameters=fields.integer("parameters"),
         sha256=fields.text("sha256") if fields.has("sha256") else "",
         warnings=fields.texts("warnings"),
+        dtype=fields.text("dtype") if fields.has("dtype") else "",
     )
     fields.end()
     return workload

@@ -155,4 +155,6 @@ def integers_of(node: Node, value: Value | None, what: str) -> Shape | None:
         return None
     if value.data is None:
         node.fail(f"{what} is computed at run time; export the model with fixed shapes")
+    if value.data.dtype.kind not in "iu":
+        node.fail(f"{what} has elements of type {value.data.dtype}; allowed integers")
     return tuple(int(item) for item in np.ravel(value.data))

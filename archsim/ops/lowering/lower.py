@@ -41,6 +41,7 @@ def to_workload(graph: Graph, *, batch: int, sha256: str, on_unsupported: str = 
         parameters=parameters(graph),
         sha256=sha256,
         warnings=graph.warnings,
+        dtype=canonical.values[canonical.inputs[0]].dtype if canonical.inputs else "",
     )
 
 
