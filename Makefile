@@ -1,5 +1,5 @@
 # make demo   ResNet-50 on edge_npu, with its report in demo/
-# make test   every test; make test-fast leaves out the second ring
+# make test   every test; make test-fast is the first ring: unit tests
 # make lint types contracts   style, types, who may import whom
 #
 # Each makes its own virtual environment in .venv first. Needs Python 3.11 or newer; PYTHON=... names one.
@@ -22,7 +22,7 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 test-fast: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" tests/unit
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

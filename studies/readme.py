@@ -1,6 +1,6 @@
 """Bring README up to date with this version: the run it shows, its picture, the promise table.
 
-    python studies/readme.py
+python studies/readme.py
 """
 
 from __future__ import annotations

@@ -79,8 +79,8 @@ class Activity:
 
     ``records``: unit -> its commands in order; every engine instance of the chip is a key, unused ones are empty.
     ``counts``: (layer, part, action) -> integer. Actions: memories ``read_bytes``, ``write_bytes``, ``read_accesses``,
-    ``write_accesses`` (dram also ``pin_read_bytes``, ``pin_write_bytes``, ``activates``, ``refreshes``); arrays ``mac`` and the
-    dataflow's inner actions; vector ``lane_ops``; host ``flops``, ``link_bytes``.
+    ``write_accesses`` (dram also ``pin_read_bytes``, ``pin_write_bytes``, ``activates``, ``refreshes``); arrays
+    ``mac`` and the dataflow's inner actions; vector ``lane_ops``; host ``flops``, ``link_bytes``.
     """
 
     program: str

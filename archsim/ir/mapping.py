@@ -41,8 +41,9 @@ class LayerMapping:
     """LoopTree of one layer on one unit.
 
     ``resident``: operands whose whole tensor already lies (inputs) or stays (output) on chip at its inner memory, as
-    a pinned tensor: no move. ``space``: candidates counted, ``evaluated``: candidates costed; ``bound_cycles``: the analytic
-    latency (a lower bound of the simulated one) of the chosen mapping; ``proof``: 'optimal in space' or the reason not.
+    a pinned tensor: no move. ``space``: candidates counted, ``evaluated``: candidates costed; ``bound_cycles``: the
+    analytic latency (a lower bound of the simulated one) of the chosen mapping; ``proof``: 'optimal in space' or the
+    reason not.
     """
 
     layer: str

@@ -6,7 +6,7 @@ Queues. One per engine instance (``core[0].load``, ``.store``, ``.array``, ``.ve
 it heads its queue, its waits are met (each takes ``n`` tokens, at start) and its engine is free. It signals at its end.
 
 Rings. ``Ring`` is ``slots`` slots of ``slot_bytes`` in one memory, written by one queue and read by ``readers``.
-It owns the token ``NAME.free`` (initially ``slots``; taken by the writer; rises when all readers of the slot have signalled it)
+It owns the token ``NAME.free`` (initially ``slots``; taken by the writer; rises when a slot's readers have all given it)
 and the token ``NAME.full`` (initially 0, one counter per reading queue; a writer's signal raises each).
 A queue's current slot of a ring is the last one whose token it took. Slots follow one another around the ring's
 ``slots * slot_bytes`` bytes; with ``retain`` > 0 a slot whose token was taken by a command flagged ``retains``
@@ -121,10 +121,12 @@ class Command:
     """One tile command. ``role`` is the tensor role others are charged for when they wait on it.
 
     MATMUL: ``nest``, ``dtypes`` (inputs, weights); accumulates unless ``fresh`` holds (then starts from bias or 0).
-    VECTOR: ``function`` (names joined by '+'), ``passes`` (plain lane passes per element), ``slow`` (functions whose rate the
-    chip states: exp, divide, sqrt, ...), ``dtypes`` (lane dtype,). Elements = product of extents. ``mac`` multiplies in0 by in1 and
-    adds up into out, from in2 (or 0) where ``fresh`` holds. HOST: ``flops``, ``nbytes``. SETUP: ``nbytes``.
-    MOVE: ``fill`` for clipped indices (a move without reads fills its destination), ``combine`` '' | 'add' | 'max', ``retains`` (see Ring).
+    VECTOR: ``function`` (names joined by '+'), ``passes`` (plain lane passes per element), ``slow`` (functions whose
+    rate the chip states: exp, divide, sqrt, ...), ``dtypes`` (lane dtype,). Elements = product of extents. ``mac``
+    multiplies in0 by in1 and adds up into out, from in2 (or 0) where ``fresh`` holds.
+    HOST: ``flops``, ``nbytes``. SETUP: ``nbytes``.
+    MOVE: ``fill`` for clipped indices (a move without reads fills its destination), ``combine`` '' | 'add' | 'max',
+    ``retains`` (see Ring).
     """
 
     name: str
@@ -152,7 +154,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """Repeat ``body`` for ``var`` = 0 .. trips-1. A variable has one loop per queue (layers name theirs after themselves)."""
+    """Repeat ``body`` for ``var`` = 0 .. trips-1. A variable has one loop per queue (its layer's name leads)."""
 
     var: str
     trips: int

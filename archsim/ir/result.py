@@ -17,7 +17,8 @@ SCHEMA = "archsim.result/1"
 @dataclass(frozen=True, slots=True)
 class LayerResult:
     """One row of ``layers``. ``_host`` and ``_static`` are rows too. ``cycles_total`` is a span and is never summed;
-    ``cycles_critical`` sums to ``cycles_total`` of the run over all rows. ``stalls``: 'cause.operand' -> cycles, of the array rows.
+    ``cycles_critical`` sums to ``cycles_total`` of the run over all rows. ``stalls``: 'cause.operand' -> cycles, of
+    the array rows.
     """
 
     name: str
@@ -64,7 +65,7 @@ class Result:
     layers: tuple[LayerResult, ...]
     provenance: Mapping[str, Any]
     # beyond the public summary, for rendering:
-    critical: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # layer -> cause -> cycles on the critical path
+    critical: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # layer -> cause -> critical cycles
     area_breakdown_mm2: Mapping[str, float] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)  # number's key path -> where it comes from
     activity: Activity | None = None

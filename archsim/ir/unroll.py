@@ -33,10 +33,8 @@ class Step:
 
 def unroll(queue: Queue) -> Iterator[Step]:
     """Yield the queue's concrete commands in order."""
-    index = 0
-    for command, env, trips in _walk(queue.body, {}, {}):
+    for index, (command, env, trips) in enumerate(_walk(queue.body, {}, {})):
         yield _step(queue.name, index, command, env, trips)
-        index += 1
 
 
 def _walk(

@@ -67,7 +67,8 @@ class Operand:
 class VectorStep:
     """A vector function applied to each output element on its way out, in order: relu, sigmoid, add (with operand) ...
 
-    ``passes``: lane passes per element; ``slow``: functions of the chip's ``function_cycles`` it needs (exp, divide, sqrt).
+    ``passes``: lane passes per element; ``slow``: functions of the chip's ``function_cycles`` it needs (exp, divide,
+    sqrt).
     """
 
     function: str
@@ -83,8 +84,8 @@ class Layer:
     kind 'vector': out = function of inputs over ``dims``; ``steps`` say what it costs per index point of ``dims``.
     kind 'copy': out = input moved (transposition, concat that cannot be placed); no arithmetic.
     kind 'host': runs on the host (``--on-unsupported host``).
-    ``dims``: name -> extent. ``m, n, k, batch``: the part each dim plays in a matmul. ``whole``: dims that may not be tiled
-    (softmax axis, LRN channels). ``pad_fill``: value outside inputs ('zero' | 'lowest').
+    ``dims``: name -> extent. ``m, n, k, batch``: the part each dim plays in a matmul. ``whole``: dims that may not be
+    tiled (softmax axis, LRN channels). ``pad_fill``: value outside inputs ('zero' | 'lowest').
     ``fused``: names of source nodes merged here; ``node``: source node name and operator for messages.
     """
 

@@ -161,8 +161,7 @@ def simulated(job: Job, built: Built, say: Progress = quiet) -> Result:
         if not job.is_program:
             error.exit_code = 1  # our own compiler made it
         raise
-    _announce_kernels(built.architecture)
-    say("simulating")
+    _announce(built.architecture, say)
     activity = simulate(built.program, built.architecture)
     say("accounting")
     result = assemble(
@@ -179,7 +178,14 @@ def simulated(job: Job, built: Built, say: Progress = quiet) -> Result:
     return replace(result, provenance={**result.provenance, "model_sha256": built.text_sha256})
 
 
-def _announce_kernels(architecture: Architecture) -> None:
+def _announce(architecture: Architecture, say: Progress) -> None:
+    """Say that simulation begins, and on stderr when kernels have to be compiled for it first."""
+    say("simulating")
     timed = any(part.kind == "dram" and part.standard != "constant" for part in architecture.memories)
-    if timed and not cache.kernels_compiled():
-        print("compiling kernels (kept in the cache for later runs)", file=sys.stderr, flush=True)
+    if not timed or cache.kernels_compiled():
+        return
+    told = "compiling kernels (kept in the cache for later runs)"
+    if sys.stderr.isatty():
+        say(told)
+    else:
+        print(told, file=sys.stderr, flush=True)

@@ -50,11 +50,7 @@ def headline(summary: Mapping[str, Any]) -> list[Figure]:
             percent(summary["utilization"]),
             f"of {si(summary['architecture']['peak_macs_per_s'], 'MAC/s')}",
         ),
-        (
-            "DRAM traffic",
-            si(moved, "B"),
-            f"{percent(dram['bandwidth_utilization'])} of {si(dram['peak_bytes_per_s'], 'B/s')}",
-        ),
+        ("DRAM traffic", si(moved, "B"), _of_peak(dram)),
         ("energy", si(summary["energy_j"], "J"), f"{si(summary['energy_chip_j'], 'J')} on chip"),
         (
             "power",
@@ -64,6 +60,12 @@ def headline(summary: Mapping[str, Any]) -> list[Figure]:
         ("EDP", si(summary["edp_js"], "Js"), "energy x delay"),
         ("area", _area(area), "parts with a figure" if area is not None else "a part has no figure"),
     ]
+
+
+def _of_peak(dram: Mapping[str, Any]) -> str:
+    if not dram["peak_bytes_per_s"]:
+        return "of unlimited bandwidth"
+    return f"{percent(dram['bandwidth_utilization'])} of {si(dram['peak_bytes_per_s'], 'B/s')}"
 
 
 def _area(area_mm2: float | None) -> str:

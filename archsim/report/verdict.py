@@ -71,9 +71,10 @@ def _dram(summary: Mapping[str, Any]) -> str:
     moved = (dram["read_bytes"] or 0) + (dram["write_bytes"] or 0)
     if not moved:
         return ""
-    use, hits = percent(dram["bandwidth_utilization"]), percent(dram["row_hit_rate"])
-    rows = f"; {hits} of the accesses hit an open row" if dram["row_hit_rate"] is not None else ""
-    return f"DRAM moved {si(moved, 'B')}, {use} of its peak bandwidth{rows}."
+    use = f", {percent(dram['bandwidth_utilization'])} of its peak bandwidth" if dram["peak_bytes_per_s"] else ""
+    hits = dram["row_hit_rate"]
+    rows = f"; {percent(hits)} of the accesses hit an open row" if hits is not None else ""
+    return f"DRAM moved {si(moved, 'B')}{use}{rows}."
 
 
 def _energy(summary: Mapping[str, Any]) -> str:

@@ -116,7 +116,8 @@ class Array(Part):
         found = self.rates.get((inputs, weights))
         if found is None:
             have = ", ".join(f"{a}x{b}" for a, b in sorted(self.rates))
-            raise ConfigError(f"array '{self.name}' has no rate for {inputs} inputs x {weights} weights; it has: {have}")
+            pair = f"{inputs} inputs x {weights} weights"
+            raise ConfigError(f"array '{self.name}' has no rate for {pair}; it has: {have}")
         return found
 
 
@@ -131,7 +132,8 @@ class Vector(Part):
     def lane_count(self, dtype: str) -> int:
         """Elements per cycle at ``dtype``; raises ConfigError naming the dtypes present."""
         if dtype not in self.lanes:
-            raise ConfigError(f"vector unit '{self.name}' has no lanes for {dtype}; it has: {', '.join(sorted(self.lanes))}")
+            have = ", ".join(sorted(self.lanes))
+            raise ConfigError(f"vector unit '{self.name}' has no lanes for {dtype}; it has: {have}")
         return self.lanes[dtype]
 
     def slow_cycles(self, functions: tuple[str, ...]) -> Fraction:
@@ -203,7 +205,8 @@ class Architecture:
         for memory in self.memories:
             if memory.name == name:
                 return memory
-        raise ConfigError(f"chip '{self.name}' has no memory '{name}'; it has: {', '.join(m.name for m in self.memories)}")
+        have = ", ".join(memory.name for memory in self.memories)
+        raise ConfigError(f"chip '{self.name}' has no memory '{name}'; it has: {have}")
 
     def parts(self) -> Iterator[Part]:
         """Every part, outermost first."""

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from conftest import GOLDEN, Archsim
 
+pytestmark = pytest.mark.slow  # a process for each command
+
 FILES = ["layers.csv", "mappings.yaml", "report.html", "report.md", "summary.json"]
 
 
@@ -185,7 +187,6 @@ def test_no_cache_leaves_no_cache(archsim: Archsim, model: str, chip: str, tmp_p
     assert (tmp_path / "cache").exists()
 
 
-@pytest.mark.slow
 def test_same_bytes_with_compiled_kernels_cold_warm_and_uncached(archsim: Archsim, model: str, tmp_path: Path) -> None:
     """Law 48 with the DRAM kernels: cold cache, warm cache, no cache."""
     runs = [

@@ -105,6 +105,7 @@ def _elements(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> 
     return {start + i * strides[inner] for start in (offset, last) for i in range(shape[inner])}
 
 
+@pytest.mark.slow
 def test_48_same_text_under_any_hash_seed() -> None:
     """Law 48: the same Workload, byte for byte, whatever the order of hashes."""
     script = (

@@ -107,7 +107,7 @@ def test_law_14_halo(kept: bool, bits: int) -> None:
 @LAWS
 @given(st.integers(1, 40), st.integers(1, 20), st.integers(1, 40))
 def test_law_16_accumulator_balance(m: int, n: int, k: int) -> None:
-    """Law 16 at one reduction above: array reads = updates - |O|, drains = |O|, so reads = writes at the accumulator."""
+    """Law 16, one reduction above: array reads = updates - |O|, drains = |O|, so reads = writes."""
     _, activity = run(gemm(m, n, k), small_chip(1 << 12, 1 << 10))
     folds = ceil(k / 4)
     assert count(activity, "acc", "write_bytes") >= 4 * m * n * folds

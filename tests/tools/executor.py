@@ -17,7 +17,7 @@ from archsim.ir.unroll import Step, unroll
 
 
 class Executor:
-    """Runs a Program; ``functions`` maps VECTOR function names to (arrays by operand, step) -> array over the extents."""
+    """Runs a Program on NumPy arrays, one per memory; ``seed`` picks the interleaving."""
 
     def __init__(self, program: Program, memory_bytes: dict[str, int], seed: int = 0) -> None:
         self.program = program

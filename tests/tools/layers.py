@@ -248,7 +248,7 @@ class Net:
 
 
 def random_net(seed: int) -> tuple[Net, Workload]:
-    """A chain of random layers with an occasional residual, depthwise, grouped, dilated or transposed one, or a concat."""
+    """A chain of random layers: plain, residual, depthwise, grouped, dilated or transposed ones, and concats."""
     pick = random.Random(seed)
     net = Net(np.random.default_rng(seed))
     current = net.source("x", (1, pick.randint(4, 16), pick.randint(4, 16), pick.choice([1, 3, 4, 8, 12])))

@@ -177,6 +177,17 @@ def test_malformed_transfers_are_refused(transfer: Transfer, word: str) -> None:
         DramController(ddr4()).submit(0, [transfer])
 
 
+def test_submits_ahead_of_time() -> None:
+    dram = DramController(ddr4())
+    dram.submit(0, [read(0, 0)])
+    dram.submit(10**6, [read(1, 64)])
+    assert dram.next_event_ps() == cycle_ps(1)
+    assert [dram.timing.cycles(c.time_ps) for c in drain(dram)] == [37, 1201 + 20]
+    dram.submit(10**7, [])
+    with pytest.raises(SimulationError, match="reached 10000000 ps"):
+        dram.submit(10**7 - 1, [])
+
+
 def test_the_past_is_refused() -> None:
     dram = DramController(ddr4())
     assert dram.advance(1000) == []

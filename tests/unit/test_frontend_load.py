@@ -138,6 +138,13 @@ def test_every_kind_of_entry(tmp_path: Path) -> None:
     assert steps == [["requantise+clip"], ["requantise"], ["requantise", "swish"], ["requantise", "tanh"]]
 
 
+def test_the_documented_example_loads(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "operators.md").read_text().partition("## Workload files")[2]
+    lines = [line[4:] for line in text.splitlines() if line.startswith("    ")]
+    workload = load_workload_yaml(write(tmp_path, "\n".join(lines)))
+    assert [layer.op for layer in workload.layers] == ["Conv", "Conv", "GlobalAveragePool", "Einsum", "Einsum"]
+
+
 def test_the_full_text_form_is_read_too(tmp_path: Path) -> None:
     workload = load_model("eye_tracking")
     path = write(tmp_path, workload_to_yaml(workload))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 from functools import cache
@@ -133,29 +132,30 @@ def test_dense_blocks_share_one_tensor() -> None:
     assert channels == [256, 512, 1024, 1024]
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory of a process is read from /proc")
 def test_memory_of_all_nine_in_one_process() -> None:
-    """All graphs in less than 300 MiB, weights of VGG-19 (574 MB) included: none is materialised."""
+    """All graphs in less than 250 MiB, weights of VGG-19 (574 MB) included: none is materialised.
+
+    VmHWM, not ru_maxrss: that one starts at the peak of the process that started this one.
+    """
     script = (
-        "import resource\n"
         "from archsim.frontend.load import load_model\n"
         f"for name in {sorted(FILES)!r}:\n"
         "    load_model(name)\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+        "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert int(done.stdout) * 1024 < 300 * MIB
+    assert int(done.stdout) * 1024 < 250 * MIB
 
 
 def test_large_stored_weights_are_never_read(tmp_path: Path) -> None:
-    """A file of 80 MB: the skimmed model is small, and the import stays far below the weights' size."""
-    weights = {"w": np.ones((4096, 5000), np.float32)}
-    path = save(tmp_path, model([node("MatMul", ["x", "w"], ["y"])], {"x": (1, 4096)}, ["y"], weights))
-    assert path.stat().st_size > 80_000_000
+    """A file of 20 MB: what is left of it is smaller than 1 kB, and that is all that is parsed."""
+    weights = {"w": np.ones((1000, 5000), np.float32)}
+    path = save(tmp_path, model([node("MatMul", ["x", "w"], ["y"])], {"x": (1, 1000)}, ["y"], weights))
+    assert path.stat().st_size > 20_000_000
     found = skim(path)
-    assert len(found.data) < 1000 and found.raw_bytes == {"w": 81_920_000}
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert load_onnx(path).parameters == 20_480_000
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000 or before > 300_000
+    assert len(found.data) < 1000 and found.raw_bytes == {"w": 20_000_000}
+    assert load_onnx(path).parameters == 5_000_000
 
 
 def test_the_hash_is_that_of_the_file(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_every_truncation_and_many_flips_end_in_one_message(tmp_path: Path) -> N
     generator = np.random.default_rng(1)
     cuts = [data[:size] for size in range(1, len(data), 3)]
     flips = []
-    for _ in range(300):
+    for _ in range(150):
         changed = bytearray(data)
         changed[generator.integers(len(data))] = generator.integers(256)
         flips.append(bytes(changed))

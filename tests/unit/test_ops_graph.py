@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from archsim.errors import ConfigError, ModelError
+from archsim.frontend.workload_yaml.layers import KINDS
+from archsim.frontend.workload_yaml.writer import ACTIVATIONS
 from archsim.ops.graph.alias import remove_aliases
 from archsim.ops.graph.family import family, find, operators
 from archsim.ops.graph.fuse import fuse
@@ -192,3 +195,13 @@ def test_unsupported_nodes_go_to_the_host_on_request() -> None:
 def test_families_of_each_kind() -> None:
     kinds = {op: find(op).result for op in ("Conv", "Reshape", "Dropout")}  # type: ignore[union-attr]
     assert kinds == {"Conv": "layer", "Reshape": "view", "Dropout": "alias"}
+
+
+def test_every_operator_is_in_the_documentation() -> None:
+    words = set(re.findall(r"\w+", (Path(__file__).parents[2] / "docs" / "operators.md").read_text()))
+    assert set(operators()) <= words
+
+
+def test_every_entry_kind_is_in_the_documentation() -> None:
+    words = set(re.findall(r"\w+", (Path(__file__).parents[2] / "docs" / "operators.md").read_text()))
+    assert {*KINDS, *ACTIVATIONS} - {"relu6"} <= words

@@ -8,9 +8,10 @@
     inputs: {image: [batch, 3, size, size]}      # logical shapes: N, C, H, W
     layers:
       - conv: {name: stem, out_channels: 16, kernel: 3, stride: 2, pad: 1, act: relu}
-      - einsum: "b m k, k n -> b m n"            # the option that matters most may stand alone
-        sizes: {n: 768}
-    outputs: [stem]                              # default: every result that nothing reads
+      - flatten: {}
+      - einsum: "b k, k n -> b n"                # the option that matters most may stand alone
+        sizes: {n: 10}
+    outputs: [einsum2]                           # default: every result that nothing reads
 
 An entry without ``input`` reads the result before it. The kinds and their options are in ``layers.py``.
 """

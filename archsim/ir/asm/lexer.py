@@ -14,7 +14,7 @@ _WORD = re.compile(
     rf"""\s*(?:
         (?P<comment>\#.*)
       | (?P<string>"(?:[^"\\]|\\.)*")
-      | (?P<integer>0[xX][0-9a-fA-F_]+|[0-9][0-9_]*)
+      | (?P<integer>(?:0[xX][0-9a-fA-F_]+|[0-9][0-9_]*)(?![0-9A-Za-z_.]))
       | (?P<name>{NAME.pattern})
       | (?P<mark>[{{}}()\[\],:+*|&!=-])
       | (?P<end>$)
@@ -58,7 +58,7 @@ def read_lines(text: str, path: str) -> list[Line]:
         words = _words(body[indent:], number, path)
         if len(words) == 1:
             continue
-        opens = words[0].text in ("queue", "for") and not words[0].quoted and words[-2].text == ":"
+        opens = words[0].text in ("queue", "for") and not words[0].quoted
         if lines and not lines[-1].opens_block and indent > lines[-1].indent:
             last = lines.pop()
             lines.append(Line(last.indent, (*last.words[:-1], *words), last.opens_block))

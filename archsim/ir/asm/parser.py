@@ -84,9 +84,10 @@ class _Parser:
         line = cursor.word.line
         name = cursor.name(f"the name of a {kind}")
         space = "store" if kind in ("tensor", "ring") else kind
-        first = self._declared.setdefault((space, name), line)
-        if first != line:
+        first = self._declared.get((space, name))
+        if first is not None:
             raise ProgramError(f"{self._path}:{line}: expected a new name, found {kind} '{name}' of line {first}")
+        self._declared[space, name] = line
         return name
 
     def _layer(self, cursor: Cursor) -> None:

@@ -1,10 +1,9 @@
-"""Constant-rate memory: one port that serves transfers in order at an exact rate; no banks, rows, refresh or
-clock.
+"""Constant-rate memory: one port at an exact rate; no banks, rows, refresh or clock.
 
-A transfer of n bytes submitted at t starts on the port at s = max(t, end of the one before), leaves it at s +
-n / rate and completes ``latency_ps`` later, rounded up to a whole picosecond; the port itself keeps exact
-rational time, so a stream of n transfers ends at ceil(sum of bytes / rate) and not n roundings later. With no
-rate (None) the port takes no time. Empty transfers do not wait for the port.
+A transfer of n bytes submitted at t starts on the port at s = max(t, end of the one before), leaves it at s + n / rate
+and completes ``latency_ps`` later, rounded up to a whole picosecond; the port itself keeps exact rational time, so a
+stream of n transfers ends at ceil(sum of bytes / rate) and not n roundings later. With no rate (None) the port takes no
+time. Empty transfers do not wait for the port.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class ConstantRateMemory:
         self._latency_ps = latency_ps
         self._port_free = Fraction(0)
         self._port_busy = Fraction(0)
-        self._now_ps = 0
+        self._submitted_ps = self._now_ps = 0
         self._submitted = 0
         self._ending: list[tuple[int, int, Completion]] = []
         self._moved = {False: 0, True: 0}
@@ -47,8 +46,10 @@ class ConstantRateMemory:
 
     def submit(self, at_ps: int, transfers: Sequence[Transfer]) -> None:
         """Queue the transfers on the port in the given order; raises SimulationError when ``at_ps`` is in the past."""
-        if at_ps < self._now_ps:
-            raise SimulationError(f"memory: transfer submitted at {at_ps} ps, after it reached {self._now_ps} ps")
+        reached_ps = max(self._now_ps, self._submitted_ps)
+        if at_ps < reached_ps:
+            raise SimulationError(f"memory: transfer submitted at {at_ps} ps, after it reached {reached_ps} ps")
+        self._submitted_ps = at_ps
         for transfer in transfers:
             completion = self._serve(at_ps, transfer)
             heapq.heappush(self._ending, (completion.time_ps, self._submitted, completion))

@@ -59,16 +59,19 @@ class DramController:
         self._useful_total = [0, 0]
         self._submitted = 0
         self._next_event: int = open_row.NEVER
-        self._now_ps = 0
+        self._submitted_ps = self._now_ps = 0
 
     def submit(self, at_ps: int, transfers: Sequence[Transfer]) -> None:
         """Hand over all transfers of the instant ``at_ps``, in service order; seen at the first edge after
         it.
 
-        Raises SimulationError when ``at_ps`` is in the past or a transfer is malformed or outside the memory.
+        Raises SimulationError when ``at_ps`` is before the time reached or before an earlier submit, or a transfer is
+        malformed or outside the memory.
         """
-        if at_ps < self._now_ps:
-            raise SimulationError(f"DRAM: transfer submitted at {at_ps} ps, after the memory reached {self._now_ps} ps")
+        reached_ps = max(self._now_ps, self._submitted_ps)
+        if at_ps < reached_ps:
+            raise SimulationError(f"DRAM: transfer submitted at {at_ps} ps, after the memory reached {reached_ps} ps")
+        self._submitted_ps = at_ps
         visible = edge_after(at_ps, self.timing.clock_hz)
         for transfer in transfers:
             self._take_in(transfer, visible)
@@ -183,21 +186,11 @@ def warm_up(timing: DramTiming) -> None:
 
 def _normalised(transfer: Transfer, capacity_bytes: int) -> tuple[int, tuple[int, ...], tuple[int, ...], int]:
     """Run, extents and strides with loops of one trip and contiguous inner loops folded away, and the useful bytes."""
-    extents, strides = transfer.extents, transfer.strides
-    if (
-        len(extents) != len(strides)
-        or len(extents) > MAX_OUTER_EXTENTS
-        or transfer.run_bytes < 0
-        or min(extents, default=0) < 0
-    ):
-        raise SimulationError(
-            f"DRAM: malformed {transfer}; allowed up to {MAX_OUTER_EXTENTS} extents >= 0, run_bytes >= 0"
-        )
-    run_bytes = transfer.run_bytes
+    _check_shape(transfer)
+    run_bytes = useful = transfer.run_bytes
     low = high = transfer.address
-    useful = run_bytes
     loops: list[tuple[int, int]] = []
-    for extent, stride in zip(reversed(extents), reversed(strides), strict=True):
+    for extent, stride in zip(reversed(transfer.extents), reversed(transfer.strides), strict=True):
         useful *= extent
         reach = (extent - 1) * stride
         low, high = low + min(0, reach), high + max(0, reach)
@@ -210,12 +203,16 @@ def _normalised(transfer: Transfer, capacity_bytes: int) -> tuple[int, tuple[int
     if low < 0 or high + transfer.run_bytes > capacity_bytes:
         raise SimulationError(f"DRAM: {transfer} touches [{low}, {high + transfer.run_bytes}) of {capacity_bytes} B")
     loops += [(1, 0)] * (MAX_OUTER_EXTENTS - len(loops))
-    return (
-        run_bytes,
-        tuple(extent for extent, _ in loops[::-1]),
-        tuple(stride for _, stride in loops[::-1]),
-        useful,
-    )
+    extents, strides = zip(*reversed(loops), strict=True)
+    return run_bytes, extents, strides, useful
+
+
+def _check_shape(transfer: Transfer) -> None:
+    loops = len(transfer.extents)
+    if loops != len(transfer.strides) or loops > MAX_OUTER_EXTENTS:
+        raise SimulationError(f"DRAM: malformed {transfer}; allowed up to {MAX_OUTER_EXTENTS} extents, a stride each")
+    if transfer.run_bytes < 0 or min(transfer.extents, default=0) < 0:
+        raise SimulationError(f"DRAM: malformed {transfer}; allowed run_bytes >= 0, extents >= 0")
 
 
 def _check_options(timing: DramTiming, interleave_bytes: int, window_bursts: int, turn_bursts: int) -> None:

@@ -97,7 +97,7 @@ class DramModel(Protocol):
         """Hand over all transfers of the instant ``at_ps``, in service order; seen at the first edge after
         it.
 
-        Raises SimulationError when ``at_ps`` is before the time already reached or a transfer is malformed.
+        Raises SimulationError when ``at_ps`` is before the time reached or an earlier submit, or a malformed transfer.
         """
 
     def advance(self, until_ps: int) -> list[Completion]:

@@ -1,0 +1,125 @@
+"""The lab around a run: what-if variants, whose fault a bad Program is, where mappings and suites come from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fixtures_result import make_result
+
+from archsim.errors import ConfigError, MappingError, ProgramError
+from archsim.ir.mapping import Keep, LayerMapping, Loop, ModelMapping
+from archsim.ir.program import Program
+from archsim.ir.result import Result
+from archsim.lab import mapping as mappings
+from archsim.lab.job import Built, Job, build
+from archsim.lab.offchip import outer_rates
+from archsim.lab.run import simulated
+from archsim.lab.why import variants, why
+from archsim.report.loopnest import loop_nest
+from archsim.spec.architecture import Architecture
+from archsim.spec.load import load
+from archsim.spec.load import replace as vary
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+
+
+@pytest.fixture(scope="module")
+def golden() -> Architecture:
+    return load(GOLDEN / "chip.yaml")
+
+
+def test_variants_double_each_resource_and_are_chips(golden: Architecture) -> None:
+    for chip in (golden, load("edge_npu"), load("tpu_v1"), load("scalesim_32x32")):
+        found = list(variants(chip))
+        assert found[-1].name == "clock x1.2"
+        for variant in found:
+            changed = vary(chip, variant.keys)
+            assert changed != chip
+    keys = {variant.name: variant.keys for variant in variants(load("edge_npu"))}
+    assert keys["dram channels x2"] == {"dram.channels": 8}
+    assert keys["l1 size x2"] == {"l1.size": "4 MiB"}
+    assert keys["l1 ports x2"] == {"l1.ports.read": 2, "l1.ports.write": 2}
+    assert keys["mxu columns x2"] == {"mxu.shape": [32, 64]}
+
+
+def test_variants_of_shared_ports_and_infinite_memory(golden: Architecture) -> None:
+    shared = vary(golden, {"l1.ports": {"shared": 1}, "dram.bandwidth": "infinite"})
+    keys = {variant.name: variant.keys for variant in variants(shared)}
+    assert keys["l1 ports x2"] == {"l1.ports.shared": 2}
+    assert not any(name.startswith("dram") for name in keys)
+
+
+def test_gains_are_in_cycles_of_the_chip_as_it_is(golden: Architecture) -> None:
+    base = make_result(3)
+
+    def again(chip: Architecture, what: str) -> Result:
+        faster = {**base.architecture, "clock_hz": int(base.architecture["clock_hz"] * Fraction(6, 5))}
+        same_cycles = replace(base, architecture=faster, area_mm2=12.62, power_avg_w=base.power_avg_w + 0.5)
+        if what == "l1 size x2":
+            raise MappingError("conv1 needs more than there is\nsecond line")
+        return same_cycles
+
+    rows = {row.variant.name: row for row in why(base, golden, again)}
+    clock = rows["clock x1.2"]
+    assert clock.cycles_total == -(-base.cycles_total * 5 // 6)
+    assert clock.gain_cycles == base.cycles_total - clock.cycles_total
+    assert clock.gain_percent == pytest.approx(100 / 6, abs=0.01)
+    assert (clock.area_mm2, clock.power_mw) == (pytest.approx(1.0), pytest.approx(500))
+    failed = rows["l1 size x2"]
+    assert failed.cycles_total is None and failed.reason == "conv1 needs more than there is"
+    assert failed.to_json()["keys"] == {"l1.size": "16 KiB"}
+
+
+def test_a_bad_program_is_the_users_fault_or_ours(monkeypatch: pytest.MonkeyPatch, golden: Architecture) -> None:
+    def refuse(*_: Any) -> None:
+        raise ProgramError("slot overwritten")
+
+    monkeypatch.setattr("archsim.ir.check.program.check", refuse)
+    built = Built(golden, Program("p", "golden", (), (), (), (), ()))
+    for model, code in (("p.asm", 2), ("resnet50", 1)):
+        with pytest.raises(ProgramError) as caught:
+            simulated(Job(model, golden), built)
+        assert caught.value.exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("values", "flag"),
+    [
+        ({"batch": 2}, "--batch"),
+        ({"objective": "edp"}, "--objective"),
+        ({"on_unsupported": "host"}, "--on-unsupported"),
+    ],
+)
+def test_a_program_takes_no_compiler_options(golden: Architecture, values: dict[str, Any], flag: str) -> None:
+    with pytest.raises(ConfigError, match=f"{flag}: the Program"):
+        build(Job(GOLDEN / "program.asm", golden, **values))
+
+
+def test_the_compiler_is_told_of_dram() -> None:
+    edge = outer_rates(load("edge_npu"))["dram"]
+    assert edge.peak_bytes_per_s == 51.2e9
+    assert 0 < edge.write_latency_s < edge.read_latency_s < 50e-9
+    constant = outer_rates(load(GOLDEN / "chip.yaml"))["dram"]
+    assert (constant.peak_bytes_per_s, constant.read_latency_s) == (8e9, 0.0)
+
+
+def test_loop_nests_read_outermost_first() -> None:
+    nodes = (Keep("b", "l1", 1, 0), Loop("m", 8), Keep("a", "l1", 2, 3), Loop("k", 4, "rows"), Keep("out", "l1", 0, 4))
+    layer = LayerMapping("conv1", "mxu", "matmul", nodes, ("out",), 1234, 99, 50, "optimal in the stated space")
+    assert loop_nest(layer).splitlines() == [
+        "conv1: matmul on mxu",
+        "  keep b in l1, 1 slot",
+        "  for m in tiles of 8, in time",
+        "    keep a in l1, 2 slots, as a sliding window",
+        "    for k in tiles of 4, spread over rows",
+        "      out lies whole in l1",
+        "  stays on chip: out",
+        "  at least 1,234 cycles; optimal in the stated space; 50 of 99 mappings evaluated",
+    ]
+    whole = ModelMapping("net", "chip", "latency", (layer,), (), {})
+    with pytest.raises(ConfigError, match="no layer 'conv2' in net .did you mean 'conv1'"):
+        list(mappings.texts(whole, "conv2"))
