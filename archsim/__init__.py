@@ -18,18 +18,30 @@ import lazy_loader
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(
+__all__ = [
+    "ArchsimError",
+    "Architecture",
+    "ConfigError",
+    "MappingError",
+    "ModelError",
+    "NotBuiltError",
+    "ProgramError",
+    "Result",
+    "RunResult",
+    "SimulationError",
+    "Workload",
+    "list_chips",
+    "list_models",
+    "load_chip",
+    "load_model",
+    "run",
+]
+
+_ERRORS = [name for name in __all__ if name.endswith("Error")]
+__getattr__, __dir__, _ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "errors": [
-            "ArchsimError",
-            "ConfigError",
-            "MappingError",
-            "ModelError",
-            "NotBuiltError",
-            "ProgramError",
-            "SimulationError",
-        ],
+        "errors": _ERRORS,
         "lab.front": ["list_chips", "list_models", "load_chip", "load_model", "run"],
         "lab.run": ["RunResult"],
         "spec.architecture": ["Architecture"],

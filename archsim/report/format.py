@@ -36,9 +36,7 @@ def number(value: float | None, digits: int = 4) -> str:
     """A plain figure with ``digits`` significant digits and thousands separators."""
     if value is None:
         return NONE
-    if abs(value) >= 10**digits:
-        return f"{value:,.0f}"
-    return f"{value:.{digits}g}"
+    return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:,.{digits}g}"
 
 
 def shorten(text: str, length: int) -> str:

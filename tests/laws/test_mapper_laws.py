@@ -11,18 +11,18 @@ import pytest
 from archsim.errors import MappingError
 from archsim.ir.activity import Activity
 from archsim.ir.workload import Workload
+from archsim.pe.dataflows import catalog
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Compiled, Options, compile_model
 from mapper.counts import border_counts, expected_counts
 from tests.tools.layers import Net, random_net, small_chip
 
+NAMES = catalog.names()
 OWN_ACCOUNT = ("pin_read_bytes", "pin_write_bytes", "activates", "refreshes")  # known only to the DRAM
 
 
-def compiler_counts(
-    compiled: Compiled, workload: Workload, chip: Architecture
-) -> Counter[tuple[str, str, str]]:
+def compiler_counts(compiled: Compiled, workload: Workload, chip: Architecture) -> Counter[tuple[str, str, str]]:
     total: Counter[tuple[str, str, str]] = Counter()
     for frame in compiled.frames:
         assert frame is not None
@@ -30,9 +30,7 @@ def compiler_counts(
             total[frame.name, part, action] += count
     for pinned in compiled.residency.tensors.values():
         layer = workload.layers[pinned.life.first].name
-        for (part, action), count in border_counts(
-            pinned, workload.tensors[pinned.tensor].shape, chip
-        ).items():
+        for (part, action), count in border_counts(pinned, workload.tensors[pinned.tensor].shape, chip).items():
             total[layer, part, action] += count
     return total
 
@@ -45,9 +43,7 @@ def machine_counts(activity: Activity) -> Counter[tuple[str, str, str]]:
 def test_law_38_counts_agree_as_integers(seed: int) -> None:
     """Law 38: the mapper's counts are the machine's counts."""
     _, workload = random_net(seed)
-    chip = small_chip(
-        1 << 13, 1 << 12, dataflow=("weight_stationary", "output_stationary", "input_stationary")[seed % 3]
-    )
+    chip = small_chip(1 << 13, 1 << 12, dataflow=NAMES[seed % len(NAMES)])
     try:
         compiled = compile_model(workload, chip, Options(objective=("latency", "energy")[seed % 2]))
     except MappingError:
@@ -69,3 +65,14 @@ def test_law_38_analytic_latency_is_a_lower_bound(seed: int) -> None:
         compiled = compile_model(workload, chip)
         activity = simulate(compiled.program, chip)
         assert compiled.mapping.layers[0].bound_cycles * 1000 <= activity.total_ps
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_law_38_analytic_latency_is_exact_with_ideal_memories(seed: int) -> None:
+    """Law 38: with infinite DRAM and ports so wide that a move takes one cycle the two are equal."""
+    net = Net(np.random.default_rng(seed))
+    x = net.source("x", (1, 6 + seed % 9, 8, 1 + seed % 11))
+    net.conv(x, "y", 4 + seed % 13, 1 + seed % 3, 1 + seed % 2, (seed % 2, 0, 1, 0))
+    chip = small_chip(1 << 12, 1 << 11, dram_rate=None, banks=1 << 14)
+    compiled = compile_model(net.done("y"), chip)
+    assert compiled.mapping.layers[0].bound_cycles * 1000 == simulate(compiled.program, chip).total_ps

@@ -104,6 +104,23 @@ def test_law_14_halo(kept: bool, bits: int) -> None:
     assert (count(activity, "dram", "read_bytes") - weights) * 8 == bits
 
 
+@pytest.mark.parametrize("pieces", [1, 2, 3, 5])
+def test_law_15_partial_sums_of_a_cut_reduction(pieces: int) -> None:
+    """Law 15: K cut k_o times above the PEs that keep outputs: (k_o-1)|O| partials back at accumulate width.
+
+    The accumulators take k_o|O| writes, give (k_o-1)|O| to the array and |O| to the drain; |O| leaves at output width.
+    """
+    nodes = (
+        Keep("out", "l1", 1, 0), Keep("acc", "acc", 1, 1), Loop("k", 8), Keep("a", "l1", 2, 3), Keep("b", "l1", 2, 4),
+    )  # fmt: skip
+    chip = small_chip(1 << 14, 1 << 12, dataflow="output_stationary")
+    _, activity = run(gemm(6, 5, 8 * pieces), chip, Options(pinned={"gemm_y": tree(nodes, "gemm_y")}))
+    outputs = 6 * 5
+    assert count(activity, "acc", "write_bytes") == 4 * outputs * pieces
+    assert count(activity, "acc", "read_bytes") == 4 * outputs * (pieces - 1) + 4 * outputs
+    assert count(activity, "dram", "write_bytes") == outputs
+
+
 @LAWS
 @given(st.integers(1, 40), st.integers(1, 20), st.integers(1, 40))
 def test_law_16_accumulator_balance(m: int, n: int, k: int) -> None:

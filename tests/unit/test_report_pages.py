@@ -213,6 +213,7 @@ def test_one_colour_per_cause() -> None:
         (si(-0.0125, "W"), "-12.5 mW"),
         (number(12345.6), "12,346"),
         (number(0.12345), "0.1235"),
+        (number(6707.2), "6,707"),
         (shorten("abcdefghij", 5), "ab\N{HORIZONTAL ELLIPSIS}ij"),
     ],
 )
@@ -289,3 +290,9 @@ def test_result_and_activity_fixture_sums() -> None:
     for row in result.time_breakdown.values():
         assert sum(row.values()) == result.cycles_total
     assert sum(layer.cycles_critical for layer in result.layers) == result.cycles_total
+
+
+def test_sources_are_grouped_estimates_first(summary: dict[str, Any]) -> None:
+    words = " ".join(read(html.render(summary)).words)
+    assert words.index("one descriptor fetch") < words.index("Figures with a source") < words.index("SRAM macro table")
+    assert "estimated: one" not in words

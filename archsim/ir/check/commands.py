@@ -114,23 +114,24 @@ def _affines(command: Command) -> list[Affine]:
 
 def _check_operands(command: Command, what: str) -> None:
     rule = _OPERANDS[command.op]
-    for side, regions, pattern in (
-        ("reads", command.reads, rule.reads),
-        ("writes", command.writes, rule.writes),
-    ):
-        names = [region.operand for region in regions]
-        for name in names:
-            if not re.fullmatch(pattern, name) or not name:
-                shown = pattern.replace("|", ", ").replace(r"\d+", "0..").replace(r"\d*", "") or "nothing"
-                raise ProgramError(f"{what} {side} an operand '{name}'; a {command.op} {side} {shown}")
-            if names.count(name) > 1 and name != "dst":
-                raise ProgramError(f"{what} {side} two operands '{name}'")
-    present = {region.operand for region in (*command.reads, *command.writes)}
-    missing = [name for name in rule.needed if name not in present]
-    if missing:
-        raise ProgramError(f"{what} is a {command.op} without operand '{missing[0]}'")
-    if command.op == "MOVE" and len({region.element_bytes for region in (*command.reads, *command.writes)}) > 1:
+    _check_side(command.reads, rule.reads, f"{what} reads", f"a {command.op} reads")
+    _check_side(command.writes, rule.writes, f"{what} writes", f"a {command.op} writes")
+    regions = (*command.reads, *command.writes)
+    for name in rule.needed:
+        if all(region.operand != name for region in regions):
+            raise ProgramError(f"{what} is a {command.op} without operand '{name}'")
+    if command.op == "MOVE" and len({region.element_bytes for region in regions}) > 1:
         raise ProgramError(f"{what} moves elements of different sizes; source and destinations must agree")
+
+
+def _check_side(regions: tuple[Region, ...], pattern: str, what: str, rule: str) -> None:
+    names = [region.operand for region in regions]
+    for name in names:
+        if not re.fullmatch(pattern, name) or not name:
+            shown = pattern.replace("|", ", ").replace(r"\d+", "0..").replace(r"\d*", "") or "nothing"
+            raise ProgramError(f"{what} an operand '{name}'; {rule} {shown}")
+        if names.count(name) > 1 and name != "dst":
+            raise ProgramError(f"{what} two operands '{name}'")
 
 
 def _check_region(command: Command, region: Region, what: str) -> None:
@@ -145,6 +146,10 @@ def _check_region(command: Command, region: Region, what: str) -> None:
             known_name(dim, extents, f"{what}: unknown extent")
         if stride < 0 or dims.count(dim) > 1:
             raise ProgramError(f"{what}: stride {stride} of '{dim}'; allowed one stride of 0 or more for each extent")
+    _check_clips(region, dims, what)
+
+
+def _check_clips(region: Region, dims: list[str], what: str) -> None:
     for clip in region.clips:
         known_name(clip.dim, dims, f"{what} clips the extent that does not move it,")
         if clip.length < 1:

@@ -43,18 +43,20 @@ def known_name(name: str, known: Iterable[str], what: str) -> None:
 
 
 def _check_unique(program: Program) -> None:
-    tokens = [f"{ring.name}.{kind}" for ring in program.rings for kind in ("free", "full")]
-    groups: dict[str, list[str]] = {
-        "layer": list(program.layers),
-        "tensor or ring": [item.name for item in program.tensors] + [item.name for item in program.rings],
-        "semaphore": [*tokens, *(semaphore.name for semaphore in program.semaphores)],
-        "queue": [queue.name for queue in program.queues],
-    }
-    groups |= {f"loop variable of {queue.name}": _loop_variables(queue.body) for queue in program.queues}
-    for what, names in groups.items():
-        twice = [name for name, count in Counter(names).items() if count > 1]
-        if twice:
-            raise ProgramError(f"{what} '{twice[0]}' is declared twice; every {what} has a name of its own")
+    rings = [ring.name for ring in program.rings]
+    semaphores = [semaphore.name for semaphore in program.semaphores]
+    _check_names("layer", program.layers)
+    _check_names("tensor or ring", [*(tensor.name for tensor in program.tensors), *rings])
+    _check_names("semaphore", [*(f"{ring}.{kind}" for ring in rings for kind in ("free", "full")), *semaphores])
+    _check_names("queue", [queue.name for queue in program.queues])
+    for queue in program.queues:
+        _check_names(f"loop variable of {queue.name}", _loop_variables(queue.body))
+
+
+def _check_names(what: str, names: Iterable[str]) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ProgramError(f"{what} '{name}' is declared twice; every {what} has a name of its own")
 
 
 def _loop_variables(body: tuple[Node, ...]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import combinations
 
 from archsim.errors import MappingError, nearest
 from archsim.ir.dtypes import BYTES
@@ -20,15 +21,25 @@ def check_mapping(mapping: ModelMapping, workload: Workload, architecture: Archi
     for role, dtype in mapping.dtypes.items():
         if dtype not in BYTES:
             raise MappingError(f"dtype '{dtype}' of {role}{nearest(dtype, BYTES)}; allowed {', '.join(BYTES)}")
+    _check_order(mapping, workload)
+    for layer, mapped_layer in zip(workload.layers, mapping.layers, strict=True):
+        _check_layer(layer, mapped_layer, architecture)
+    for item in mapping.placements:
+        _check_placement(item, workload, architecture)
+    for one, two in combinations(mapping.placements, 2):
+        if _collide(one, two):
+            raise MappingError(
+                f"tensors '{one.tensor}' and '{two.tensor}' share bytes of '{one.memory}' while both are alive"
+            )
+
+
+def _check_order(mapping: ModelMapping, workload: Workload) -> None:
     mapped = [layer.layer for layer in mapping.layers]
     wanted = [layer.name for layer in workload.layers]
     if mapped != wanted:
         odd = next((pair for pair in zip(mapped, wanted, strict=False) if pair[0] != pair[1]), None)
         detail = f"it has '{odd[0]}' where the workload has '{odd[1]}'" if odd else f"{len(mapped)} of {len(wanted)}"
         raise MappingError(f"mapping of '{mapping.workload}' does not list the workload's layers in order: {detail}")
-    for layer, mapped_layer in zip(workload.layers, mapping.layers, strict=True):
-        _check_layer(layer, mapped_layer, architecture)
-    _check_placements(mapping, workload, architecture)
 
 
 def _check_layer(layer: Layer, mapped: LayerMapping, architecture: Architecture) -> None:
@@ -74,26 +85,17 @@ def _check_keep(keep: Keep, index: int, nodes: int, where: str, known: list[str]
         )
 
 
-def _check_placements(mapping: ModelMapping, workload: Workload, architecture: Architecture) -> None:
-    for item in mapping.placements:
-        memories = {memory.name: memory for memory in architecture.memories if memory.filled_by == "dma"}
-        if item.tensor not in workload.tensors:
-            raise MappingError(f"placement of '{item.tensor}': no such tensor{nearest(item.tensor, workload.tensors)}")
-        if item.memory not in memories:
-            raise MappingError(
-                f"placement of '{item.tensor}': no memory '{item.memory}'{nearest(item.memory, memories)}"
-            )
-        end, capacity = item.base + item.size_bytes, memories[item.memory].capacity_bytes
-        if item.base < 0 or item.size_bytes < 1 or end > capacity:
-            raise MappingError(
-                f"tensor '{item.tensor}' needs bytes [{item.base}, {end}) of '{item.memory}', which has {capacity}"
-            )
-    for number, one in enumerate(mapping.placements):
-        for two in mapping.placements[number + 1 :]:
-            if _collide(one, two):
-                raise MappingError(
-                    f"tensors '{one.tensor}' and '{two.tensor}' share bytes of '{one.memory}' while both are alive"
-                )
+def _check_placement(item: Placement, workload: Workload, architecture: Architecture) -> None:
+    memories = {memory.name: memory for memory in architecture.memories if memory.filled_by == "dma"}
+    if item.tensor not in workload.tensors:
+        raise MappingError(f"placement of '{item.tensor}': no such tensor{nearest(item.tensor, workload.tensors)}")
+    if item.memory not in memories:
+        raise MappingError(f"placement of '{item.tensor}': no memory {_unknown(item.memory, memories)}")
+    end, capacity = item.base + item.size_bytes, memories[item.memory].capacity_bytes
+    if item.base < 0 or item.size_bytes < 1 or end > capacity:
+        raise MappingError(
+            f"tensor '{item.tensor}' needs bytes [{item.base}, {end}) of '{item.memory}', which has {capacity}"
+        )
 
 
 def _unknown(name: str, known: Iterable[str]) -> str:

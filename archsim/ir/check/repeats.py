@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,11 +58,11 @@ class Repeats:
             live = live & (end > first)
             low = low + first * stride
             high = high + (end - 1) * stride
-        if isinstance(live, np.ndarray):
-            keep = live.tolist()
-            kept = [item for item in zip(index, self._list(low), self._list(high), keep, strict=True) if item[3]]
-            return Bounds([item[0] for item in kept], [item[1] for item in kept], [item[2] for item in kept])
-        return Bounds(index, self._list(low), self._list(high)) if live else Bounds([], [], [])
+        if live is True:
+            return Bounds(index, self._list(low), self._list(high))
+        keep = np.broadcast_to(live, len(index)).tolist()
+        columns = (index, self._list(low), self._list(high))
+        return Bounds(*(list(compress(column, keep)) for column in columns))
 
     def _range(self, region: Region, dim: str) -> tuple[Number, Number]:
         """Indices [first, end) of an extent that exist in the tensor."""

@@ -89,12 +89,13 @@ def _check_zip(fields: Fields, axes: dict[str, Node]) -> None:
         if len(names) < 2:
             fail(group, at, group.plain(), "a list of two axes or more")
         for name in names:
-            if name not in axes or name in used:
-                again = " that are not zipped yet" if name in used else nearest(name, axes)
-                fail(group, at, name, f"axes of this file{again}")
+            if name in used:
+                fail(group, at, name, "axes of this file that are not zipped yet")
+            if name not in axes:
+                fail(group, at, name, f"axes of this file{nearest(name, axes)}")
             used.append(name)
-        lengths = {len(axes[name].items) for name in names}
-        if len(lengths) > 1 or 0 in lengths:
+        lengths = [len(axes[name].items) for name in names]
+        if min(lengths) < max(lengths) or not lengths[0]:
             fail(group, at, names, "axes given as lists of the same length")
 
 

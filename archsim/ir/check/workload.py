@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from archsim.errors import ModelError, nearest
-from archsim.ir.workload import Axis, Layer, Operand, Tensor, Workload
+from archsim.ir.workload import Axis, Layer, Operand, Tensor, View, Workload
 
 ROLES = ("inputs", "weights", "outputs", "tables", "kv")
 
@@ -34,9 +34,12 @@ def _check_tensor(name: str, tensor: Tensor, workload: Workload) -> None:
         raise ModelError(
             f"tensor '{name}': logical {list(tensor.logical)} does not permute its {len(tensor.shape)} axes"
         )
-    view = tensor.view
-    if view is None:
-        return
+    if tensor.view is not None:
+        _check_view(tensor, tensor.view, workload)
+
+
+def _check_view(tensor: Tensor, view: View, workload: Workload) -> None:
+    name = tensor.name
     base = workload.tensors.get(view.base)
     if base is None or base.view is not None:
         what = "is a view itself" if base is not None else f"is not a tensor{nearest(view.base, workload.tensors)}"
@@ -71,8 +74,12 @@ def _check_operand(layer: Layer, operand: Operand, workload: Workload) -> None:
         raise ModelError(f"{where}: no tensor '{operand.tensor}'{nearest(operand.tensor, workload.tensors)}")
     if operand.role not in ROLES:
         raise ModelError(f"{where}: role '{operand.role}'; allowed {', '.join(ROLES)}{nearest(operand.role, ROLES)}")
-    if layer.kind == "host":
-        return
+    if layer.kind != "host":
+        _check_axes(layer, operand, tensor, where)
+
+
+def _check_axes(layer: Layer, operand: Operand, tensor: Tensor, where: str) -> None:
+    """Indices name dims and reach into the tensor; those of the output stay inside."""
     if len(operand.axes) != len(tensor.shape):
         raise ModelError(f"{where} gives {len(operand.axes)} indices to '{operand.tensor}' of {len(tensor.shape)} axes")
     for number, (axis, extent) in enumerate(zip(operand.axes, tensor.shape, strict=True)):

@@ -9,7 +9,7 @@ from archsim.report.format import percent, shorten, si
 
 ROW, BAR = 22.0, 15.0
 WIDTH = 548.0  # half a page: two of them stand side by side
-LEFT, RIGHT = 120.0, 388.0
+LEFT, RIGHT = 146.0, 388.0
 
 
 def parts(values: Mapping[str, float], unit: str, colour: str, description: str) -> str:
@@ -20,7 +20,7 @@ def parts(values: Mapping[str, float], unit: str, colour: str, description: str)
     for index, (value, name) in enumerate(present):
         y = index * ROW
         amount = si(value, unit) if unit != "mm2" else f"{value:.4g} mm\N{SUPERSCRIPT TWO}"
-        drawn.append(svg.text(LEFT - 10, y + BAR - 3, shorten(name, 17), "t", "end"))
+        drawn.append(svg.text(LEFT - 10, y + BAR - 3, shorten(name, 21), "t", "end"))
         drawn.append(svg.rect(LEFT, y, max((RIGHT - LEFT) * value / most, 1.0), BAR, colour, f"{name}: {amount}"))
         drawn.append(svg.text(RIGHT + 78, y + BAR - 3, amount, "t num", "end"))
         drawn.append(svg.text(WIDTH, y + BAR - 3, percent(value, whole), "t num dim", "end"))
