@@ -1,8 +1,8 @@
 """One mechanism for every one-file extension: a file's name in the right folder is the name users type.
 
 The extensions of a package such as ``archsim.pe.dataflows`` are the files of its own directory: each
-``NAME.py`` that does not begin with an underscore is one; where helpers live beside them, those that define
-the public function of their kind. Further directories come from the environment variable ``ARCHSIM_PLUGINS``
+``NAME.py`` that does not begin with an underscore is one; where the package keeps helpers beside them, those that
+define the public function of their kind. Further directories come from the environment variable ``ARCHSIM_PLUGINS``
 (separated by ``os.pathsep``), each with one subfolder per kind of extension: ``dataflows``, ``ops``,
 ``dram_standards``, ``topologies``, ``search``. Nothing is imported until it is loaded by name.
 """
@@ -31,9 +31,10 @@ def modules(package_name: str) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     defines = _DEFINES.get(package_name, "")
-    for directory in (*_package_directories(package_name), *_plugin_directories(package_name)):
+    own = _package_directories(package_name)
+    for directory in (*own, *_plugin_directories(package_name)):
         for path in sorted(directory.glob("*.py")):
-            if not path.name.startswith("_") and _is_extension(path, defines):
+            if not path.name.startswith("_") and (directory not in own or _is_extension(path, defines)):
                 _claim(found, path)
     return dict(sorted(found.items()))
 

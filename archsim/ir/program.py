@@ -6,7 +6,7 @@ Queues. One per engine instance (``core[0].load``, ``.store``, ``.array``, ``.ve
 it heads its queue, its waits are met (each takes ``n`` tokens, at start) and its engine is free. It signals at its end.
 
 Rings. ``Ring`` is ``slots`` slots of ``slot_bytes`` in one memory, written by one queue and read by ``readers``.
-It owns the token ``NAME.free`` (initially ``slots``; taken by the writer; rises when a slot's readers have all given it)
+It owns the token ``NAME.free`` (at first ``slots``; taken by the writer; rises when a slot's readers have all given it)
 and the token ``NAME.full`` (initially 0, one counter per reading queue; a writer's signal raises each).
 A queue's current slot of a ring is the last one whose token it took. Slots follow one another around the ring's
 ``slots * slot_bytes`` bytes; with ``retain`` > 0 a slot whose token was taken by a command flagged ``retains``

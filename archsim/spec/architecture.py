@@ -188,6 +188,15 @@ class Architecture:
     description: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)  # key path of every number -> where it comes from
 
+    def replace(self, values: Mapping[str, object]) -> Architecture:
+        """The same chip with values set by key path, e.g. ``{"dram.channels": 4, "clock": "1.2 GHz"}``.
+
+        Raises ConfigError with the nearest key path and what is allowed.
+        """
+        from archsim.spec import load
+
+        return load.replace(self, values)
+
     def path(self, role: str) -> tuple[Memory, ...]:
         """Explicit memories that keep ``role``, outermost first."""
         return tuple(m for m in self.memories if role in m.keeps and m.filled_by == "dma")

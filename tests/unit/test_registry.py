@@ -36,12 +36,12 @@ def test_plugins_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.M
     (first / "dram_standards" / "ddr9.py").write_text("SPEED = 9\n")
     (first / "dram_standards" / "_shared.py").write_text("")
     (second / "dataflows" / "mine.py").write_text("def fold(nest): return nest\n")
-    (second / "dataflows" / "helper.py").write_text("def other(): return 1\n")
+    (second / "dataflows" / "_helper.py").write_text("def other(): return 1\n")
     monkeypatch.setenv(registry.PLUGINS_VARIABLE, os.pathsep.join((str(first), str(second))))
     assert registry.load(STANDARDS, "ddr9").SPEED == 9
     assert registry.load(STANDARDS, "ddr9") is registry.load(STANDARDS, "ddr9")
     assert "mine" in registry.modules(DATAFLOWS)
-    assert "helper" not in registry.modules(DATAFLOWS)
+    assert "_helper" not in registry.modules(DATAFLOWS)
     assert "_shared" not in registry.modules(STANDARDS)
 
 
