@@ -64,6 +64,7 @@ def caught(program: Program) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_survivors_are_exactly_those_listed() -> None:
     survivors = {name for name, program in ALL.items() if not caught(program)}
     assert survivors == HARMLESS.keys() | WRONG.keys()

@@ -132,6 +132,7 @@ def test_dense_blocks_share_one_tensor() -> None:
     assert channels == [256, 512, 1024, 1024]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory of a process is read from /proc")
 def test_memory_of_all_nine_in_one_process() -> None:
     """All graphs in less than 250 MiB, weights of VGG-19 (574 MB) included: none is materialised.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,6 +44,7 @@ def usage(ports: list[Port], paces: Mapping[Flow, Cycles]) -> dict[Port, Fractio
     return {port: sum((paces[flow] * flow.exact[port] for flow in port.flows), Fraction(0)) for port in ports}
 
 
+@pytest.mark.slow
 @EXACT
 @given(st.lists(demands, min_size=1, max_size=6))
 def test_no_port_is_overfull_and_none_is_wasted(wanted: list[dict[int, Fraction]]) -> None:
@@ -92,6 +94,7 @@ def fluid(jobs: list[tuple[int, Fraction, dict[int, Fraction]]]) -> list[int]:
     return [ends[number] for number in range(len(jobs))]
 
 
+@pytest.mark.slow
 @EXACT
 @given(st.lists(st.tuples(st.integers(0, 12), st.fractions(1, 15, max_denominator=6), demands), min_size=1, max_size=5))
 def test_ends_are_those_of_a_cycle_by_cycle_reference(jobs: list[tuple[int, Fraction, dict[int, Fraction]]]) -> None:

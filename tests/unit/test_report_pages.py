@@ -274,6 +274,7 @@ def two_readers(commands: int) -> Program:
     return Program("toy", "edge_toy", ("layer00",), (), (ring,), (), queues)
 
 
+@pytest.mark.slow
 def test_figures_draw_without_a_display(summary: dict[str, Any], tmp_path: Any) -> None:
     from archsim.report import figures
 

@@ -13,6 +13,8 @@ import yaml
 from archsim.errors import ArchsimError, ConfigError
 from archsim.spec import load
 
+pytestmark = pytest.mark.slow  # quantified over many documents
+
 ROOT = Path(__file__).resolve().parents[2]
 CHIPS = [ROOT / "tests/golden/chip.yaml", ROOT / "configs/accelerators/tpu_v1.yaml"]
 VALUES: list[object] = [

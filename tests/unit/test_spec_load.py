@@ -125,6 +125,7 @@ def test_assignments_are_read_as_yaml() -> None:
     assert values == {"dram.channels": 8, "clock": "2 GHz", "mxu.shape": [8, 8]}
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(
     st.integers(1, 64),
