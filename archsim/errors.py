@@ -6,7 +6,7 @@
     +-- MappingError     no legal mapping: tensor, level, what it needs, what there is
     +-- ProgramError     a Program breaks its rules: command and loop indices
     +-- SimulationError  the machine stopped: who waits for whom, or a conservation law broken
-    +-- NotBuiltError    a name of the contract that this version does not have
+    +-- NotBuiltError    a documented name that this version does not have
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SimulationError(ArchsimError):
 
 
 class NotBuiltError(ArchsimError):
-    """A name or option of the contract that this version does not have yet."""
+    """A documented name or option that this version does not have yet."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

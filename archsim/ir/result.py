@@ -68,12 +68,13 @@ class Result:
     critical: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # layer -> cause -> critical cycles
     area_breakdown_mm2: Mapping[str, float] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)  # number's key path -> where it comes from
+    not_modelled: tuple[str, ...] = ()  # what the real chip has and this one lacks
     activity: Activity | None = None
     power_trace: tuple[tuple[float, float], ...] = ()  # (time_s, watts) per window
 
     def to_json(self) -> dict[str, Any]:
         """The public summary as plain JSON types, keys in the documented order."""
-        hidden = {"critical", "area_breakdown_mm2", "sources", "activity", "power_trace", "layers"}
+        hidden = {"critical", "area_breakdown_mm2", "sources", "not_modelled", "activity", "power_trace", "layers"}
         plain: dict[str, Any] = {"schema": SCHEMA}
         for name in self.__dataclass_fields__:
             if name == "layers":

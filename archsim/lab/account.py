@@ -95,6 +95,7 @@ def assemble(
         critical=critical,
         area_breakdown_mm2=area,
         sources={**architecture.sources, **tables.sources()},
+        not_modelled=architecture.not_modelled,
         activity=activity,
         power_trace=watts.trace,
     )

@@ -112,6 +112,7 @@ def _tables(summary: Mapping[str, Any]) -> Page:
         "layers": [layer_row(layer, summary["cycles_total"]) for layer in summary["layers"]],
         "estimated": estimated(sources),
         "sourced": sourced(sources),
+        "not_modelled": summary["details"].get("not_modelled", []),
         "promise_headings": HEADINGS,
         "promises": PROMISES,
         "provenance": [(key, _plain(value)) for key, value in provenance.items()],

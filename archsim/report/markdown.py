@@ -146,8 +146,9 @@ def _layers(summary: Mapping[str, Any]) -> str:
 
 def _assumptions(summary: Mapping[str, Any]) -> str:
     sources = summary["details"].get("sources", {})
+    lacking = [f"- not modelled: {_escape(text)}" for text in summary["details"].get("not_modelled", [])]
     guessed = [f"- `{keys}`: {_escape(text)}" for keys, text in estimated(sources)]
-    return "\n".join(guessed) or "Every figure used has a published source."
+    return "\n".join([*lacking, *(guessed or ["Every figure used has a published source."])])
 
 
 def _provenance(summary: Mapping[str, Any]) -> str:

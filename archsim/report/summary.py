@@ -29,6 +29,7 @@ def summarise(result: Result, why: Sequence[Mapping[str, Any]] = ()) -> dict[str
         "critical": {layer: dict(causes) for layer, causes in result.critical.items()},
         "area_breakdown_mm2": dict(result.area_breakdown_mm2),
         "sources": dict(sorted(result.sources.items())),
+        "not_modelled": list(result.not_modelled),
         "timeline": timeline(result.activity, result.layers) if result.activity else [],
         "power_trace": _thinned(result.power_trace),
     }
