@@ -12,6 +12,7 @@ from typing import Any
 from archsim.ir.activity import Activity
 
 SCHEMA = "archsim.result/1"
+RENDERING = ("critical", "area_breakdown_mm2", "sources", "not_modelled", "activity", "power_trace")  # not public keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +75,11 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         """The public summary as plain JSON types, keys in the documented order."""
-        hidden = {"critical", "area_breakdown_mm2", "sources", "not_modelled", "activity", "power_trace", "layers"}
         plain: dict[str, Any] = {"schema": SCHEMA}
         for name in self.__dataclass_fields__:
             if name == "layers":
                 plain["layers"] = [_layer_json(layer) for layer in self.layers]
-            elif name not in hidden:
+            elif name not in RENDERING:
                 plain[name] = _plain(getattr(self, name))
         return plain
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from archsim.errors import ConfigError, nearest
 from archsim.ir import dtypes
-from archsim.ir.result import Result
+from archsim.ir.result import RENDERING, Result
 
 OBJECTIVES = ("latency", "energy", "edp")
 
@@ -125,16 +125,7 @@ class Requirement:
 
 def public_keys() -> tuple[str, ...]:
     """First words of the keys that a requirement may name."""
-    rendering = (
-        "layers",
-        "provenance",
-        "critical",
-        "sources",
-        "activity",
-        "power_trace",
-        "area_breakdown_mm2",
-    )
-    return tuple(name for name in Result.__dataclass_fields__ if name not in rendering)
+    return tuple(name for name in Result.__dataclass_fields__ if name not in (*RENDERING, "layers", "provenance"))
 
 
 def scalars(summary: Mapping[str, Any]) -> dict[str, float | None]:
