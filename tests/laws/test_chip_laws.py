@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import cache
 
 import pytest
@@ -19,10 +18,9 @@ from archsim.spec.architecture import Architecture
 from archsim.spec.load import load, names
 from archsim.system import simulate
 from mapper.compile import Compiled, Options, compile_model
-from mapper.counts import border_counts, expected_counts
+from tests.tools.counts import compiler_counts, machine_counts
 from tests.tools.layers import random_net
 
-OWN_ACCOUNT = ("pin_read_bytes", "pin_write_bytes", "activates", "refreshes")  # known only to the DRAM
 SEEDS = (3, 11, 24)
 
 
@@ -60,18 +58,7 @@ def test_law_37_energy_parts_and_layers_sum(name: str, seed: int) -> None:
 def test_law_38_counts_agree_as_integers(name: str, seed: int) -> None:
     """Law 38: the mapper's counts are the machine's counts."""
     chip, workload, compiled, activity = run(name, seed)
-    expected: Counter[tuple[str, str, str]] = Counter()
-    for frame in compiled.frames:
-        assert frame is not None
-        for (part, action), count in expected_counts(frame, chip, compiled.mapping.dtypes).items():
-            expected[frame.name, part, action] += count
-    for pinned in compiled.residency.tensors.values():
-        layer = workload.layers[pinned.life.first].name
-        for (part, action), count in border_counts(pinned, workload.tensors[pinned.tensor].shape, chip).items():
-            expected[layer, part, action] += count
-    units = {part.name for part in chip.parts()} - {chip.host.name if chip.host is not None else ""}
-    counted = {k: n for k, n in activity.counts.items() if n and k[1] in units and k[2] not in OWN_ACCOUNT}
-    assert {key: count for key, count in expected.items() if count} == counted
+    assert compiler_counts(compiled, workload, chip) == machine_counts(activity, chip)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
