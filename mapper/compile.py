@@ -19,6 +19,7 @@ from mapper.costs import ChipCosts, Outer
 from mapper.lower.frame import Frame, Stored
 from mapper.lower.layer import Item, commands, layer_rings, scratch
 from mapper.lower.program import LoweredLayer, assemble, border_items, queue_names
+from mapper.numbers import PLAIN, Numbers, of_operands
 from mapper.placement import Lifetime, layout, lifetimes, place_dram, view_strides
 from mapper.problem import Problem, base_of, build, home_role, operand_dtype
 from mapper.residency import Residency, plan_residency
@@ -49,7 +50,7 @@ class Options:
     """What the user asked of the compiler.
 
     ``cache``: folder for mappings, None for none; ``outer``: rates of the chip's DRAM parts; ``pinned``: layers whose
-    mapping is given instead of searched.
+    mapping is given instead of searched; ``numbers``: (scale, zero) of tensors, (1, 0) where absent.
     """
 
     objective: str = "latency"
@@ -57,6 +58,7 @@ class Options:
     cache: Path | None = None
     outer: Mapping[str, Outer] = field(default_factory=dict)
     pinned: Mapping[str, LayerMapping] = field(default_factory=dict)
+    numbers: Mapping[str, Numbers] = field(default_factory=dict)
 
 
 def compile_model(workload: Workload, architecture: Architecture, options: Options | None = None) -> Compiled:
@@ -166,7 +168,7 @@ class _Compiler:
     def _key(self, problem: Problem) -> str:
         layer = problem.layer
         plans = [replace(plan, tensor="") for plan in problem.operands]
-        groups = (layer.batch, layer.m, layer.n, layer.k, layer.whole, layer.pad_fill, layer.kind)
+        groups = (layer.batch, layer.m, layer.n, layer.k, layer.whole, layer.kind)
         return digest(
             [
                 problem.engine,
@@ -174,7 +176,7 @@ class _Compiler:
                 list(problem.dims),
                 groups,
                 plans,
-                layer.steps,
+                [(step.passes, step.slow) for step in layer.steps],
                 sorted(problem.capacity.items()),
                 sorted(self.dtypes.items()),
                 self.options.objective,
@@ -205,11 +207,10 @@ class _Compiler:
                 {op.name: self._stored(op.tensor, by_name, residency) for op in problem.operands if op.tensor},
             )
             frames.append(frame)
-            tensors += tuple(scratch(frame, rings))
-            names = queue_names(self.architecture)
-            lowered.append(
-                LoweredLayer(layer.name, frame, commands(frame, rings), list(layer_rings(frame, rings, names)))
-            )
+            numbers = of_operands(problem, self.base, self.options.numbers)
+            tensors += tuple(scratch(frame, rings, numbers))
+            declared = list(layer_rings(frame, rings, queue_names(self.architecture), numbers))
+            lowered.append(LoweredLayer(layer.name, frame, commands(frame, rings), declared))
         outputs = tuple(
             sorted({self.base[t.name] for t in self.workload.tensors.values() if t.kind == "output"} & set(by_name))
         )
@@ -242,7 +243,7 @@ class _Compiler:
         for pinned in residency.at(index):
             if pinned.life.first == index:
                 shape = self.workload.tensors[pinned.tensor].shape
-                items = border_items(layer.name, pinned, shape, -128 if pinned.fill == "lowest" else 0)
+                items = border_items(layer.name, pinned, shape)
                 if items:
                     found.append(LoweredLayer(layer.name, None, items, []))
         return found
@@ -304,6 +305,8 @@ class _Compiler:
             tensor.shape,
             stored.strides,
             tensor.kind in ("input", "weight"),
+            stored.origin,
+            *self.options.numbers.get(name, PLAIN),
         )
 
     def _placements(self, tensors: Iterable[StoredTensor]) -> tuple[Placement, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
+from archsim.ir.functions import Function, Functions
 from archsim.ir.workload import Layer
 from archsim.ops.vector_cost import vector_cycles
 from archsim.pe.dataflows import catalog
@@ -78,6 +79,7 @@ class ChipCosts:
         return float(Fraction(part.clock_hz, self.architecture.clock_hz))
 
 
+DRAIN = Function("requantise")
 FoldFunction = Callable[[tuple[tuple[str, int], ...]], Fold]
 
 
@@ -105,11 +107,11 @@ def array_shape(array: Array, inputs: str, weights: str) -> ArrayShape:
     )
 
 
-def drain_steps(layer: Layer) -> tuple[int, tuple[str, ...], str]:
-    """(passes, slow functions, name) of the vector command that finishes a tile; a plain drain is one pass."""
+def drain_steps(layer: Layer) -> tuple[int, tuple[str, ...], Functions]:
+    """(passes, slow functions, functions) of the vector command that finishes a tile; a plain drain is one pass."""
     passes = sum(step.passes for step in layer.steps) or 1
     slow = tuple(name for step in layer.steps for name in step.slow)
-    return passes, slow, "+".join(step.function for step in layer.steps) or "drain"
+    return passes, slow, tuple(function for step in layer.steps for function in step.functions) or (DRAIN,)
 
 
 def vector_time(elements: int, passes: int, slow: tuple[str, ...], unit: Vector, dtype: str) -> int:

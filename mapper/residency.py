@@ -1,8 +1,8 @@
 """Which activations stay on chip between layers, and where: greedy by traffic saved per layer of lifetime.
 
 A tensor may stay when every layer that writes or reads it does so from the same on-chip memory. Padding that its
-readers need becomes a border around it, written once. A share of the memory (``WORKING_SHARE``) is left to each
-layer's own tiles.
+readers need becomes a border of zeros around it, written once. A share of the memory (``WORKING_SHARE``) is left to
+each layer's own tiles.
 """
 
 from __future__ import annotations
@@ -22,14 +22,13 @@ WORKING_SHARE = 4  # one part in four of the memory stays free for tiles
 
 @dataclass(frozen=True, slots=True)
 class Resident:
-    """A tensor pinned at ``address`` of ``memory`` over its lifetime; ``fill``: what its border holds."""
+    """A tensor pinned at ``address`` of ``memory`` over its lifetime."""
 
     tensor: str
     memory: str
     address: int
     layout: Layout
     life: Lifetime
-    fill: str
 
 
 @dataclass
@@ -124,16 +123,15 @@ def _try(
 ) -> Resident | None:
     if not all(_on_chip(use, plan.memory, architecture) for use in uses):
         return None
-    edges = _border(name, workload, uses)
-    if edges is None:
+    border = _border(name, workload, uses)
+    if border is None:
         return None
-    border, fill = edges
     stored = layout(workload.tensors[name], element_bytes, border)
     blocks = [Block(r.address, r.layout.size_bytes, r.life.first, r.life.last) for r in plan.tensors.values()]
     address = highest_fit(blocks, stored.size_bytes, life.first, life.last, align, plan.capacity)
     if address is None or address < floor:
         return None
-    return Resident(name, plan.memory, address, stored, life, fill)
+    return Resident(name, plan.memory, address, stored, life)
 
 
 def _on_chip(use: _Use, memory: str, architecture: Architecture) -> bool:
@@ -143,11 +141,10 @@ def _on_chip(use: _Use, memory: str, architecture: Architecture) -> bool:
     return inner(architecture, role).name == memory
 
 
-def _border(name: str, workload: Workload, uses: list[_Use]) -> tuple[tuple[tuple[int, int], ...], str] | None:
-    """Border per axis and its fill; None when padded readers disagree or read through a reshaping view."""
+def _border(name: str, workload: Workload, uses: list[_Use]) -> tuple[tuple[int, int], ...] | None:
+    """Border per axis; None when a padded reader reads through a reshaping view."""
     base = workload.tensors[name]
     edges = [(0, 0)] * len(base.shape)
-    fills: set[str] = set()
     for use in uses:
         tensor = workload.tensors[use.operand.tensor]
         for part in components(use.operand.axes, tensor.shape, use.kind.dims):
@@ -158,9 +155,6 @@ def _border(name: str, workload: Workload, uses: list[_Use]) -> tuple[tuple[tupl
             high = part.offset + part.size(use.kind.dims) - part.clip
             low, old = max(0, -part.offset), edges[part.axis]
             edges[part.axis] = (max(old[0], low), max(old[1], high))
-            fills.add(use.kind.pad_fill)
     padded = any(edge != (0, 0) for edge in edges)
     views = [t for t in workload.tensors.values() if t.view is not None and base_of(workload, t.name) == name]
-    if len(fills) > 1 or (padded and not all(sliced_alike(view, base) for view in views)):
-        return None
-    return tuple(edges), next(iter(sorted(fills)), "zero")
+    return None if padded and not all(sliced_alike(view, base) for view in views) else tuple(edges)

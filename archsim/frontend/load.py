@@ -12,6 +12,7 @@ from pathlib import Path
 
 from archsim.errors import ConfigError, ModelError, NotBuiltError, nearest
 from archsim.ir.workload import Workload
+from archsim.ops.lowering.lower import Lowered
 from archsim.spec.locate import config_files
 
 LATER = (".pt2", ".mlir", ".mlirbc", ".json")
@@ -37,7 +38,18 @@ def load_model(
     on_unsupported: str = "error",
     parameters: Mapping[str, int] | None = None,
 ) -> Workload:
-    """A model as a Workload.
+    """The Workload of ``import_model``."""
+    return import_model(name_or_path, batch=batch, on_unsupported=on_unsupported, parameters=parameters).workload
+
+
+def import_model(
+    name_or_path: str | Path,
+    *,
+    batch: int | None = None,
+    on_unsupported: str = "error",
+    parameters: Mapping[str, int] | None = None,
+) -> Lowered:
+    """A model as a Workload, with its graph and where each tensor's numbers come from.
 
     ``batch``: new dim 0 of the inputs (None: as stored; 1 where the model leaves it open). ``on_unsupported``:
     'error', or 'host' to run operators without a rule on the host (ONNX). ``parameters``: of a workload file. Raises
@@ -45,20 +57,20 @@ def load_model(
     """
     if batch is not None and batch < 1:
         raise ConfigError(f"batch: found {batch}; allowed 1 or more")
-    name, path = _find(str(name_or_path))
+    name, path = find_model(name_or_path)
     if parameters and path.suffix not in (".yaml", ".yml"):
         raise ConfigError(f"{path}: has no parameters to set; allowed for workload files (.yaml)")
     if path.suffix == ".onnx":
-        from archsim.frontend.onnx.load import load_onnx
+        from archsim.frontend.onnx.load import import_onnx
 
-        return load_onnx(path, name=name, batch=batch, on_unsupported=on_unsupported)
+        return import_onnx(path, name=name, batch=batch, on_unsupported=on_unsupported)
     if path.suffix == ".csv":
-        from archsim.frontend.scalesim_csv import load_scalesim
+        from archsim.frontend.scalesim_csv import import_scalesim
 
-        return load_scalesim(path, batch=batch)
-    from archsim.frontend.workload_yaml.load import load_workload_yaml
+        return import_scalesim(path, batch=batch)
+    from archsim.frontend.workload_yaml.load import import_workload_yaml
 
-    return load_workload_yaml(path, batch=batch, parameters=parameters)
+    return import_workload_yaml(path, batch=batch, parameters=parameters)
 
 
 def names() -> dict[str, str]:
@@ -70,8 +82,9 @@ def names() -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def _find(text: str) -> tuple[str, Path]:
-    """(name, file) of a model; '' as the name of a path."""
+def find_model(name_or_path: str | Path) -> tuple[str, Path]:
+    """(name, file) of a model; '' as the name of a path. Raises ModelError where there is none."""
+    text = str(name_or_path)
     known = {**_zoo(), **config_files("workloads")}
     spelled = {_plain(name): name for name in known}
     if _plain(text) in spelled:

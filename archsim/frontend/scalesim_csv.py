@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from archsim.errors import ModelError
-from archsim.ir.workload import Workload
 from archsim.ops.graph.infer import infer
 from archsim.ops.graph.nodes import Attribute, Graph, Node, Shape, Value
-from archsim.ops.lowering.lower import to_workload
+from archsim.ops.lowering.lower import Lowered, lower_graph
 
 CONV_FIELDS = (
     "IFMAP height",
@@ -43,7 +42,7 @@ class _Row:
     extra: str  # the optional field after them
 
 
-def load_scalesim(path: Path, *, name: str = "", batch: int | None = None) -> Workload:
+def import_scalesim(path: Path, *, name: str = "", batch: int | None = None) -> Lowered:
     """Import a topology file; ``batch``: images (conv) or products (gemm) a layer.
 
     ModelError names file:line and field.
@@ -70,7 +69,7 @@ def load_scalesim(path: Path, *, name: str = "", batch: int | None = None) -> Wo
         outputs=tuple(node.outputs[0] for node in nodes),
         warnings=tuple(warnings),
     )
-    return to_workload(infer(graph), batch=batch or 1, sha256=hashlib.sha256(data).hexdigest())
+    return lower_graph(infer(graph), batch=batch or 1, sha256=hashlib.sha256(data).hexdigest())
 
 
 def _rows(path: Path, text: str) -> list[_Row]:

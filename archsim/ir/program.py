@@ -16,6 +16,11 @@ Regions. Every operand is ``store`` (a tensor or a ring's current slot) + ``offs
 the command's named extents, in bytes. ``clips`` bound an axis: indices outside ``[0, length)`` of the tensor are not
 touched at the source and are filled with ``fill`` at the destination. Extents shrink by their ``limits``
 (ceil trips with clamped last tiles).
+
+Numbers. A store holds elements of its ``dtype``; an element q stands for (q - ``zero``) * ``scale``. Moves carry
+elements as they are, so both ends have one scale and zero; accumulators have the product of their factors' scales; the
+vector unit computes in real numbers, rounds half to even into its destination's elements and clamps there. An element
+of 0 in a clipped place means the destination's ``zero``.
 """
 
 from __future__ import annotations
@@ -23,6 +28,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+from archsim.ir.functions import Functions, names
 
 Op = Literal["MOVE", "MATMUL", "VECTOR", "SETUP", "HOST", "SYNC"]
 Engine = Literal["load", "store", "array", "vector", "host"]
@@ -92,6 +99,17 @@ class Clip:
 
 
 @dataclass(frozen=True, slots=True)
+class Guard:
+    """Points of a command's extents take part only where sum(coefficient * index of a dim) + ``start`` is in
+    [0, ``length``): what of a window lies inside its tensor.
+    """
+
+    terms: tuple[tuple[str, int], ...]
+    start: Affine
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
 class Region:
     """One operand of a command. ``strides``: (dim, bytes) for each extent that moves it; others broadcast or reduce.
 
@@ -121,12 +139,13 @@ class Command:
     """One tile command. ``role`` is the tensor role others are charged for when they wait on it.
 
     MATMUL: ``nest``, ``dtypes`` (inputs, weights); accumulates unless ``fresh`` holds (then starts from bias or 0).
-    VECTOR: ``function`` (names joined by '+'), ``passes`` (plain lane passes per element), ``slow`` (functions whose
-    rate the chip states: exp, divide, sqrt, ...), ``dtypes`` (lane dtype,). Elements = product of extents. ``mac``
-    multiplies in0 by in1 and adds up into out, from in2 (or 0) where ``fresh`` holds.
+    VECTOR: ``functions`` in order, ``passes`` (plain lane passes per element), ``slow`` (functions whose rate the chip
+    states: exp, divide, sqrt, ...), ``dtypes`` (lane dtype,), ``guards``: the points that a reduction takes in.
+    Elements = product of extents. ``mac`` multiplies in0 by in1 and adds up into out, from in2 (or 0) where ``fresh``
+    holds.
     HOST: ``flops``, ``nbytes``. SETUP: ``nbytes``.
-    MOVE: ``fill`` for clipped indices (a move without reads fills its destination), ``combine`` '' | 'add' | 'max',
-    ``retains`` (see Ring).
+    MOVE: ``fill`` for clipped indices, in steps above the destination's zero (a move without reads fills it all),
+    ``combine`` '' | 'add' | 'max', ``retains`` (see Ring).
     """
 
     name: str
@@ -142,7 +161,8 @@ class Command:
     nest: Nest | None = None
     fresh: When = ()
     dtypes: tuple[str, ...] = ()
-    function: str = ""
+    functions: Functions = ()
+    guards: tuple[Guard, ...] = ()
     passes: int = 0
     slow: tuple[str, ...] = ()
     flops: int = 0
@@ -150,6 +170,11 @@ class Command:
     fill: int = 0
     combine: str = ""
     retains: bool = False
+
+    @property
+    def function(self) -> str:
+        """``add+relu``: the names of its functions."""
+        return names(self.functions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +201,10 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A named address range. ``preloaded``: holds data at time 0. ``shape`` and ``strides`` (bytes) are its layout."""
+    """A named address range. ``shape``, ``strides`` (bytes) and ``origin`` (byte of the first element) are its layout.
+
+    ``preloaded``: holds data at time 0. An element q stands for (q - ``zero``) * ``scale``.
+    """
 
     name: str
     memory: str
@@ -187,11 +215,14 @@ class Tensor:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     preloaded: bool = False
+    origin: int = 0
+    scale: float = 1.0
+    zero: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """``slots`` x ``slot_bytes`` at ``base`` of ``memory``; see the module docstring."""
+    """``slots`` x ``slot_bytes`` at ``base`` of ``memory``; ``scale`` and ``zero`` as of a Tensor; see the module."""
 
     name: str
     memory: str
@@ -203,6 +234,8 @@ class Ring:
     writer: str
     readers: tuple[str, ...]
     retain: int = 0
+    scale: float = 1.0
+    zero: int = 0
 
     @property
     def size_bytes(self) -> int:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Literal
 
+from archsim.ir.functions import Functions, names
+
 Kind = Literal["input", "weight", "activation", "output"]
 
 
@@ -64,16 +66,29 @@ class Operand:
 
 
 @dataclass(frozen=True, slots=True)
+class Guard:
+    """Points of ``dims`` take part in a reduction only where ``axis`` is in [0, ``length``): not in the padding."""
+
+    axis: Axis
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
 class VectorStep:
-    """A vector function applied to each output element on its way out, in order: relu, sigmoid, add (with operand) ...
+    """What is computed of each output element on its way out, in order: relu, sigmoid, add (with operand) ...
 
     ``passes``: lane passes per element; ``slow``: functions of the chip's ``function_cycles`` it needs (exp, divide,
     sqrt).
     """
 
-    function: str
+    functions: Functions
     passes: int
     slow: tuple[str, ...] = ()
+
+    @property
+    def function(self) -> str:
+        """``add+relu``: the names of its functions."""
+        return names(self.functions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +100,7 @@ class Layer:
     kind 'copy': out = input moved (transposition, concat that cannot be placed); no arithmetic.
     kind 'host': runs on the host (``--on-unsupported host``).
     ``dims``: name -> extent. ``m, n, k, batch``: the part each dim plays in a matmul. ``whole``: dims that may not be
-    tiled (softmax axis, LRN channels). ``pad_fill``: value outside inputs ('zero' | 'lowest').
+    tiled (softmax axis, LRN channels). Inputs are 0 outside their tensor; ``guards``: points that a reduction takes in.
     ``fused``: names of source nodes merged here; ``node``: source node name and operator for messages.
     """
 
@@ -101,7 +116,7 @@ class Layer:
     batch: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()
     steps: tuple[VectorStep, ...] = ()
-    pad_fill: Literal["zero", "lowest"] = "zero"
+    guards: tuple[Guard, ...] = ()
     fused: tuple[str, ...] = ()
     attributes: Mapping[str, object] = field(default_factory=dict)
 

@@ -30,7 +30,7 @@ def quiet(_: str) -> None:
 @dataclass(frozen=True)
 class Job:
     """``model`` and ``chip`` by name, path or object; ``values``: chip keys to set; ``dtype`` as typed;
-    ``batch`` None = as the model states, 1 where it leaves it open."""
+    ``batch`` None = as the model states, 1 where it leaves it open; ``numbers``: (scale, zero) of tensors."""
 
     model: Model
     chip: Chip
@@ -40,6 +40,7 @@ class Job:
     values: Mapping[str, object] = field(default_factory=dict)
     seed: int = 0
     on_unsupported: str = "error"
+    numbers: Mapping[str, tuple[float, int]] = field(default_factory=dict)
 
     @property
     def is_program(self) -> bool:
@@ -88,7 +89,7 @@ def build(job: Job, say: Progress = quiet) -> Built:
     say(f"mapping {len(workload.layers)} layers")
     from mapper.compile import Options, compile_model
 
-    asked = Options(objective, dtypes, cache.folder(), outer_rates(architecture))
+    asked = Options(objective, dtypes, cache.folder(), outer_rates(architecture), numbers=job.numbers)
     compiled = compile_model(workload, architecture, asked)
     return Built(architecture, compiled.program, workload, compiled.mapping, compiled.warnings)
 

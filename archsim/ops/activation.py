@@ -17,48 +17,59 @@ Behind a matmul or an elementwise layer an activation costs its steps there and 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import erf
 
 import numpy as np
 
+from archsim.ir.functions import Function, Parameter
 from archsim.ir.workload import VectorStep
 from archsim.ops.graph.family import Family
-from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape
+from archsim.ops.graph.meaning import Meaning
+from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape, Value, scalar
 from archsim.ops.lowering.access import Access, at
 from archsim.ops.lowering.builder import Builder
-from archsim.ops.lowering.steps import ERF_PASSES, LOG_PASSES
+from archsim.ops.lowering.steps import ERF_PASSES, LOG_PASSES, step
 
 _STEPS = {
-    "Abs": VectorStep("abs", 1),
-    "Cast": VectorStep("cast", 1),
-    "Ceil": VectorStep("ceil", 1),
-    "Celu": VectorStep("celu", 2, ("exp",)),
-    "Clip": VectorStep("clip", 1),
-    "Elu": VectorStep("elu", 2, ("exp",)),
-    "Erf": VectorStep("erf", ERF_PASSES, ("exp", "divide")),
-    "Exp": VectorStep("exp", 1, ("exp",)),
-    "Floor": VectorStep("floor", 1),
-    "Gelu": VectorStep("gelu", ERF_PASSES + 2, ("exp", "divide")),
-    "HardSigmoid": VectorStep("hard_sigmoid", 1),
-    "HardSwish": VectorStep("hard_swish", 2),
-    "LeakyRelu": VectorStep("leaky_relu", 1),
-    "Log": VectorStep("log", LOG_PASSES),
-    "Mish": VectorStep("mish", 4, ("exp", "divide")),
-    "Neg": VectorStep("neg", 1),
-    "Not": VectorStep("not", 1),
-    "Reciprocal": VectorStep("reciprocal", 1, ("divide",)),
-    "Relu": VectorStep("relu", 1),
-    "Round": VectorStep("round", 1),
-    "Selu": VectorStep("selu", 2, ("exp",)),
-    "Sigmoid": VectorStep("sigmoid", 1, ("exp", "divide")),
-    "Sign": VectorStep("sign", 1),
-    "Softplus": VectorStep("softplus", LOG_PASSES + 1, ("exp",)),
-    "Softsign": VectorStep("softsign", 1, ("divide",)),
-    "Sqrt": VectorStep("sqrt", 1, ("sqrt",)),
-    "Swish": VectorStep("swish", 2, ("exp", "divide")),
-    "Tanh": VectorStep("tanh", 2, ("exp", "divide")),
+    "Abs": step("abs", 1),
+    "Cast": step("cast", 1),
+    "Ceil": step("ceil", 1),
+    "Celu": step("celu", 2, ("exp",)),
+    "Clip": step("clip", 1),
+    "Elu": step("elu", 2, ("exp",)),
+    "Erf": step("erf", ERF_PASSES, ("exp", "divide")),
+    "Exp": step("exp", 1, ("exp",)),
+    "Floor": step("floor", 1),
+    "Gelu": step("gelu", ERF_PASSES + 2, ("exp", "divide")),
+    "HardSigmoid": step("hard_sigmoid", 1),
+    "HardSwish": step("hard_swish", 2),
+    "LeakyRelu": step("leaky_relu", 1),
+    "Log": step("log", LOG_PASSES),
+    "Mish": step("mish", 4, ("exp", "divide")),
+    "Neg": step("neg", 1),
+    "Not": step("not", 1),
+    "Reciprocal": step("reciprocal", 1, ("divide",)),
+    "Relu": step("relu", 1),
+    "Round": step("round", 1),
+    "Selu": step("selu", 2, ("exp",)),
+    "Sigmoid": step("sigmoid", 1, ("exp", "divide")),
+    "Sign": step("sign", 1),
+    "Softplus": step("softplus", LOG_PASSES + 1, ("exp",)),
+    "Softsign": step("softsign", 1, ("divide",)),
+    "Sqrt": step("sqrt", 1, ("sqrt",)),
+    "Swish": step("swish", 2, ("exp", "divide")),
+    "Tanh": step("tanh", 2, ("exp", "divide")),
 }
-_GELU_TANH = VectorStep("gelu_tanh", 7, ("exp", "divide"))
+_GELU_TANH = step("gelu_tanh", 7, ("exp", "divide"))
+_PARAMETERS = {  # attributes with the values that ONNX gives them when absent
+    "Celu": {"alpha": 1.0},
+    "Elu": {"alpha": 1.0},
+    "HardSigmoid": {"alpha": 0.2, "beta": 0.5},
+    "LeakyRelu": {"alpha": 0.01},
+    "Selu": {"alpha": 1.67326319217681884765625, "gamma": 1.05070102214813232421875},
+    "Swish": {"alpha": 1.0},
+}
 
 
 def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
@@ -68,28 +79,42 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return (inputs[0].shape,)
 
 
-def step_of(node: Node) -> VectorStep:
-    """What the function costs per element."""
+def step_of(node: Node, limits: Inputs = ()) -> VectorStep:
+    """What the function costs per element, with its parameters. ``limits``: of Clip."""
     if node.op == "Gelu" and node.text("approximate", "none") == "tanh":
         return _GELU_TANH
-    return _STEPS[node.op]
+    found = _STEPS[node.op]
+    function = replace(found.functions[0], parameters=tuple(_parameters(node, limits).items()))
+    return replace(found, functions=(function,))
+
+
+def _parameters(node: Node, limits: Inputs) -> dict[str, Parameter]:
+    """Parameters of the function; raises UnsupportedError for limits that are not known."""
+    if node.op == "Cast":
+        return {"to": node.text("to", "float32")}
+    found: dict[str, Parameter] = {key: node.number(key, value) for key, value in _PARAMETERS.get(node.op, {}).items()}
+    for key, limit in zip(("low", "high"), limits, strict=False):
+        if limit is not None:
+            found[key] = scalar(node, limit)
+    return found
 
 
 def epilogue(node: Node, graph: Graph) -> tuple[VectorStep, ...] | None:
     """The function on another node's result; None for limits that are not constants."""
     limits = graph.inputs_of(node)[1:]
-    if any(value is not None and not value.constant for value in limits):
+    if any(value is not None and value.data is None for value in limits):
         return None
-    return (step_of(node),)
+    return (step_of(node, limits),)
 
 
 def lower(node: Node, build: Builder) -> None:
     """One vector layer over the elements."""
-    if epilogue(node, build.graph) is None:
+    found = epilogue(node, build.graph)
+    if found is None:
         node.unsupported("its limits are computed at run time")
     source, out = node.inputs[0], node.outputs[0]
     index = tuple(at(dim) for dim in build.dims(out))
-    steps = build.steps(node, step_of(node))
+    steps = build.steps(node, found[0])
     build.layer(
         node,
         "vector",
@@ -102,14 +127,27 @@ def lower(node: Node, build: Builder) -> None:
 
 def reference(node: Node, data: Array, *limits: Array | None) -> tuple[Array, ...]:
     """The function by its definition."""
-    if node.op == "Clip":
-        low, high = (*limits, None, None)[:2]
-        return (np.asarray(np.clip(data, low, high), data.dtype),)
     if node.op == "Cast":
         return (data.astype(node.text("to", "float32")),)
+    values = tuple(None if limit is None else Value("", limit.shape, "constant", data=limit) for limit in limits)
     with np.errstate(all="ignore"):
-        result = np.asarray(_FUNCTIONS[node.op](node, data))
+        result = _apply(step_of(node, values).functions[0], data)
     return (result if node.op == "Not" else result.astype(data.dtype),)
+
+
+def _apply(function: Function, data: Array) -> Array:
+    return np.asarray(_MEANINGS[function.name](data, **dict(function.parameters)))
+
+
+def _call(name: str) -> Meaning:
+    return lambda call: _apply(Function(name, (), tuple(call.parameters.items())), call.values[0])
+
+
+def _cast(x: Array, to: str) -> Array:
+    """Real numbers as the type holds them: whole towards zero, truth as 0 or 1."""
+    if to == "bool":
+        return np.asarray(x != 0, np.float64)
+    return np.asarray(np.trunc(x) if "int" in to else x)
 
 
 def _sigmoid(x: Array) -> Array:
@@ -124,49 +162,57 @@ def _softplus(x: Array) -> Array:
     return np.asarray(np.logaddexp(0, x))
 
 
-def _gelu(node: Node, x: Array) -> Array:
-    if node.text("approximate", "none") == "tanh":
-        return np.asarray(x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))))
-    return np.asarray(x / 2 * (1 + _erf(x / np.sqrt(2))))
+def _gelu_tanh(x: Array) -> Array:
+    return np.asarray(x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))))
 
 
-def _exponential(node: Node, x: Array, alpha: float, gamma: float = 1.0) -> Array:
-    alpha, gamma = node.number("alpha", alpha), node.number("gamma", gamma)
+def _exponential(x: Array, alpha: float, gamma: float = 1.0) -> Array:
     return np.asarray(gamma * np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0))))
 
 
-def _celu(node: Node, x: Array) -> Array:
-    alpha = node.number("alpha", 1.0)
+def _celu(x: Array, alpha: float) -> Array:
     return np.asarray(np.maximum(x, 0) + np.minimum(0, alpha * np.expm1(x / alpha)))
 
 
-_FUNCTIONS: dict[str, Callable[[Node, Array], Array]] = {
-    "Abs": lambda node, x: np.abs(x),
-    "Ceil": lambda node, x: np.ceil(x),
-    "Celu": _celu,
-    "Elu": lambda node, x: _exponential(node, x, 1.0),
-    "Erf": lambda node, x: _erf(x),
-    "Exp": lambda node, x: np.exp(x),
-    "Floor": lambda node, x: np.floor(x),
-    "Gelu": _gelu,
-    "HardSigmoid": lambda node, x: np.clip(node.number("alpha", 0.2) * x + node.number("beta", 0.5), 0, 1),
-    "HardSwish": lambda node, x: x * np.clip(x / 6 + 0.5, 0, 1),
-    "LeakyRelu": lambda node, x: np.where(x < 0, node.number("alpha", 0.01) * x, x),
-    "Log": lambda node, x: np.log(x),
-    "Mish": lambda node, x: x * np.tanh(_softplus(x)),
-    "Neg": lambda node, x: -x,
-    "Not": lambda node, x: np.logical_not(x),
-    "Reciprocal": lambda node, x: 1 / x,
-    "Relu": lambda node, x: np.maximum(x, 0),
-    "Round": lambda node, x: np.round(x),
-    "Selu": lambda node, x: _exponential(node, x, 1.67326319217681884765625, 1.05070102214813232421875),
-    "Sigmoid": lambda node, x: _sigmoid(x),
-    "Sign": lambda node, x: np.sign(x),
-    "Softplus": lambda node, x: _softplus(x),
-    "Softsign": lambda node, x: x / (1 + np.abs(x)),
-    "Sqrt": lambda node, x: np.sqrt(x),
-    "Swish": lambda node, x: x * _sigmoid(node.number("alpha", 1.0) * x),
-    "Tanh": lambda node, x: np.tanh(x),
+_MEANINGS: dict[str, Callable[..., Array]] = {
+    "abs": np.abs,
+    "cast": _cast,
+    "ceil": np.ceil,
+    "celu": _celu,
+    "clip": lambda x, low=None, high=None: np.clip(x, low, high) if low is not None or high is not None else x,
+    "elu": _exponential,
+    "erf": _erf,
+    "exp": np.exp,
+    "floor": np.floor,
+    "gelu": lambda x: x / 2 * (1 + _erf(x / np.sqrt(2))),
+    "gelu_tanh": _gelu_tanh,
+    "hard_sigmoid": lambda x, alpha, beta: np.clip(alpha * x + beta, 0, 1),
+    "hard_swish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
+    "leaky_relu": lambda x, alpha: np.where(x < 0, alpha * x, x),
+    "log": np.log,
+    "mish": lambda x: x * np.tanh(_softplus(x)),
+    "neg": np.negative,
+    "not": np.logical_not,
+    "reciprocal": lambda x: 1 / x,
+    "relu": lambda x: np.maximum(x, 0),
+    "round": np.round,
+    "selu": _exponential,
+    "sigmoid": _sigmoid,
+    "sign": np.sign,
+    "softplus": _softplus,
+    "softsign": lambda x: x / (1 + np.abs(x)),
+    "sqrt": np.sqrt,
+    "swish": lambda x, alpha: x * _sigmoid(alpha * x),
+    "tanh": np.tanh,
 }
 
-FAMILY = Family(tuple(_STEPS), shapes, reference, lower, order="same", activates=True, epilogue=epilogue)
+FAMILY = Family(
+    tuple(_STEPS),
+    shapes,
+    reference,
+    lower,
+    order="same",
+    activates=True,
+    epilogue=epilogue,
+    functions={name: _call(name) for name in _MEANINGS},
+)

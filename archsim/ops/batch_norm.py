@@ -38,7 +38,7 @@ def lower(node: Node, build: Builder) -> None:
     """One vector layer: the folded scale and shift are operands."""
     if affine(node, build.graph) is None:
         node.unsupported("its parameters are computed at run time; export the model for inference")
-    lower_affine(node, build, (node, *node.fused), 1)
+    lower_affine(node, build, 1)
 
 
 def reference(node: Node, data: Array, scale: Array, bias: Array, mean: Array, variance: Array) -> tuple[Array, ...]:
@@ -63,5 +63,6 @@ FAMILY = Family(
     activates=True,
     affine=affine,
     statistics=(3, 4),
+    positive=(1, 4),
     arity=5,
 )

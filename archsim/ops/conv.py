@@ -67,8 +67,8 @@ def reference(node: Node, data: Array, weights: Array, bias: Array | None = None
     taps = weights.reshape(groups, -1, *weights.shape[1:])
     for position in np.ndindex(*window.kernel):
         part = padded[(slice(None), slice(None), *window.slices(position))]
-        grouped = part.reshape(part.shape[0], groups, -1, *window.out)
-        out += np.einsum("ngc...,gkc->ngk...", grouped, taps[(..., *position)])
+        grouped = part.reshape(part.shape[0], groups, part.shape[1] // groups, -1)
+        out += np.matmul(taps[(..., *position)], grouped).reshape(out.shape)
     result = out.reshape(data.shape[0], weights.shape[0], *window.out)
     if bias is not None:
         result = result + bias.reshape(1, -1, *([1] * len(window.out)))

@@ -12,11 +12,12 @@ import numpy as np
 
 from archsim.ir.workload import Axis, VectorStep
 from archsim.ops.graph.family import Affine, Family
-from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape, Value, known_data
+from archsim.ops.graph.meaning import elementwise
+from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape, Value, known_data, scalar
 from archsim.ops.lowering.access import HERE, Access, at
 from archsim.ops.lowering.affine import lower_affine
 from archsim.ops.lowering.builder import Builder
-from archsim.ops.lowering.steps import LOG_PASSES
+from archsim.ops.lowering.steps import LOG_PASSES, step
 
 _UFUNCS = {
     "Add": np.add,
@@ -85,17 +86,21 @@ def lower(node: Node, build: Builder) -> None:
     """One vector layer over the elements of the result."""
     found = affine(node, build.graph)
     if found is not None:
-        lower_affine(node, build, (node, *node.fused), found.axis or 0)
+        lower_affine(node, build, found.axis or 0)
         return
     out = node.outputs[0]
     dims, shape = build.dims(out), build.shape(out)
     reads: list[Access] = []
+    operands: list[str | float] = []
     for name in node.inputs:
         value = build.value(name)
-        if not (value.constant and value.elements == 1):  # a scalar is an immediate of the command
-            reads.append(Access(f"in{len(reads)}", name, _index(value.shape, dims, shape)))
+        if value.constant and value.elements == 1:  # an immediate of the command
+            operands.append(scalar(node, value))
+            continue
+        operands.append(f"in{len(reads)}")
+        reads.append(Access(f"in{len(reads)}", name, _index(value.shape, dims, shape)))
     write = Access("out", out, tuple(at(dim) for dim in dims))
-    steps = build.steps(node, _step(node, build))
+    steps = build.steps(node, _step(node, build, tuple(operands) if len(reads) < len(operands) else ()))
     build.layer(node, "vector", build.extents(out), tuple(reads), write, steps=steps)
 
 
@@ -114,27 +119,25 @@ def reference(node: Node, *operands: Array) -> tuple[Array, ...]:
     return (result.astype(operands[0].dtype) if node.op == "Pow" else result,)
 
 
-def _step(node: Node, build: Builder) -> VectorStep:
-    """Lane passes per element of the result."""
-    count = max(1, len(node.inputs) - 1)
+def _step(node: Node, build: Builder, operands: tuple[str | float, ...]) -> VectorStep:
+    """Lane passes per element of the result; ``operands`` where some are immediates."""
+    passes, slow = max(1, len(node.inputs) - 1), tuple[str, ...]()
     if node.op == "Where":
-        return VectorStep("where", 1)
-    if node.op == "Pow":
-        return _power(build.value(node.inputs[1]))
-    if node.op == "Div":
-        return VectorStep("divide", 1, ("divide",))
-    return VectorStep(_FUNCTIONS.get(node.op, node.op.lower()), count)
+        passes = 1
+    elif node.op == "Pow":
+        passes, slow = _power(build.value(node.inputs[1]))
+    elif node.op == "Div":
+        passes, slow = 1, ("divide",)
+    return step(_FUNCTIONS.get(node.op, node.op.lower()), passes, slow, operands)
 
 
-def _power(exponent: Value) -> VectorStep:
+def _power(exponent: Value) -> tuple[int, tuple[str, ...]]:
     """Squares and cubes by products, roots by the root, others as exp(y * log x)."""
     data = known_data(exponent)
     value = float(data.reshape(-1)[0]) if data is not None and data.size == 1 else None
     if value in (2.0, 3.0):
-        return VectorStep("power", int(value) - 1)
-    if value == 0.5:
-        return VectorStep("power", 1, ("sqrt",))
-    return VectorStep("power", LOG_PASSES + 1, ("exp",))
+        return int(value) - 1, ()
+    return (1, ("sqrt",)) if value == 0.5 else (LOG_PASSES + 1, ("exp",))
 
 
 def _index(shape: Shape, dims: tuple[str, ...], out: Shape) -> tuple[Axis, ...]:
@@ -149,6 +152,14 @@ def _varying(value: Value, out: Shape) -> list[int]:
     return [len(out) - len(value.shape) + axis for axis, size in enumerate(value.shape) if size > 1]
 
 
+def _select(condition: Array, first: Array, second: Array) -> Array:
+    return np.asarray(np.where(condition != 0, first, second))
+
+
+def _prelu(data: Array, slope: Array) -> Array:
+    return np.asarray(np.where(data < 0, data * slope, data))
+
+
 FAMILY = Family(
     (*_UFUNCS, "Where", "PRelu"),
     shapes,
@@ -158,4 +169,9 @@ FAMILY = Family(
     channel=channel,
     activates=True,
     affine=affine,
+    functions={
+        "where": elementwise(_select),
+        "prelu": elementwise(_prelu),
+        **{op.lower(): elementwise(_UFUNCS[op]) for op in _UFUNCS if op not in (*_FUNCTIONS, "Max", "Min")},
+    },
 )

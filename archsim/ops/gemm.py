@@ -78,4 +78,6 @@ def _turned(pair: tuple[T, ...], transposed: int) -> tuple[T, T]:
     return (second, first) if transposed else (first, second)
 
 
-FAMILY = Family(("Gemm",), shapes, reference, lower, channel=channel, activates=True, arity=2)
+FAMILY = Family(
+    ("Gemm",), shapes, reference, lower, channel=channel, activates=True, arity=2, factors=("alpha", "beta")
+)

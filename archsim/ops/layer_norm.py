@@ -9,19 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ir.workload import VectorStep
 from archsim.ops.graph.family import Family
+from archsim.ops.graph.meaning import Meaning
 from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
 from archsim.ops.lowering.access import Access, at
 from archsim.ops.lowering.builder import Builder, Parts
+from archsim.ops.lowering.steps import step
 
-_MEAN = (VectorStep("row_mean", 1), VectorStep("subtract", 1))
-_SCALE = (
-    VectorStep("row_square_sum", 1),
-    VectorStep("row_reciprocal_root", 1),
-    VectorStep("scale", 1),
-    VectorStep("multiply+add", 1),
-)
+PASSES, RMS_PASSES = 6, 4
 
 
 def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
@@ -46,24 +41,32 @@ def lower(node: Node, build: Builder) -> None:
         if name:
             reads.append(Access(f"in{len(reads)}", name, tuple(at(dims[a]) for a in _parameter_axes(node, shape))))
     row = tuple(dims[axis] for axis in _row_axes(node, shape))
-    steps = build.steps(node, _SCALE[-1])
-    steps = (*(() if _is_rms(node) else _MEAN), *_SCALE[:-1], *steps)
+    name, passes = ("rms_norm", RMS_PASSES) if _is_rms(node) else ("layer_norm", PASSES)
+    steps = build.steps(node, step(name, passes, over=row, epsilon=node.number("epsilon", 1e-5)))
     write = Access("out", out, index)
     build.layer(node, "vector", build.extents(out), tuple(reads), write, parts=Parts(whole=row), steps=steps)
 
 
 def reference(node: Node, data: Array, scale: Array, bias: Array | None = None) -> tuple[Array, ...]:
     """By definition, in double precision."""
-    axes = _row_axes(node, data.shape)
-    wide = data.astype(np.float64)
-    if not _is_rms(node):
-        wide = wide - np.mean(wide, axis=axes, keepdims=True)
-    root = np.sqrt(np.mean(wide * wide, axis=axes, keepdims=True) + node.number("epsilon", 1e-5))
+    axes, epsilon = _row_axes(node, data.shape), node.number("epsilon", 1e-5)
     view = [data.shape[axis] if axis in _parameter_axes(node, data.shape) else 1 for axis in range(data.ndim)]
-    result = wide / root * scale.reshape(view)
-    if bias is not None:
-        result = result + bias.reshape(view)
-    return (result.astype(data.dtype),)
+    others = tuple(other.reshape(view) for other in (scale, bias) if other is not None)
+    return (_normalised((data.astype(np.float64), *others), axes, epsilon, not _is_rms(node)).astype(data.dtype),)
+
+
+def _normalised(values: tuple[Array, ...], axes: tuple[int, ...], epsilon: float, centred: bool) -> Array:
+    """``values``: data, scale and, perhaps, bias."""
+    data = values[0]
+    if centred:
+        data = data - np.mean(data, axis=axes, keepdims=True)
+    root = np.sqrt(np.mean(data * data, axis=axes, keepdims=True) + epsilon)
+    result = data / root * values[1] if len(values) > 1 else data / root
+    return np.asarray(result + values[2] if len(values) > 2 else result)
+
+
+def _over(centred: bool) -> Meaning:
+    return lambda call: _normalised(call.values, call.axes("over"), call.number("epsilon", 1e-5), centred)
 
 
 def _is_rms(node: Node) -> bool:
@@ -92,4 +95,6 @@ FAMILY = Family(
     lower,
     order="same",
     activates=True,
+    functions={"layer_norm": _over(True), "rms_norm": _over(False)},
+    positive=(1,),
 )

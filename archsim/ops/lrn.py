@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ir.workload import VectorStep
 from archsim.ops.graph.family import Family
+from archsim.ops.graph.meaning import Call
 from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
 from archsim.ops.lowering.access import Access, at
 from archsim.ops.lowering.builder import Builder, Parts
-from archsim.ops.lowering.steps import LOG_PASSES
+from archsim.ops.lowering.steps import LOG_PASSES, step
 
-_POWERS = {
-    0.75: VectorStep("power", 1, ("sqrt", "sqrt", "divide")),
-    0.5: VectorStep("power", 1, ("sqrt", "divide")),
-    1.0: VectorStep("power", 1, ("divide",)),
-}
-_GENERAL_POWER = VectorStep("power", LOG_PASSES + 1, ("exp",))
+_POWERS = {0.75: (1, ("sqrt", "sqrt", "divide")), 0.5: (1, ("sqrt", "divide")), 1.0: (1, ("divide",))}
+_GENERAL_POWER = (LOG_PASSES + 1, ("exp",))
 
 
 def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
@@ -36,13 +32,10 @@ def lower(node: Node, build: Builder) -> None:
     source, out = node.inputs[0], node.outputs[0]
     dims = build.dims(out)
     index = tuple(at(dim) for dim in dims)
-    power = _POWERS.get(round(node.number("beta", 0.75), 6), _GENERAL_POWER)
-    steps = (
-        VectorStep("window_square_sum", node.integer("size", 0)),
-        VectorStep("multiply_add", 1),
-        power,
-        VectorStep("multiply", 1),
-    )
+    size, alpha, beta, bias = _parameters(node)
+    power, slow = _POWERS.get(round(beta, 6), _GENERAL_POWER)
+    passes = size + 1 + power + 1  # window of squares, affine argument, power, product
+    steps = (step("lrn", passes, slow, over=(dims[1],), size=size, alpha=alpha, beta=beta, bias=bias),)
     reads = (Access("in0", source, index),)
     write = Access("out", out, index)
     build.layer(node, "vector", build.extents(out), reads, write, parts=Parts(whole=(dims[1],)), steps=steps)
@@ -50,14 +43,29 @@ def lower(node: Node, build: Builder) -> None:
 
 def reference(node: Node, data: Array) -> tuple[Array, ...]:
     """By definition; the window reaches (size-1)/2 channels down and the rest up."""
-    size, channels = node.integer("size", 1), data.shape[1]
-    below = (size - 1) // 2
-    squares = np.zeros(data.shape, np.float64)
+    rows = np.moveaxis(data, 1, -1).astype(np.float64)
+    return (np.moveaxis(_normalised(rows, *_parameters(node)), -1, 1).astype(data.dtype),)
+
+
+def _parameters(node: Node) -> tuple[int, float, float, float]:
+    """Size, alpha, beta, bias."""
+    return node.integer("size", 1), node.number("alpha", 1e-4), node.number("beta", 0.75), node.number("bias", 1.0)
+
+
+def _normalised(rows: Array, size: int, alpha: float, beta: float, bias: float) -> Array:
+    """Normalised along the last axis."""
+    channels, below = rows.shape[-1], (size - 1) // 2
+    squares = np.zeros(rows.shape)
     for c in range(channels):
         low, high = max(0, c - below), min(channels, c - below + size)
-        squares[:, c] = np.sum(np.square(data[:, low:high].astype(np.float64)), axis=1)
-    base = node.number("bias", 1.0) + node.number("alpha", 1e-4) / size * squares
-    return ((data / base ** node.number("beta", 0.75)).astype(data.dtype),)
+        squares[..., c] = np.sum(np.square(rows[..., low:high]), axis=-1)
+    return np.asarray(rows / (bias + alpha / size * squares) ** beta)
 
 
-FAMILY = Family(("LRN",), shapes, reference, lower, order="channels_last")
+def _lrn(call: Call) -> Array:
+    size = int(call.number("size", 1))
+    numbers = (call.number("alpha", 1e-4), call.number("beta", 0.75), call.number("bias", 1.0))
+    return call.along("over", lambda rows: _normalised(rows, size, *numbers))
+
+
+FAMILY = Family(("LRN",), shapes, reference, lower, order="channels_last", functions={"lrn": _lrn})

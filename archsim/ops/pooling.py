@@ -1,7 +1,7 @@
 """Max and average pooling, windowed and global.
 
 Cost: one lane pass per window point (a comparison, or an addition whose last one carries the 1/area scale): each index
-point of the dims n, p, q, c, r, s. Windows are not tiled. Max pooling pads with the lowest value, average with zero.
+point of the dims n, p, q, c, r, s. Windows are not tiled. Guards leave out what of a window lies in the padding.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from math import prod
 
 import numpy as np
 
-from archsim.ir.workload import VectorStep
+from archsim.ir.workload import Axis, Guard
 from archsim.ops.graph.family import Family
 from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
 from archsim.ops.lowering.access import HERE, Access, at
 from archsim.ops.lowering.builder import KERNEL, SPATIAL, Builder, Parts
+from archsim.ops.lowering.steps import step
 from archsim.ops.lowering.window import Window, window_of
 
 GLOBAL = ("GlobalAveragePool", "GlobalMaxPool")
@@ -35,8 +36,9 @@ def lower(node: Node, build: Builder) -> None:
     """One vector layer over output positions and window points."""
     source, out = node.inputs[0], node.outputs[0]
     shape = build.shape(source)
-    step = VectorStep("max" if node.op in MAXIMUM else "average", 1)
+    function = step("max" if node.op in MAXIMUM else "average", 1)
     spatial = SPATIAL[-(len(shape) - 2) :]
+    guards: tuple[Guard, ...] = ()
     if node.op in GLOBAL:
         extents = {"n": shape[0], **dict(zip(spatial, shape[2:], strict=True)), "c": shape[1]}
         index = tuple(at(dim) for dim in ("n", "c", *spatial))
@@ -47,6 +49,7 @@ def lower(node: Node, build: Builder) -> None:
         extents |= dict(zip(taps, window.kernel, strict=True))
         index = (at("n"), at("c"), *window.axes(spatial, taps))
         written, whole = tuple(at(dim) for dim in ("n", "c", *spatial)), taps
+        guards = _guards(node, window, shape, window.axes(spatial, taps))
     build.layer(
         node,
         "vector",
@@ -54,9 +57,31 @@ def lower(node: Node, build: Builder) -> None:
         (Access("in0", source, index),),
         Access("out", out, written),
         parts=Parts(whole=whole),
-        steps=(step,),
-        pad_fill="lowest" if node.op in MAXIMUM else "zero",
+        steps=(function,),
+        guards=guards,
     )
+
+
+def _guards(node: Node, window: Window, shape: Shape, axes: tuple[Axis, ...]) -> tuple[Guard, ...]:
+    """What of each window counts: points of the input; with ``count_include_pad`` those of the pads too."""
+    counted = node.op not in MAXIMUM and bool(node.integer("count_include_pad", 0))
+    found = []
+    for axis, size, begin, end, out, stride, tap, dilation in zip(
+        axes,
+        shape[2:],
+        window.begins,
+        window.ends,
+        window.out,
+        window.strides,
+        window.kernel,
+        window.dilations,
+        strict=True,
+    ):
+        last = (out - 1) * stride + (tap - 1) * dilation - begin
+        low, length = (begin, begin + size + end) if counted else (0, size)
+        if axis.offset + low < 0 or last + low >= length:
+            found.append(Guard(Axis(axis.terms, axis.offset + low), length))
+    return tuple(found)
 
 
 def reference(node: Node, data: Array) -> tuple[Array, ...]:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ir.workload import VectorStep
 from archsim.ops.graph.family import Family
 from archsim.ops.graph.nodes import Array, Inputs, Node, Shape, integers_of
 from archsim.ops.lowering.access import HERE, Access, at
 from archsim.ops.lowering.builder import Builder, Parts
+from archsim.ops.lowering.steps import step
 
 _FUNCTIONS = {
     "ReduceSum": "add",
@@ -49,7 +49,7 @@ def lower(node: Node, build: Builder) -> None:
         (Access("in0", source, tuple(at(dim) for dim in dims)),),
         Access("out", out, tuple(written)),
         parts=Parts(whole=tuple(dims[axis] for axis in axes)),
-        steps=(VectorStep(_FUNCTIONS[node.op], 1),),
+        steps=(step(_FUNCTIONS[node.op], 1),),
     )
 
 

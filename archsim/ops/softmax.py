@@ -8,20 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ir.workload import VectorStep
 from archsim.ops.graph.family import Family
+from archsim.ops.graph.meaning import Meaning
 from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
 from archsim.ops.lowering.access import Access, at
 from archsim.ops.lowering.builder import Builder, Parts
+from archsim.ops.lowering.steps import step
 
-_STEPS = (
-    VectorStep("row_max", 1),
-    VectorStep("subtract_exp", 1, ("exp",)),
-    VectorStep("row_sum", 1),
-    VectorStep("row_reciprocal", 1),
-    VectorStep("scale", 1),
-)
-_LOG_STEPS = (*_STEPS[:3], VectorStep("row_log", 1), VectorStep("subtract", 1))
+PASSES = 5
 
 
 def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
@@ -45,17 +39,23 @@ def lower(node: Node, build: Builder) -> None:
         (Access("in0", source, index),),
         Access("out", out, index),
         parts=Parts(whole=row),
-        steps=_LOG_STEPS if node.op == "LogSoftmax" else _STEPS,
+        steps=(step("log_softmax" if node.op == "LogSoftmax" else "softmax", PASSES, ("exp",), over=row),),
     )
 
 
 def reference(node: Node, data: Array) -> tuple[Array, ...]:
     """exp(x - max) / sum, or x - max - log(sum)."""
-    axes = _axes(node, data.shape)
+    return (_softmax(data, _axes(node, data.shape), node.op == "LogSoftmax").astype(data.dtype),)
+
+
+def _softmax(data: Array, axes: tuple[int, ...], log: bool) -> Array:
     shifted = data - np.max(data, axis=axes, keepdims=True)
     total = np.sum(np.exp(shifted), axis=axes, keepdims=True)
-    result = shifted - np.log(total) if node.op == "LogSoftmax" else np.exp(shifted) / total
-    return (result.astype(data.dtype),)
+    return np.asarray(shifted - np.log(total) if log else np.exp(shifted) / total)
+
+
+def _over(log: bool) -> Meaning:
+    return lambda call: _softmax(call.values[0], call.axes("over"), log)
 
 
 def _axes(node: Node, shape: Shape) -> tuple[int, ...]:
@@ -68,4 +68,11 @@ def _axes(node: Node, shape: Shape) -> tuple[int, ...]:
     return tuple(range(first, rank)) if node.integer("flatten", 0) else (first,)
 
 
-FAMILY = Family(("Softmax", "LogSoftmax"), shapes, reference, lower, order="same")
+FAMILY = Family(
+    ("Softmax", "LogSoftmax"),
+    shapes,
+    reference,
+    lower,
+    order="same",
+    functions={"softmax": _over(False), "log_softmax": _over(True)},
+)

@@ -8,7 +8,8 @@ from functools import cached_property
 from itertools import product
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop
-from archsim.ir.program import Affine, Clip, Edge, Extent, Region, When
+from archsim.ir.program import Affine, Clip, Edge, Extent, Guard, Region, When
+from archsim.ir.workload import Guard as LayerGuard
 from mapper.geometry import Component, components, slot_sizes
 from mapper.problem import OperandPlan, Problem
 from mapper.strides import row_major
@@ -121,6 +122,12 @@ class Frame:
         assert part.clip is not None
         starts = tuple((self.var(dim), coef * cut[dim]) for dim, coef in part.terms if dim in cut)
         return Clip(part.name, Affine(part.offset + kept, starts), part.clip)
+
+    def guard(self, guard: LayerGuard, depth: int) -> Guard:
+        """A layer's guard on the points of a tile below ``depth`` loops."""
+        cut = self.cut(depth)
+        starts = tuple((self.var(dim), coef * cut[dim]) for dim, coef in guard.axis.terms if dim in cut)
+        return Guard(guard.axis.terms, Affine(guard.axis.offset, starts), guard.length)
 
     def _slides(self, operand: str, part: Component, depth: int) -> bool:
         above, sliding = self.keeps.get(operand, (0, False))

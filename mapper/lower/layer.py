@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from archsim.ir.functions import Function
 from archsim.ir.program import Command, Edge, Engine, Extent, Nest, Region, Ring, Tensor, Token
 from mapper.costs import drain_steps
 from mapper.lower.frame import Frame
+from mapper.numbers import Numbers
 from mapper.problem import ACC, OUT, OperandPlan
 from mapper.rings import Slot
+
+MAC = Function("mac")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,10 @@ def commands(frame: Frame, rings: Mapping[str, Slot]) -> list[Item]:
     return items
 
 
-def layer_rings(frame: Frame, slots: Mapping[str, Slot], queues: Mapping[Engine, str]) -> Iterator[Ring]:
-    """Ring declarations; ``queues``: engine -> queue name."""
+def layer_rings(
+    frame: Frame, slots: Mapping[str, Slot], queues: Mapping[Engine, str], numbers: Mapping[str, Numbers]
+) -> Iterator[Ring]:
+    """Ring declarations; ``queues``: engine -> queue name; ``numbers``: of each operand's elements."""
     unit = _unit_engine(frame)
     ends: dict[str, tuple[Engine, Engine]] = {OUT: ("vector", "store"), ACC: (unit, "vector")}
     for operand, slot in slots.items():
@@ -64,10 +70,11 @@ def layer_rings(frame: Frame, slots: Mapping[str, Slot], queues: Mapping[Engine,
             queues[writer],
             (queues[reader],),
             retain,
+            *numbers[operand],
         )
 
 
-def scratch(frame: Frame, slots: Mapping[str, Slot]) -> Iterator[Tensor]:
+def scratch(frame: Frame, slots: Mapping[str, Slot], numbers: Mapping[str, Numbers]) -> Iterator[Tensor]:
     """Blocks that one queue alone uses: the accumulators of a matmul on the vector unit."""
     if ACC in slots and _unit_engine(frame) == "vector":
         slot, plan = slots[ACC], frame.problem.operand(ACC)
@@ -80,6 +87,7 @@ def scratch(frame: Frame, slots: Mapping[str, Slot]) -> Iterator[Tensor]:
             "partials",
             (slot.slot_bytes // plan.element_bytes,),
             (plan.element_bytes,),
+            scale=numbers[ACC][0],
         )
 
 
@@ -121,15 +129,9 @@ def _load(frame: Frame, plan: OperandPlan, depth: int, name: str, when: tuple[Ed
         extents=extents,
         reads=(frame.tensor_region(plan, "src", depth, kept),),
         writes=(frame.slot_region(plan, "dst", depth, kept),),
-        fill=_fill(frame),
         retains=kept > 0,
     )
     return Item("load", depth, command, ((frame.stored[plan.name].store, False), (ring, True)))
-
-
-def _fill(frame: Frame) -> int:
-    """Value of padding: 0, or the lowest int8 where a maximum is taken."""
-    return -128 if frame.problem.layer.pad_fill == "lowest" else 0
 
 
 def _part_extents(frame: Frame, plan: OperandPlan, depth: int, kept: int) -> tuple[Extent, ...]:
@@ -199,7 +201,7 @@ def _accumulate(frame: Frame, depth: int, acc_depth: int) -> Item:
         nest=Nest(layer.m, layer.n, layer.k, layer.batch) if on_array else None,
         fresh=frame.edges("first", acc_depth, depth),
         dtypes=dtypes if on_array else (frame.problem.operand(OUT).dtype,),
-        function="" if on_array else "mac",
+        functions=() if on_array else (MAC,),
         passes=0 if on_array else 1,
     )
     return Item(_unit_engine(frame), depth, command, (*touches, (ring, True)))
@@ -219,7 +221,7 @@ def _drain(frame: Frame, depth: int) -> Item:
     acc = frame.problem.operand(ACC)
     out, waits, signals, touch = _out(frame, depth, "out")
     ring, on_array = frame.ring(ACC), frame.problem.engine == "array"
-    passes, slow, name = drain_steps(frame.problem.layer)
+    passes, slow, functions = drain_steps(frame.problem.layer)
     command = Command(
         name=f"{frame.name}.drain",
         op="VECTOR",
@@ -231,7 +233,7 @@ def _drain(frame: Frame, depth: int) -> Item:
         reads=(frame.dims_region(acc, "in0", depth),),
         writes=(out,),
         dtypes=(frame.problem.operand(OUT).dtype,),
-        function=name,
+        functions=functions,
         passes=passes,
         slow=slow,
     )
@@ -246,7 +248,7 @@ def _output_dims(frame: Frame) -> tuple[str, ...]:
 def _vector(frame: Frame, depth: int) -> Item:
     regions, waits, signals, touches = _reads(frame, depth)
     out, out_waits, out_signals, touch = _out(frame, depth, "out")
-    passes, slow, name = drain_steps(frame.problem.layer)
+    passes, slow, functions = drain_steps(frame.problem.layer)
     command = Command(
         name=f"{frame.name}.vector",
         op="VECTOR",
@@ -258,7 +260,8 @@ def _vector(frame: Frame, depth: int) -> Item:
         reads=regions,
         writes=(out,),
         dtypes=(frame.problem.operand(OUT).dtype,),
-        function=name,
+        functions=functions,
+        guards=tuple(frame.guard(guard, depth) for guard in frame.problem.layer.guards),
         passes=passes,
         slow=slow,
     )

@@ -179,25 +179,23 @@ def _nest(frame: Frame | None, items: list[Item], depth: int) -> Iterable[Node]:
     yield from (item.command for item in items if item.depth == depth and item.after)
 
 
-def border_items(layer: str, pinned: Resident, shape: tuple[int, ...], fill: int) -> list[Item]:
-    """Moves that fill the border of a pinned tensor: one slab before and one after along every padded axis."""
+def border_items(layer: str, pinned: Resident, shape: tuple[int, ...]) -> list[Item]:
+    """Moves that fill the border of a pinned tensor with zeros: a slab before and one after along every padded axis."""
     sizes = [extent + low + high for extent, (low, high) in zip(shape, pinned.layout.border, strict=True)]
     items: list[Item] = []
     for axis, (low, high) in enumerate(pinned.layout.border):
         for start, count in ((0, low), (sizes[axis] - high, high)):
             if count:
-                items.append(_slab(layer, pinned, sizes, axis, start, count, fill, len(items)))
+                items.append(_slab(layer, pinned, sizes, axis, start, count, len(items)))
     return items
 
 
 def _slab(
-    layer: str, pinned: Resident, sizes: list[int], axis: int, start: int, count: int, fill: int, number: int
+    layer: str, pinned: Resident, sizes: list[int], axis: int, start: int, count: int, number: int
 ) -> Item:
     extents = tuple(Extent(f"x{i}", count if i == axis else size) for i, size in enumerate(sizes))
     strides = tuple((f"x{i}", stride) for i, stride in enumerate(pinned.layout.strides) if extents[i].size > 1)
     offset = Affine(start * pinned.layout.strides[axis])
     region = Region("dst", pinned.tensor, pinned.layout.element_bytes, strides, offset)
-    command = Command(
-        f"{layer}.border{number}", "MOVE", layer, role="outputs", extents=extents, writes=(region,), fill=fill
-    )
+    command = Command(f"{layer}.border{number}", "MOVE", layer, role="outputs", extents=extents, writes=(region,))
     return Item("load", 0, command, ((pinned.tensor, True),))

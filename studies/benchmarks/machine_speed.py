@@ -15,6 +15,7 @@ import sys
 from fractions import Fraction
 from typing import Any
 
+from archsim.ir.functions import Function
 from archsim.ir.program import (
     Affine,
     Command,
@@ -124,7 +125,7 @@ def program(outputs: int) -> Program:
         extents=(Extent("m", M), Extent("n", N)),
         reads=(Region("in0", "sums", 4, (("m", 4 * N), ("n", 4))),),
         writes=(Region("out", "out", 1, (("m", N), ("n", 1))),),
-        function="requantise",
+        functions=(Function("requantise"),),
         passes=1,
         dtypes=("int8",),
     )

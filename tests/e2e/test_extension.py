@@ -13,19 +13,26 @@ pytestmark = pytest.mark.slow  # a process for each command
 
 OPERATOR = '''"""Twice: every element doubled."""
 
-from archsim.ir.workload import VectorStep
 from archsim.ops.graph.family import Family
 from archsim.ops.lowering.access import Access, at
+from archsim.ops.lowering.steps import step
 
 
 def lower(node, build):
     out = node.outputs[0]
     index = tuple(at(dim) for dim in build.dims(out))
     reads, writes = Access("in0", node.inputs[0], index), Access("out", out, index)
-    build.layer(node, "vector", build.extents(out), (reads,), writes, steps=build.steps(node, VectorStep("twice", 3)))
+    build.layer(node, "vector", build.extents(out), (reads,), writes, steps=build.steps(node, step("twice", 3)))
 
 
-FAMILY = Family(("Twice",), lambda node, inputs: (inputs[0].shape,), lambda node, x: (2 * x,), lower, order="same")
+FAMILY = Family(
+    ("Twice",),
+    lambda node, inputs: (inputs[0].shape,),
+    lambda node, x: (2 * x,),
+    lower,
+    order="same",
+    functions={"twice": lambda call: 2 * call.values[0]},
+)
 '''
 
 DATAFLOW = '''"""Output stationary under a name of its own."""

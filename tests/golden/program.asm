@@ -83,12 +83,12 @@ queue core[0].array engine array unit mxu:
 queue core[0].vector engine vector unit vpu:
     for p in 3:
         for q in 2:
-            VECTOR conv1.drain [h=5 | 12-5*p, w=12, k=8] role outputs function requantize+relu passes 1 dtypes int8
+            VECTOR conv1.drain [h=5 | 12-5*p, w=12, k=8] role outputs function requantise+relu passes 1 dtypes int8
                 wait conv1.acc.full, conv1.y.free
                 in0 conv1.acc{h:384, w:32, k:4} out conv1.y{h:96, w:8, k:1}
                 signal conv1.acc.free, conv1.y.full, acc.drained if last(p) & last(q)
     for t in 3:
-        VECTOR conv2.drain [m=60 | 144-60*t, k=8] role outputs function requantize passes 1 dtypes int8
+        VECTOR conv2.drain [m=60 | 144-60*t, k=8] role outputs function requantise passes 1 dtypes int8
             wait conv2.acc.full, conv2.y.free
             in0 conv2.acc{m:32, k:4} out conv2.y{m:8, k:1}
             signal conv2.acc.free, conv2.y.full

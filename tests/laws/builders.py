@@ -11,6 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from archsim.ir.functions import Function
 from archsim.ir.program import (
     Affine,
     Command,
@@ -136,7 +137,7 @@ def vector(name: str, source: str, target: str, cycles: int, **fields: Any) -> C
         "extents": (Extent("x", cycles),),
         "reads": (flat("in0", source),),
         "writes": (flat("out", target),),
-        "function": "relu",
+        "functions": (Function("relu"),),
         "passes": 1,
         "dtypes": ("int8",),
     }

@@ -7,6 +7,7 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 
 from archsim.ir.dtypes import BYTES
+from archsim.ir.functions import Function
 from archsim.ir.program import (
     Affine,
     Clip,
@@ -14,6 +15,7 @@ from archsim.ir.program import (
     Edge,
     Engine,
     Extent,
+    Guard,
     Loop,
     Nest,
     Node,
@@ -55,6 +57,19 @@ def whens(variables: list[str]) -> st.SearchStrategy[When]:
     if not variables:
         return st.just(())
     return tuples(st.builds(Edge, st.sampled_from(["first", "last"]), st.sampled_from(variables), st.booleans()))
+
+
+NUMBERS = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
+
+
+def functions() -> st.SearchStrategy[Function]:
+    values = NUMBERS | NAMES | tuples(NAMES)
+    return st.builds(Function, NAMES, tuples(NAMES | NUMBERS), tuples(st.tuples(NAMES, values)))
+
+
+def guards(dims: list[str], variables: list[str]) -> st.SearchStrategy[Guard]:
+    terms = tuples(st.tuples(st.sampled_from(dims), INTEGERS)) if dims else st.just(())
+    return st.builds(Guard, terms, affines(variables), INTEGERS)
 
 
 class Names:
@@ -102,7 +117,8 @@ def commands(draw: st.DrawFn, names: Names, variables: list[str]) -> Command:
         nest=draw(st.none() | st.builds(Nest, parts, parts, parts, parts)),
         fresh=draw(whens(variables)),
         dtypes=draw(tuples(NAMES)),
-        function=draw(st.sampled_from(["", "relu", "add+relu", "+", "a+", "a b+c"]) | TEXTS),
+        functions=draw(tuples(functions())),
+        guards=draw(tuples(guards(dims, variables))),
         passes=draw(INTEGERS),
         slow=draw(tuples(NAMES)),
         flops=draw(INTEGERS),

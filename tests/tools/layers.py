@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from archsim.ir.functions import Function
 from archsim.ir.workload import Axis, Layer, Operand, Tensor, VectorStep, View, Workload
 from archsim.spec.architecture import Architecture, Array, Dma, Memory, Vector
 
@@ -137,7 +138,7 @@ class Net:
         weights = Operand("b", w, "weights", tuple(axis(d) for d in ("g", "k", "r", "s", "c")))
         bias = Operand("bias", b, "weights", (axis("g"), axis("k")))
         target = Operand("out", out, "outputs", (axis("n"), axis("p"), axis("q"), axis(("g", per), "k")))
-        step = (VectorStep("requantize+relu", 1),)
+        step = (VectorStep((Function("requantise"), Function("relu")), 1),)
         self.layers.append(
             Layer(
                 name,
@@ -187,7 +188,7 @@ class Net:
         )
         target = Operand("out", out, "outputs", tuple(axis(d) for d in ("n", "p", "q", "c")))
         self.layers.append(
-            Layer(f"pool_{out}", "MaxPool", "vector", dims, (a,), target, steps=(VectorStep("max", 1),))
+            Layer(f"pool_{out}", "MaxPool", "vector", dims, (a,), target, steps=(VectorStep((Function("max"),), 1),))
         )
         data = self.values[x]
         windows = [
@@ -204,7 +205,7 @@ class Net:
         dims = dict(zip(names, shape, strict=True))
         axes = tuple(axis(d) for d in names)
         inputs = (Operand("in0", x, "inputs", axes), Operand("in1", y, "inputs", axes))
-        step = (VectorStep("add+relu", 1),)
+        step = (VectorStep((Function("add"), Function("relu")), 1),)
         self.layers.append(
             Layer(
                 f"add_{out}", "Add", "vector", dims, inputs, Operand("out", out, "outputs", axes), steps=step

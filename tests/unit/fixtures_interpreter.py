@@ -8,20 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from archsim.ir.workload import Layer, Operand, Tensor, Workload
+from archsim.ir.workload import Guard, Layer, Operand, Tensor, Workload
+from archsim.ops.graph.family import meanings
+from archsim.ops.graph.meaning import Call, apply
 
 Array = npt.NDArray[Any]
-UNARY = {
-    "relu": lambda x: np.maximum(x, 0),
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "tanh": np.tanh,
-    "requantise": lambda x: x,
-    "clip": lambda x: np.clip(x, 0, 6),
-}
-REDUCE = {"max": np.maximum, "average": np.add, "add": np.add}
-BINARY = {"add": np.add, "multiply": np.multiply, "subtract": np.subtract}
-
-
 def to_memory(tensor: Tensor, logical: Array) -> Array:
     """The tensor's memory contents (flat) from the model's array."""
     return logical.reshape(logical_shape(tensor)).transpose(order(tensor)).reshape(-1)
@@ -67,80 +58,53 @@ class Interpreter:
     def layer(self, layer: Layer) -> None:
         dims = list(layer.dims)
         grid = dict(zip(dims, np.indices(tuple(layer.dims.values())), strict=True))
-        fill = -np.inf if layer.pad_fill == "lowest" else 0.0
-        reads = {operand.name: self._read(operand, grid, fill) for operand in layer.inputs}
+        reads = {operand.name: self._read(operand, grid) for operand in layer.inputs}
         base, flat, inside = self._place(layer.output, grid)
         assert inside.all(), layer.name
         if layer.kind == "matmul":
-            out = self._matmul(layer, reads, flat, grid)
-        elif layer.kind == "copy":
-            out = {"flat": flat.reshape(-1), "value": reads["in0"].reshape(-1)}
+            values = (self._matmul(layer, reads),)
         else:
-            out = self._vector(layer, reads, flat, dims)
-        value = out["value"]
-        for step in layer.steps:
-            for function in step.function.split("+"):
-                if function in UNARY:
-                    value = UNARY[function](value)
+            values = tuple(reads[operand.name] for operand in layer.inputs)
+        kept = {dim for axis in layer.output.axes for dim, _ in axis.terms}
+        reduced = tuple(dims.index(dim) for dim in dims if dim not in kept)
+        points = [self._inside(guard, grid) for guard in layer.guards]
+        value = self._apply(layer, values, dims, reduced, np.logical_and.reduce(points) if points else None)
+        target = np.take(flat, [0], axis=reduced[0]) if len(reduced) == 1 else flat[self._first(dims, reduced)]
+        value = np.broadcast_to(value, np.broadcast_shapes(value.shape, target.shape))
+        value = value[self._first(dims, reduced)] if value.shape != target.shape else value
         assert not np.isnan(value).any(), f"{layer.name} reads what nobody wrote"
-        self.memory[base][out["flat"]] = value
+        self.memory[base][target.reshape(-1)] = value.reshape(-1)
 
-    def _matmul(self, layer: Layer, reads: dict[str, Array], flat: Array, grid: dict[str, Array]) -> dict[str, Array]:
-        unique, position = np.unique(flat.reshape(-1), return_inverse=True)
-        total = np.zeros(unique.size)
-        np.add.at(total, position.reshape(-1), (reads["a"] * reads["b"]).reshape(-1))
-        if "bias" in reads:
-            first = np.ones(flat.shape, bool)
-            for dim in layer.k:
-                first &= grid[dim] == 0
-            np.add.at(total, position.reshape(flat.shape)[first], reads["bias"][first])
-        return {"flat": unique, "value": total}
+    def _first(self, dims: list[str], reduced: tuple[int, ...]) -> tuple[slice, ...]:
+        return tuple(slice(0, 1) if axis in reduced else slice(None) for axis in range(len(dims)))
 
-    def _vector(self, layer: Layer, reads: dict[str, Array], flat: Array, dims: list[str]) -> dict[str, Array]:
-        functions = [name for step in layer.steps for name in step.function.split("+")]
-        arrays = [reads[operand.name] for operand in layer.inputs]
-        if layer.op == "Softmax":
-            axes = tuple(dims.index(dim) for dim in layer.whole)
-            shifted = np.exp(arrays[0] - arrays[0].max(axis=axes, keepdims=True))
-            value = shifted / shifted.sum(axis=axes, keepdims=True)
-        elif layer.op == "LayerNormalization":
-            axes = tuple(dims.index(dim) for dim in layer.whole)
-            centred = arrays[0] - arrays[0].mean(axis=axes, keepdims=True)
-            value = centred / np.sqrt((centred**2).mean(axis=axes, keepdims=True) + 1e-5) * arrays[1] + arrays[2]
-        elif layer.op == "LRN":
-            value = self._lrn(layer, arrays[0], dims.index(layer.whole[0]))
-        elif np.unique(flat).size < flat.size:
-            return self._reduced(functions[0], arrays[0], flat, layer)
-        else:
-            value = arrays[0]
-            operations = [BINARY[name] for name in functions if name in BINARY]
-            for operation, other in zip(operations * len(arrays), arrays[1:], strict=False):
-                value = operation(value, other)
-        return {"flat": flat.reshape(-1), "value": value.reshape(-1)}
+    def _inside(self, guard: Guard, grid: dict[str, Array]) -> Array:
+        index = guard.axis.offset + sum(coefficient * grid[dim] for dim, coefficient in guard.axis.terms)
+        return np.asarray((index >= 0) & (index < guard.length))
 
-    def _reduced(self, function: str, array: Array, flat: Array, layer: Layer) -> dict[str, Array]:
-        unique, position = np.unique(flat.reshape(-1), return_inverse=True)
-        start = -np.inf if function == "max" else 0.0
-        total = np.full(unique.size, start)
-        REDUCE[function].at(total, position.reshape(-1), array.reshape(-1))
-        return {
-            "flat": unique,
-            "value": total / (prod(layer.dims[d] for d in layer.whole) if function == "average" else 1),
-        }
+    def _matmul(self, layer: Layer, reads: dict[str, Array]) -> Array:
+        axes = tuple(list(layer.dims).index(dim) for dim in layer.k)
+        total = (reads["a"] * reads["b"]).sum(axis=axes, keepdims=True)
+        return total + np.take(reads["bias"], [0], axis=axes[0]).max(axis=axes, keepdims=True) if "bias" in reads else total
 
-    def _lrn(self, layer: Layer, array: Array, axis: int) -> Array:
-        values = layer.attributes
-        size = int(str(values["size"]))
-        squares = np.moveaxis(array, axis, 0) ** 2
-        total = np.zeros_like(squares)
-        for c in range(len(squares)):
-            total[c] = squares[max(0, c - (size - 1) // 2) : c + size // 2 + 1].sum(axis=0)
-        scale = float(str(values["bias"])) + float(str(values["alpha"])) / size * np.moveaxis(total, 0, axis)
-        return np.asarray(array / scale ** float(str(values["beta"])))
+    def _apply(
+        self, layer: Layer, values: tuple[Array, ...], dims: list[str], reduced: tuple[int, ...], inside: Array | None
+    ) -> Array:
+        if layer.kind == "matmul":
+            reduced = ()
+        named = {operand.name: value for operand, value in zip(layer.inputs, values, strict=False)}
+        if layer.kind == "matmul":
+            named = {"in0": values[0]}
+        value = values[0]
+        for number, function in enumerate(function for step in layer.steps for function in step.functions):
+            given = tuple(named[item] if isinstance(item, str) else np.asarray(item) for item in function.operands)
+            arguments = (value, *given) if number else given or values
+            value = apply(function, meanings(), Call(arguments, tuple(dims), reduced, inside, dict(function.parameters)))
+        return value
 
-    def _read(self, operand: Operand, grid: dict[str, Array], fill: float) -> Array:
+    def _read(self, operand: Operand, grid: dict[str, Array]) -> Array:
         base, flat, inside = self._place(operand, grid)
-        return np.where(inside, self.memory[base][np.where(inside, flat, 0)], fill)
+        return np.where(inside, self.memory[base][np.where(inside, flat, 0)], 0.0)
 
     def _place(self, operand: Operand, grid: dict[str, Array]) -> tuple[str, Array, Array]:
         """Root tensor, flat index and whether it is inside, for every point of the grid."""

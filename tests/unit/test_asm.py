@@ -80,7 +80,7 @@ def test_golden_reads_as_it_should() -> None:
     assert slide.reads[0].offset == Affine(88, (("p", 480),))
     assert command("conv1.mm").fresh == ()
     assert command("conv2.mm").fresh == (Edge("first", "u"),)
-    assert command("conv1.drain").function == "requantize+relu"
+    assert command("conv1.drain").function == "requantise+relu"
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 from archsim.errors import ProgramError
 from archsim.ir.check.program import check
+from archsim.ir.functions import Function
 from archsim.ir.program import Affine, Clip, Edge, Extent, Loop, Nest, Program, Region, Ring, Semaphore, Token
 from tests.unit.fixtures_check import chip, command, edit, edit_region, edit_store, golden
 
@@ -119,14 +120,14 @@ COMMANDS: list[tuple[Callable[[], Program], str]] = [
     (lambda: edit(LOAD, op="MATMUL"), "is a MATMUL; load engines run MOVE, SETUP, SYNC"),
     (lambda: edit(MM, op="MOVE"), "is a MOVE; array engines run MATMUL, SETUP, SYNC"),
     (lambda: edit(LOAD, layer="conv"), "unknown layer 'conv' (did you mean"),
-    (lambda: edit(LOAD, function="relu"), "states 'function', which belongs to VECTOR, not to MOVE"),
+    (lambda: edit(LOAD, functions=(Function("relu"),)), "states 'functions', which belongs to VECTOR, not to MOVE"),
     (lambda: edit(MM, fill=1), "states 'fill', which belongs to MOVE, not to MATMUL"),
     (lambda: edit(DRAIN, flops=1), "states 'flops', which belongs to HOST, not to VECTOR"),
     (lambda: edit(LOAD, nbytes=1), "states 'nbytes', which belongs to HOST and SETUP, not to MOVE"),
     (lambda: edit(LOAD, combine="mul"), "combines by 'mul'; allowed add, max"),
     (lambda: edit(DRAIN, passes=-1), "allowed 0 or more"),
     (lambda: edit(DRAIN, passes=0), "neither passes nor slow functions; nothing is free"),
-    (lambda: edit(DRAIN, function=""), "is a VECTOR without a function"),
+    (lambda: edit(DRAIN, functions=()), "is a VECTOR without a function"),
     (lambda: edit(DRAIN, dtypes=()), "states 0 dtypes; a VECTOR has one"),
     (lambda: edit(DRAIN, dtypes=("int7",)), "has no lanes for 'int7'"),
     (lambda: edit(DRAIN, slow=("ex",)), "states no rate for 'ex'"),

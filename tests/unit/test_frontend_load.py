@@ -11,9 +11,7 @@ import pytest
 
 from archsim.errors import ConfigError, ModelError, NotBuiltError
 from archsim.frontend.load import load_model, names
-from archsim.frontend.scalesim_csv import load_scalesim
 from archsim.frontend.workload_yaml.expression import evaluate
-from archsim.frontend.workload_yaml.load import load_workload_yaml
 from archsim.ir.check.workload import check_workload
 from archsim.ir.text import workload_from_yaml, workload_to_yaml
 
@@ -116,7 +114,7 @@ def test_every_kind_of_entry(tmp_path: Path) -> None:
         "  - mul: [f, f]\n"
         "  - softmax: {}\n"
     )
-    workload = load_workload_yaml(write(tmp_path, text))
+    workload = load_model(write(tmp_path, text))
     check_workload(workload)
     assert workload_from_yaml(workload_to_yaml(workload)) == workload
     ops = [layer.op for layer in workload.layers]
@@ -141,7 +139,7 @@ def test_every_kind_of_entry(tmp_path: Path) -> None:
 def test_the_documented_example_loads(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "operators.md").read_text().partition("## Workload files")[2]
     lines = [line[4:] for line in text.splitlines() if line.startswith("    ")]
-    workload = load_workload_yaml(write(tmp_path, "\n".join(lines)))
+    workload = load_model(write(tmp_path, "\n".join(lines)))
     assert [layer.op for layer in workload.layers] == ["Conv", "Conv", "GlobalAveragePool", "Einsum", "Einsum"]
 
 
@@ -194,7 +192,7 @@ def test_the_full_text_form_is_read_too(tmp_path: Path) -> None:
 def test_mistakes_name_line_key_and_what_is_allowed(tmp_path: Path, entry: str, message: str) -> None:
     path = write(tmp_path, HEAD + entry + "\n")
     with pytest.raises(ConfigError, match=message) as caught:
-        load_workload_yaml(path)
+        load_model(path)
     assert str(caught.value).startswith(f"{path}:")
 
 
@@ -209,11 +207,11 @@ def test_mistakes_in_the_head(tmp_path: Path) -> None:
         ("schema: archsim.workload/1\nname: a\nname: b\n", "duplicate key 'name'"),
     ]:
         with pytest.raises(ConfigError, match=message):
-            load_workload_yaml(write(tmp_path, head + body))
+            load_model(write(tmp_path, head + body))
     path = write(tmp_path, "schema: archsim.workload/1\nname: t\n" + body)
-    assert load_workload_yaml(path, batch=1).macs == 24
+    assert load_model(path, batch=1).macs == 24
     with pytest.raises(ConfigError, match="no parameter 'batch'"):
-        load_workload_yaml(path, batch=2)
+        load_model(path, batch=2)
     with pytest.raises(ConfigError, match="no parameter 'sek'.*did you mean 'seq'"):
         load_model("bert_base_block", parameters={"sek": 2})
 
@@ -246,7 +244,7 @@ GEMM = "Layer,M,N,K,\n"
 
 def test_rows_with_and_without_commas_comments_and_blanks(tmp_path: Path) -> None:
     text = CONV + "\nA , 8, 9, 3, 3, 4, 5, 2,\n\nB,8,8,1,1,4,5,1\nC,8,8,1,1,4,5,1,#dw\nA,8,8,1,1,4,5,1, 2,\n"
-    workload = load_scalesim(write(tmp_path, text, "net.csv"))
+    workload = load_model(write(tmp_path, text, "net.csv"))
     check_workload(workload)
     assert [layer.name for layer in workload.layers] == ["A", "B", "C", "A#7"]
     assert workload.layers[0].dims == {"n": 1, "p": 4, "q": 4, "k": 5, "c": 4, "r": 3, "s": 3}
@@ -257,27 +255,27 @@ def test_rows_with_and_without_commas_comments_and_blanks(tmp_path: Path) -> Non
 
 def test_output_size_is_rounded_up(tmp_path: Path) -> None:
     """OH = ceil((IH - FH + S) / S): 224, 7, 2 gives 110 (a floor gives 109); the last window is padded."""
-    workload = load_scalesim(write(tmp_path, CONV + "conv1,224,224,7,7,3,64,2,\n", "net.csv"))
+    workload = load_model(write(tmp_path, CONV + "conv1,224,224,7,7,3,64,2,\n", "net.csv"))
     assert workload.macs == 110 * 110 * 7 * 7 * 3 * 64
 
 
 def test_depthwise_rows(tmp_path: Path) -> None:
     """Law 18: C * OH * OW * 9 MACs, whatever the file's number of filters times it."""
-    workload = load_scalesim(write(tmp_path, CONV + "conv2_DP,12,12,3,3,32,1,1,\n", "net.csv"))
+    workload = load_model(write(tmp_path, CONV + "conv2_DP,12,12,3,3,32,1,1,\n", "net.csv"))
     assert workload.layers[0].dims == {"n": 1, "g": 32, "p": 10, "q": 10, "k": 1, "c": 1, "r": 3, "s": 3}
     assert workload.layers[0].batch == ("g",) and workload.macs == 32 * 100 * 9
 
 
 def test_gemm_rows_batches_and_sparsity(tmp_path: Path) -> None:
-    workload = load_scalesim(write(tmp_path, GEMM + "a,2,3,4,\nb,2,3,4,1:4,\nc,2,3,4,5,\nd,2,3,4,2:2,", "net.csv"))
+    workload = load_model(write(tmp_path, GEMM + "a,2,3,4,\nb,2,3,4,1:4,\nc,2,3,4,5,\nd,2,3,4,2:2,", "net.csv"))
     assert [layer.macs for layer in workload.layers] == [24, 24, 120, 24]
     assert workload.warnings == (f"{tmp_path}/net.csv:3: sparsity 1:4 of 'b' is not modelled: computed dense",)
     assert workload.layers[2].batch == ("b0",)
-    assert load_scalesim(tmp_path / "net.csv", batch=3).macs == 3 * workload.macs
+    assert load_model(tmp_path / "net.csv", batch=3).macs == 3 * workload.macs
 
 
 def test_a_file_without_header_loses_no_row(tmp_path: Path) -> None:
-    assert len(load_scalesim(write(tmp_path, "a,2,3,4,\nb,2,3,4,\n", "net.csv")).layers) == 2
+    assert len(load_model(write(tmp_path, "a,2,3,4,\nb,2,3,4,\n", "net.csv")).layers) == 2
 
 
 @pytest.mark.parametrize(
@@ -294,10 +292,10 @@ def test_a_file_without_header_loses_no_row(tmp_path: Path) -> None:
 )
 def test_broken_topologies(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ModelError, match=message):
-        load_scalesim(write(tmp_path, text, "net.csv"))
+        load_model(write(tmp_path, text, "net.csv"))
 
 
 def test_binary_topologies(tmp_path: Path) -> None:
     (tmp_path / "net.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ModelError, match="cannot be read as text"):
-        load_scalesim(tmp_path / "net.csv")
+        load_model(tmp_path / "net.csv")

@@ -37,14 +37,14 @@ def test_a_new_file_is_a_new_operator(tmp_path: Path, monkeypatch: pytest.Monkey
     """One file in a plugin directory: shape, cost and reference of an operator nobody knew."""
     (tmp_path / "ops").mkdir()
     (tmp_path / "ops" / "twice.py").write_text(
-        "from archsim.ir.workload import VectorStep\n"
+        "from archsim.ops.lowering.steps import step\n"
         "from archsim.ops.graph.family import Family\n"
         "from archsim.ops.lowering.access import Access, at\n"
         "def lower(node, build):\n"
         "    out = node.outputs[0]\n"
         "    index = tuple(at(dim) for dim in build.dims(out))\n"
         "    build.layer(node, 'vector', build.extents(out), (Access('in0', node.inputs[0], index),),\n"
-        "                Access('out', out, index), steps=build.steps(node, VectorStep('twice', 1)))\n"
+        "                Access('out', out, index), steps=build.steps(node, step('twice', 1)))\n"
         "FAMILY = Family(('Twice',), lambda node, inputs: (inputs[0].shape,), lambda node, x: (2 * x,), lower,\n"
         "                order='same', activates=True)\n"
     )

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from archsim.errors import ConfigError
 from archsim.ir.mapping import Keep, LayerMapping, Loop, ModelMapping, Placement
 from archsim.ir.text import mapping_from_yaml, mapping_to_yaml, workload_from_yaml, workload_to_yaml
-from archsim.ir.workload import Axis, Layer, Operand, Tensor, VectorStep, View, ViewNode, Workload
+from archsim.ir.workload import Axis, Guard, Layer, Operand, Tensor, VectorStep, View, ViewNode, Workload
+from tests.laws.program_strategies import functions
 from tests.unit.fixtures_check import GOLDEN
 
 LAWS = settings(max_examples=40, deadline=None, derandomize=True)
@@ -56,6 +57,7 @@ def operands(draw: st.DrawFn, dims: list[str]) -> Operand:
 def layers(draw: st.DrawFn) -> Layer:
     dims = draw(st.dictionaries(NAMES, COUNTS, max_size=3))
     parts = tuples(st.sampled_from(list(dims))) if dims else st.just(())
+    terms = tuples(st.tuples(st.sampled_from(list(dims)), INTEGERS)) if dims else st.just(())
     return Layer(
         name=draw(NAMES),
         op=draw(NAMES),
@@ -68,8 +70,8 @@ def layers(draw: st.DrawFn) -> Layer:
         k=draw(parts),
         batch=draw(parts),
         whole=draw(tuples(NAMES)),
-        steps=draw(tuples(st.builds(VectorStep, NAMES, INTEGERS, tuples(NAMES)))),
-        pad_fill=draw(st.sampled_from(["zero", "lowest"])),
+        steps=draw(tuples(st.builds(VectorStep, st.lists(functions(), min_size=1, max_size=2).map(tuple), INTEGERS, tuples(NAMES)))),
+        guards=draw(tuples(st.builds(Guard, st.builds(Axis, terms, INTEGERS), INTEGERS))),
         fused=draw(tuples(NAMES)),
         attributes=draw(st.dictionaries(NAMES, PLAIN | tuples(PLAIN), max_size=2)),
     )

@@ -13,10 +13,15 @@ from archsim.frontend.onnx.read import file_hash, read_model
 from archsim.ir.workload import Workload
 from archsim.ops.graph.infer import Rebatch, infer
 from archsim.ops.graph.nodes import Graph
-from archsim.ops.lowering.lower import to_workload
+from archsim.ops.lowering.lower import Lowered, lower_graph
 
 
 def load_onnx(path: Path, *, name: str = "", batch: int | None = None, on_unsupported: str = "error") -> Workload:
+    """The Workload of ``import_onnx``."""
+    return import_onnx(path, name=name, batch=batch, on_unsupported=on_unsupported).workload
+
+
+def import_onnx(path: Path, *, name: str = "", batch: int | None = None, on_unsupported: str = "error") -> Lowered:
     """Import a model. ``name``: of the workload (the file's stem if ''). ``batch``: new dim 0 of the inputs, None as
     stored.
 
@@ -24,7 +29,7 @@ def load_onnx(path: Path, *, name: str = "", batch: int | None = None, on_unsupp
     """
     graph, digest = load_graph(path, name=name, batch=batch, on_unsupported=on_unsupported)
     size = graph.shape(graph.inputs[0])
-    return to_workload(graph, batch=size[0] if size else 1, sha256=digest, on_unsupported=on_unsupported)
+    return lower_graph(graph, batch=size[0] if size else 1, sha256=digest, on_unsupported=on_unsupported)
 
 
 def load_graph(

@@ -28,10 +28,9 @@ from archsim.frontend.workload_yaml.options import Options
 from archsim.frontend.workload_yaml.writer import Writer
 from archsim.ir.check.workload import check_workload
 from archsim.ir.text import workload_from_yaml
-from archsim.ir.workload import Workload
 from archsim.ops.graph.infer import infer
 from archsim.ops.graph.nodes import Graph
-from archsim.ops.lowering.lower import to_workload
+from archsim.ops.lowering.lower import Lowered, lower_graph
 from archsim.spec.nodes import Node as Text
 from archsim.spec.nodes import read
 
@@ -39,9 +38,9 @@ SCHEMA = "archsim.workload/1"
 EXPLICIT = "archsim.einsums/1"  # the full text form that ``archsim.ir.text`` writes
 
 
-def load_workload_yaml(
+def import_workload_yaml(
     path: Path, *, batch: int | None = None, parameters: Mapping[str, int] | None = None
-) -> Workload:
+) -> Lowered:
     """Import a workload file. ``batch`` and ``parameters`` replace values of the file's ``parameters``.
 
     Raises ConfigError with file:line:column and key path.
@@ -67,7 +66,7 @@ def load_workload_yaml(
         outputs=tuple(writer.known(options, output, "outputs") for output in outputs),
     )
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return to_workload(infer(graph), batch=sizes.get("batch", 1), sha256=digest)
+    return lower_graph(infer(graph), batch=sizes.get("batch", 1), sha256=digest)
 
 
 def describe(path: Path) -> str:
@@ -75,7 +74,7 @@ def describe(path: Path) -> str:
     return Options(read(path), "workload", {}).text("description", "")
 
 
-def _explicit(path: Path, options: Options, batch: int | None, parameters: Mapping[str, int] | None) -> Workload:
+def _explicit(path: Path, options: Options, batch: int | None, parameters: Mapping[str, int] | None) -> Lowered:
     """A file in the full text form: read as it stands."""
     workload = workload_from_yaml(path.read_text(encoding="utf-8-sig"), str(path))
     if parameters or batch not in (None, workload.batch):
@@ -83,7 +82,7 @@ def _explicit(path: Path, options: Options, batch: int | None, parameters: Mappi
             f"schema {EXPLICIT} states every extent (batch {workload.batch}); allowed without --batch", "schema"
         )
     check_workload(workload)
-    return workload
+    return Lowered(workload, None, {}, {})
 
 
 def _parameters(options: Options, given: dict[str, int], batch: int | None) -> dict[str, int]:

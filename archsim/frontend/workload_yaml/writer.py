@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from archsim.errors import ModelError, nearest
 from archsim.frontend.workload_yaml.options import Options, Shape
 from archsim.ops.graph.family import family
@@ -95,7 +97,12 @@ class Writer:
 
     def _limits(self, name: str, act: str) -> tuple[str, ...]:
         """The constant limits of a clipped activation."""
-        return tuple(self.weight(f"{name}.{limit}", ()) for limit in ("low", "high")) if act == "relu6" else ()
+        if act != "relu6":
+            return ()
+        limits = {f"{name}.low": 0.0, f"{name}.high": 6.0}
+        for limit, number in limits.items():
+            self.values[limit] = Value(limit, (), "constant", data=np.asarray(number, np.float32), sources=(limit,))
+        return tuple(limits)
 
     def _append(self, options: Options, node: Node) -> None:
         for output in node.outputs:

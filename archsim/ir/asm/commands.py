@@ -6,7 +6,16 @@ from collections.abc import Callable, Collection
 from typing import Any, get_args
 
 from archsim.ir.asm.cursor import Clause, Cursor, read_clauses
-from archsim.ir.asm.fragments import Scope, read_extent, read_nest, read_region, read_tokens, read_when
+from archsim.ir.asm.fragments import (
+    Scope,
+    read_extent,
+    read_functions,
+    read_guards,
+    read_nest,
+    read_region,
+    read_tokens,
+    read_when,
+)
 from archsim.ir.asm.printer import READS, WRITES, implied_layer
 from archsim.ir.program import Command, Extent, Op
 
@@ -42,7 +51,8 @@ def _attributes(scope: Scope, dims: Collection[str]) -> dict[str, Clause]:
         "nest": Clause("nest", lambda c: read_nest(c, dims)),
         "fresh": Clause("fresh", lambda c: read_when(c, scope)),
         "dtypes": Clause("dtypes", lambda c: c.names("a dtype")),
-        "function": Clause("function", _function),
+        "function": Clause("functions", read_functions),
+        "guard": Clause("guards", lambda c: read_guards(c, scope, dims)),
         "slow": Clause("slow", lambda c: c.names("a function")),
         "passes": Clause("passes", _count("a number of passes")),
         "flops": Clause("flops", _count("a number of operations")),
@@ -70,10 +80,3 @@ def _operands(scope: Scope, dims: Collection[str]) -> dict[str, Clause]:
 def _count(what: str) -> Callable[[Cursor], int]:
     return lambda c: c.integer(what)
 
-
-def _function(cursor: Cursor) -> str:
-    """``relu`` or ``add+relu``."""
-    parts = [cursor.name("a function")]
-    while cursor.accept("+"):
-        parts.append(cursor.name("a function"))
-    return "+".join(parts)

@@ -89,6 +89,15 @@ class Cursor:
         self._at += 1
         return sign * value
 
+    def number(self, what: str) -> float:
+        """Read ``3``, ``-0.25``, ``1e-05`` or a power of two such as ``2^-7``."""
+        sign = -1 if self.accept("-") else 1
+        if self.word.kind == "real":
+            self._at += 1
+            return sign * float(self._words[self._at - 1].text)
+        value = self.integer(what)
+        return sign * (float(value) ** self.integer("an exponent") if self.accept("^") else value)
+
     def names(self, what: str, known: Iterable[str] | None = None) -> tuple[str, ...]:
         """Read one or more names between commas."""
         found = [self.name(what, known)]

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from archsim.ir.asm.cursor import Cursor
-from archsim.ir.program import Affine, Clip, Edge, Extent, Nest, Region, Token, When
+from archsim.ir.functions import Function, Functions, Parameter
+from archsim.ir.program import Affine, Clip, Edge, Extent, Guard, Nest, Region, Token, When
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,63 @@ def read_nest(cursor: Cursor, dims: Collection[str]) -> Nest:
             cursor.fail(f"'{part}' of the nest once")
         parts[part] = cursor.many("(", ")", lambda: cursor.name("an extent", dims))
     return Nest(parts.get("m", ()), parts.get("n", ()), parts.get("k", ()), parts.get("batch", ()))
+
+
+def read_functions(cursor: Cursor) -> Functions:
+    """``multiply(in0, in1)+clip(low=0, high=6)``."""
+    found = [_function(cursor)]
+    while cursor.accept("+"):
+        found.append(_function(cursor))
+    return tuple(found)
+
+
+def _function(cursor: Cursor) -> Function:
+    name = cursor.name("a function")
+    operands: list[str | float] = []
+    parameters: list[tuple[str, Parameter]] = []
+    if cursor.word.text != "(" or cursor.word.kind != "mark":
+        return Function(name)
+    for item in cursor.many("(", ")", lambda: _argument(cursor)):
+        if isinstance(item, tuple):
+            parameters.append(item)
+        elif parameters:
+            cursor.fail("operands ahead of parameters")
+        else:
+            operands.append(item)
+    return Function(name, tuple(operands), tuple(parameters))
+
+
+def _argument(cursor: Cursor) -> str | float | tuple[str, Parameter]:
+    """An operand, a number, or ``name=value``."""
+    if cursor.word.kind != "name":
+        return cursor.number("an operand, a number or a parameter")
+    name = cursor.name("an operand or a parameter")
+    return (name, _parameter(cursor)) if cursor.accept("=") else name
+
+
+def _parameter(cursor: Cursor) -> Parameter:
+    if cursor.word.kind == "mark" and cursor.word.text == "[":
+        return cursor.many("[", "]", lambda: cursor.name("an extent"))
+    if cursor.word.kind == "name":
+        return cursor.name("a value")
+    return cursor.number("a value")
+
+
+def read_guards(cursor: Cursor, scope: Scope, dims: Collection[str]) -> tuple[Guard, ...]:
+    """``(2*p+r: 16*t-1 of 112, q+s: -1 of 112)``: a sum of extents, where it starts and the length of the axis."""
+    inside = Scope(tuple(dims), (), {}, ())
+
+    def guard() -> Guard:
+        index = read_affine(cursor, inside)
+        cursor.expect(":")
+        start = read_affine(cursor, scope)
+        if not cursor.skip_if("of"):
+            cursor.fail("'of' and the length of the axis")
+        if index.const:
+            cursor.fail("a sum of extents without a number; it belongs behind the ':'")
+        return Guard(index.terms, start, cursor.integer("the length of an axis"))
+
+    return cursor.many("(", ")", guard)
 
 
 def read_region(cursor: Cursor, scope: Scope, dims: Collection[str], operand: str) -> Region:

@@ -14,9 +14,10 @@ _WORD = re.compile(
     rf"""\s*(?:
         (?P<comment>\#.*)
       | (?P<string>"(?:[^"\\]|\\.)*")
+      | (?P<real>[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)(?![0-9A-Za-z_.]))
       | (?P<integer>(?:0[xX][0-9a-fA-F_]+|[0-9][0-9_]*)(?![0-9A-Za-z_.]))
       | (?P<name>{NAME.pattern})
-      | (?P<mark>[{{}}()\[\],:+*|&!=-])
+      | (?P<mark>[{{}}()\[\],:+*|&!=^-])
       | (?P<end>$)
     )""",
     re.VERBOSE,
@@ -25,9 +26,9 @@ _WORD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """``kind`` name (quoted or not), integer, mark or end; ``text`` without quotes; ``line`` counts from 1."""
+    """``kind`` name (quoted or not), integer, real, mark or end; ``text`` without quotes; ``line`` counts from 1."""
 
-    kind: Literal["name", "integer", "mark", "end"]
+    kind: Literal["name", "integer", "real", "mark", "end"]
     text: str
     line: int
     quoted: bool = False
@@ -95,4 +96,6 @@ def _word(kind: str, text: str, number: int, path: str) -> Word:
             raise ProgramError(f"{path}:{number}: expected a quoted name with JSON escapes, found {text}") from None
     if kind == "integer":
         return Word("integer", text, number)
+    if kind == "real":
+        return Word("real", text, number)
     return Word("name", text, number) if kind == "name" else Word("mark", text, number)

@@ -102,6 +102,7 @@ class _Parser:
             **_place("size_bytes"),
             "shape": Clause("shape", _integers),
             "strides": Clause("strides", _integers),
+            "origin": Clause("origin", lambda c: c.integer("the byte of the first element")),
             "preloaded": Clause("preloaded", _flag),
         }
         values = read_clauses(cursor, table, ("in", "at", "bytes", "dtype", "role", "shape"))
@@ -201,6 +202,8 @@ def _place(size: str) -> dict[str, Clause]:
         "bytes": Clause(size, lambda c: c.integer("a number of bytes")),
         "dtype": Clause("dtype", lambda c: c.name("a dtype")),
         "role": Clause("role", lambda c: c.name("a role")),
+        "scale": Clause("scale", lambda c: float(c.number("a scale such as 2^-7"))),
+        "zero": Clause("zero", lambda c: c.integer("the element that stands for 0")),
     }
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
-from archsim.ir.asm.words import NAME, affine_text, quote
+from archsim.ir.asm.words import affine_text, functions_text, number_text, quote
 from archsim.ir.dtypes import BYTES
 from archsim.ir.program import (
+    Affine,
     Command,
     Extent,
+    Guard,
     Loop,
     Nest,
     Node,
@@ -62,7 +64,15 @@ def _tensor(tensor: Tensor) -> str:
     )
     if tensor.strides != dense_strides(tensor.shape, tensor.dtype):
         text += f" strides {list(tensor.strides)}"
-    return text + (" preloaded" if tensor.preloaded else "")
+    if tensor.origin:
+        text += f" origin {tensor.origin}"
+    return text + _numbers(tensor) + (" preloaded" if tensor.preloaded else "")
+
+
+def _numbers(store: Tensor | Ring) -> str:
+    """What an element stands for, where it is not the element itself."""
+    scale = f" scale {number_text(store.scale)}" if store.scale != 1.0 else ""
+    return scale + (f" zero {store.zero}" if store.zero else "")
 
 
 def _ring(ring: Ring) -> str:
@@ -72,6 +82,7 @@ def _ring(ring: Ring) -> str:
     )
     if ring.retain:
         text += f" retain {ring.retain}"
+    text += _numbers(ring)
     text += f" writer {quote(ring.writer)}"
     return text + (f" readers {', '.join(map(quote, ring.readers))}" if ring.readers else "")
 
@@ -149,10 +160,10 @@ def _work(command: Command) -> Iterator[str]:
     """What the command computes."""
     if command.dtypes:
         yield f"dtypes {', '.join(map(quote, command.dtypes))}"
-    if command.function:
-        parts = command.function.split("+")
-        plain = all(NAME.fullmatch(part) for part in parts)
-        yield f"function {command.function if plain else quote(command.function)}"
+    if command.functions:
+        yield f"function {functions_text(command.functions)}"
+    if command.guards:
+        yield f"guard ({', '.join(map(_guard, command.guards))})"
     if command.slow:
         yield f"slow {', '.join(map(quote, command.slow))}"
     for word, value in (
@@ -167,6 +178,10 @@ def _work(command: Command) -> Iterator[str]:
         yield f"combine {quote(command.combine)}"
     if command.retains:
         yield "retains"
+
+
+def _guard(guard: Guard) -> str:
+    return f"{affine_text(Affine(0, guard.terms))}: {affine_text(guard.start)} of {guard.length}"
 
 
 def _extent(extent: Extent) -> str:

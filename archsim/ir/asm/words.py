@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 
+from archsim.ir.functions import Function, Functions, Parameter
 from archsim.ir.program import Affine
 
 NAME = re.compile(r"[A-Za-z_/](?:[A-Za-z0-9_./@>]|\[\d+\])*")
@@ -29,3 +31,30 @@ def _term(coefficient: int, var: str) -> str:
     sign = "-" if coefficient < 0 else "+"
     factor = "" if abs(coefficient) == 1 else f"{abs(coefficient)}*"
     return f"{sign}{factor}{quote(var)}"
+
+
+def number_text(value: float) -> str:
+    """``3``, ``0.25``, ``2^-7`` (powers of two below 1/8 or above 2^10), ``1e-05``: reads back to the same number."""
+    if value == int(value) and abs(value) <= 2**10:
+        return str(int(value))
+    mantissa, exponent = math.frexp(value)
+    if mantissa == 0.5 and not -3 <= exponent - 1 <= 10:
+        return f"2^{exponent - 1}"
+    return repr(float(value))
+
+
+def functions_text(functions: Functions) -> str:
+    """``multiply(in0, in1)+clip(low=0, high=6)``."""
+    return "+".join(map(_function_text, functions))
+
+
+def _function_text(function: Function) -> str:
+    items = [quote(item) if isinstance(item, str) else number_text(item) for item in function.operands]
+    items += [f"{quote(key)}={_parameter_text(value)}" for key, value in function.parameters]
+    return quote(function.name) + (f"({', '.join(items)})" if items else "")
+
+
+def _parameter_text(value: Parameter) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(quote, value))}]"
+    return quote(value) if isinstance(value, str) else number_text(value)

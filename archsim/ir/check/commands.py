@@ -23,7 +23,8 @@ _BELONGS = {
     "nest": ("MATMUL",),
     "fresh": ("MATMUL", "VECTOR"),
     "dtypes": ("MATMUL", "VECTOR"),
-    "function": ("VECTOR",),
+    "functions": ("VECTOR",),
+    "guards": ("VECTOR",),
     "passes": ("VECTOR",),
     "slow": ("VECTOR",),
     "flops": ("HOST",),
@@ -109,7 +110,7 @@ def _affines(command: Command) -> list[Affine]:
     found = [limit for extent in command.extents for limit in extent.limits]
     for region in (*command.reads, *command.writes):
         found += [region.offset, *(clip.start for clip in region.clips)]
-    return found
+    return found + [guard.start for guard in command.guards]
 
 
 def _check_operands(command: Command, what: str) -> None:
@@ -185,7 +186,7 @@ def _check_matmul(queue: Queue, command: Command, what: str, dims: list[str], ar
 
 def _check_vector(queue: Queue, command: Command, what: str, architecture: Architecture) -> None:
     vector = next(part for part in architecture.vectors if part.name == queue.unit)
-    if not command.function:
+    if not command.functions:
         raise ProgramError(f"{what} is a VECTOR without a function")
     if not command.passes and not command.slow:
         raise ProgramError(f"{what}: '{command.function}' states neither passes nor slow functions; nothing is free")

@@ -105,6 +105,8 @@ def _check_place(store: Tensor | Ring, architecture: Architecture) -> None:
         )
     known_name(store.dtype, BYTES, f"{describe(store)}: unknown dtype")
     known_name(store.role, ROLES, f"{describe(store)}: unknown role")
+    if not 0 < store.scale < float("inf"):
+        raise ProgramError(f"{describe(store)} has scale {store.scale}; allowed numbers above 0")
 
 
 def _memory(store: Tensor | Ring, architecture: Architecture) -> Memory:
@@ -119,8 +121,9 @@ def _check_layout(tensor: Tensor) -> None:
         raise ProgramError(f"{what} has {len(tensor.shape)} axes but {len(tensor.strides)} strides")
     if min(tensor.shape, default=1) < 1 or min(tensor.strides, default=0) < 0:
         raise ProgramError(f"{what}: shape {tensor.shape} and strides {tensor.strides} must be positive")
-    last = sum((extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.strides, strict=True))
-    if last + BYTES[tensor.dtype] > tensor.size_bytes:
+    reach = sum((extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.strides, strict=True))
+    last = tensor.origin + reach
+    if tensor.origin < 0 or last + BYTES[tensor.dtype] > tensor.size_bytes:
         raise ProgramError(f"{what}: its layout ends at byte {last + BYTES[tensor.dtype]} of {tensor.size_bytes}")
 
 

@@ -5,7 +5,7 @@ Five stages, each assuming that the one before it passed:
 1. declarations and commands (text only): names, places, capacities, operands, who may take and give which token;
 2. unrolling: the concrete commands of each queue;
 3. the token-only run: deadlock, lost tokens, and the happens-before relation of all token-legal interleavings;
-4. accesses: bounding byte intervals of every operand, inside their tensor or slot;
+4. accesses: bounding byte intervals of every operand, inside their tensor or slot; scales that fit each other;
 5. hazards: unordered or too early reads and writes, judged by happens-before.
 """
 
@@ -18,6 +18,7 @@ from archsim.ir.check.commands import check_commands
 from archsim.ir.check.declarations import check_declarations
 from archsim.ir.check.hazards import check_hazards
 from archsim.ir.check.ledger import build_ledger
+from archsim.ir.check.numbers import check_numbers
 from archsim.ir.check.overlap import check_overlap
 from archsim.ir.check.ownership import check_ownership
 from archsim.ir.check.tokens import run_tokens
@@ -39,5 +40,6 @@ def check(program: Program, architecture: Architecture, steps: Mapping[str, Sequ
     ledger = build_ledger(program, steps)
     order = run_tokens(ledger)
     stores = collect(program, ledger)
+    check_numbers(program)
     check_hazards(stores, order)
     check_overlap(program, stores, order)

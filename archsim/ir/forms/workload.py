@@ -23,12 +23,12 @@ from functools import partial
 from typing import Any, get_args
 
 from archsim.ir.asm.cursor import Cursor
-from archsim.ir.asm.fragments import Scope, read_affine, read_nest
+from archsim.ir.asm.fragments import Scope, read_affine, read_functions, read_nest
 from archsim.ir.asm.printer import nest_text
-from archsim.ir.asm.words import affine_text, quote
+from archsim.ir.asm.words import affine_text, functions_text, quote
 from archsim.ir.forms.fields import Fields, Pairs, Row, integer_of, json_of, open_form, phrase_of, to_yaml
 from archsim.ir.program import Affine, Nest
-from archsim.ir.workload import Axis, Kind, Layer, Operand, Tensor, VectorStep, View, ViewNode, Workload
+from archsim.ir.workload import Axis, Guard, Kind, Layer, Operand, Tensor, VectorStep, View, ViewNode, Workload
 
 SCHEMA = "archsim.einsums/1"
 KINDS = ("matmul", "vector", "copy", "host")
@@ -117,7 +117,7 @@ def _layer_form(layer: Layer) -> dict[str, Any]:
         "output": _operand_text(layer.output),
         "steps": [_step_text(step) for step in layer.steps],
         "whole": Row(layer.whole),
-        "pad_fill": "" if layer.pad_fill == "zero" else layer.pad_fill,
+        "guards": [_guard_text(guard) for guard in layer.guards],
         "fused": Row(layer.fused),
         "attributes": json.dumps(dict(layer.attributes)) if layer.attributes else "",
     }
@@ -130,7 +130,6 @@ def _layer(fields: Fields) -> Layer:
     if fields.has("nest"):
         nest = phrase_of(fields.child("nest"), fields.at("nest"), lambda c: read_nest(c, dims))
     kind: Any = fields.text("kind", KINDS)
-    pad_fill: Any = fields.text("pad_fill", ("zero", "lowest")) if fields.has("pad_fill") else "zero"
     attributes = {}
     if fields.has("attributes"):
         attributes = json_of(fields.child("attributes"), fields.at("attributes"))
@@ -147,7 +146,7 @@ def _layer(fields: Fields) -> Layer:
         batch=nest.batch,
         whole=fields.texts("whole"),
         steps=tuple(phrase_of(node, at, _step) for node, at in fields.items("steps")),
-        pad_fill=pad_fill,
+        guards=tuple(phrase_of(node, at, lambda c: _guard(c, dims)) for node, at in fields.items("guards")),
         fused=fields.texts("fused"),
         attributes=attributes,
     )
@@ -171,13 +170,23 @@ def _operand(cursor: Cursor, dims: dict[str, int]) -> Operand:
     return Operand(name, tensor, role, tuple(Axis(axis.terms, axis.const) for axis in axes))
 
 
+def _guard_text(guard: Guard) -> str:
+    return f"{affine_text(Affine(guard.axis.offset, guard.axis.terms))} of {guard.length}"
+
+
+def _guard(cursor: Cursor, dims: dict[str, int]) -> Guard:
+    index = read_affine(cursor, Scope(tuple(dims), (), {}, ()))
+    cursor.keyword(("of",), "the length of the axis")
+    return Guard(Axis(index.terms, index.const), cursor.integer("the length of an axis"))
+
+
 def _step_text(step: VectorStep) -> str:
     slow = f" slow {', '.join(map(quote, step.slow))}" if step.slow else ""
-    return f"{quote(step.function)} passes {step.passes}{slow}"
+    return f"{functions_text(step.functions)} passes {step.passes}{slow}"
 
 
 def _step(cursor: Cursor) -> VectorStep:
-    function = cursor.name("a function")
+    functions = read_functions(cursor)
     cursor.keyword(("passes",), "lane passes per element")
     passes = cursor.integer("a number of passes")
-    return VectorStep(function, passes, cursor.names("a function") if cursor.skip_if("slow") else ())
+    return VectorStep(functions, passes, cursor.names("a function") if cursor.skip_if("slow") else ())

@@ -7,8 +7,8 @@ directory, makes its operators importable, costed and tested: no other file chan
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 from archsim import registry
 from archsim.errors import ConfigError, nearest
 from archsim.ir.workload import VectorStep
+from archsim.ops.graph.meaning import COMMON, Meaning
 from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape
 
 if TYPE_CHECKING:
@@ -67,6 +68,9 @@ class Family:
     statistics  inputs that are not parameters of the model
     source      the result is a constant of the model itself: its elements are parameters
     arity       inputs that must be there
+    functions   meaning of the vector functions that its steps name, beside the common ones
+    factors     attributes that multiply the product and what is added to it (Gemm's alpha and beta): they fold in
+    positive    inputs that must be above zero (a variance, a factor): where made-up constants are drawn so
     """
 
     names: tuple[str, ...]
@@ -85,6 +89,9 @@ class Family:
     statistics: tuple[int, ...] = ()
     source: bool = False
     arity: int = 1
+    functions: Mapping[str, Meaning] = field(default_factory=dict)
+    factors: tuple[str, ...] = ()
+    positive: tuple[int, ...] = ()
 
 
 def operators() -> dict[str, str]:
@@ -103,6 +110,23 @@ def family(node: Node) -> Family:
     found = find(node.op)
     if found is None:
         node.unsupported(f"operator '{node.op}' has no rule{nearest(node.op, operators())}; add a file to archsim/ops")
+    return found
+
+
+def meanings() -> Mapping[str, Meaning]:
+    """Every vector function by name, with what it means in numbers."""
+    return _meanings(_plugins())
+
+
+@lru_cache(maxsize=8)
+def _meanings(plugins: str) -> Mapping[str, Meaning]:
+    found = dict(COMMON)
+    owner = dict.fromkeys(found, "all operators")
+    for name, family_ in dict(_table(plugins).values()).items():
+        for function, meaning in family_.functions.items():
+            if function in found:
+                raise ConfigError(f"vector function '{function}' of '{name}' is taken by {owner[function]}")
+            found[function], owner[function] = meaning, f"'{name}'"
     return found
 
 

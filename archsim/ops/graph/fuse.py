@@ -44,9 +44,10 @@ def _chain(graph: Graph, readers: dict[str, list[Node]], node: Node) -> tuple[No
     if found is None or len([name for name in node.outputs if name]) != 1:
         return ()
     channel = found.channel(node, graph) if found.channel is not None else None
+    takes_scale = _affine(graph, node) is not None or _has_weights(graph, node)
     chain: list[Node] = []
     while (reader := _only_reader(graph, readers, (chain or [node])[-1])) is not None:
-        if channel is not None and _folds(graph, reader, channel):
+        if channel is not None and _folds(graph, reader, channel, takes_scale):
             chain.append(reader)
             continue
         if found.activates and _is_epilogue(graph, reader):
@@ -61,9 +62,18 @@ def _only_reader(graph: Graph, readers: dict[str, list[Node]], node: Node) -> No
     return found[0] if len(found) == 1 and name not in graph.outputs else None
 
 
-def _folds(graph: Graph, reader: Node, channel: int) -> bool:
+def _folds(graph: Graph, reader: Node, channel: int, takes_scale: bool) -> bool:
+    """Whether a scale or shift folds in; one scale per channel only where ``takes_scale``."""
     affine = _affine(graph, reader)
-    return affine is not None and affine.axis in (None, channel)
+    if affine is None or affine.axis not in (None, channel):
+        return False
+    return affine.axis is None or not affine.scale or takes_scale
+
+
+def _has_weights(graph: Graph, node: Node) -> bool:
+    """Whether the second factor of a product is constant, so that its columns can be scaled."""
+    second = graph.values.get(node.inputs[1]) if len(node.inputs) > 1 else None
+    return second is not None and second.constant
 
 
 def _affine(graph: Graph, node: Node) -> Affine | None:

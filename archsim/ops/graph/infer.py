@@ -35,16 +35,16 @@ def infer(graph: Graph, rebatch: Rebatch | None = None) -> Graph:
     values = dict(graph.values)
     working = replace(graph, nodes=topological(graph.nodes), values=values)
     kept: list[Node] = []
+    folded: list[Node] = []
     for node in working.nodes:
         inputs = working.inputs_of(node)
         results = _results(working, node, inputs, rebatch)
         values.update({value.name: value for value in results if value.name})
-        if not all(value.constant for value in results):
-            kept.append(node)
+        (folded if all(value.constant for value in results) else kept).append(node)
     for name in graph.outputs:
         if name not in values:
             raise ModelError(f"graph output '{name}' is produced by nothing; the file is damaged")
-    working = replace(working, nodes=tuple(kept))
+    working = replace(working, nodes=tuple(kept), folded=tuple(folded))
     alive = live(working)
     _refuse_empty(working, alive)
     return replace(working, nodes=alive, warnings=graph.warnings + _dropped(kept, alive))

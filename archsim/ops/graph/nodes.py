@@ -116,8 +116,8 @@ class Alias:
 class Graph:
     """Nodes and values. Before inference ``values`` holds inputs and constants only; after it, every value.
 
-    ``hints``: output shapes known to the front end, for operators without a rule here.
-    ``orphans``: nodes that no output needs, dropped. ``batch``: dim 0 of the graph inputs.
+    ``hints``: output shapes known to the front end, for operators without a rule here. ``folded``: nodes whose results
+    are constants of the graph, in order: what makes them.
     """
 
     name: str
@@ -128,6 +128,7 @@ class Graph:
     hints: Mapping[str, Shape] = field(default_factory=dict)
     aliases: tuple[Alias, ...] = ()
     warnings: tuple[str, ...] = ()
+    folded: tuple[Node, ...] = ()
 
     def shape(self, name: str) -> Shape:
         """Logical shape of a value."""
@@ -147,6 +148,13 @@ class Graph:
 def known_data(value: Value | None) -> Array | None:
     """The contents of a constant input, None when it is absent or not known."""
     return None if value is None else value.data
+
+
+def scalar(node: Node, value: Value) -> float:
+    """The one number that a constant of one element holds; raises UnsupportedError where it is not known."""
+    if value.data is None or value.data.size != 1:
+        node.unsupported(f"'{value.name}' is not one number known beforehand")
+    return float(value.data.reshape(-1)[0])
 
 
 def integers_of(node: Node, value: Value | None, what: str) -> Shape | None:

@@ -15,11 +15,17 @@ HERE = Axis(())  # index 0: an axis of extent 1, or a broadcast one
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """An operand as an operator indexes it: one Axis per *logical* axis of the value."""
+    """An operand as an operator indexes it: one Axis per *logical* axis of the value.
+
+    ``part``: what the node's scales and shifts make of a constant: weights | bias | scale | shift ('': itself);
+    ``channel``: the axis of the constant along which one of them differs from another.
+    """
 
     operand: str
     value: str
     index: tuple[Axis, ...]
+    part: str = ""
+    channel: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

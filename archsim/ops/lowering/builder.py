@@ -10,17 +10,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from archsim.ir.workload import Layer, Operand, VectorStep, ViewNode
+from archsim.ir.workload import Guard, Layer, Operand, VectorStep, ViewNode
 from archsim.ops.graph.family import find
 from archsim.ops.graph.fuse import folds_shift
 from archsim.ops.graph.nodes import Graph, Node, Shape, Value
-from archsim.ops.lowering.access import Access, Splits, at, rename
+from archsim.ops.lowering.access import Access, Splits, at, rename, substitute
 from archsim.ops.lowering.layout import Layout, dense
 from archsim.ops.lowering.order import CHANNELS_LAST_FROM, images, memory_order
 from archsim.ops.lowering.place import place
 from archsim.ops.lowering.reading import Reading, by_stride, read_all
 from archsim.ops.lowering.steps import join
-from archsim.ops.lowering.tensors import Tensors
+from archsim.ops.lowering.tensors import Content, Tensors
 
 SPATIAL = ("o", "p", "q")  # output positions, the innermost axis last
 KERNEL = ("t", "r", "s")  # window positions of the same axes
@@ -56,6 +56,7 @@ class Builder:
         self._values: dict[str, Value] = dict(graph.values)
         self._home = place(graph, self._images)
         self._layouts: dict[str, Layout] = {}
+        self._origins: dict[str, str] = {}
         self._producer = {name: node for node in graph.nodes for name in node.outputs}
         for name, layout in self._home.items():
             if layout.root == name:
@@ -106,6 +107,12 @@ class Builder:
                 following.extend(found.epilogue(other, self.graph) or ())
         return join(first, tuple(following))
 
+    def original(self, name: str) -> str:
+        """The value of the graph that ``name`` is, or is a copy of."""
+        while name in self._origins:
+            name = self._origins[name]
+        return name
+
     # what operators emit
 
     def constant(self, name: str, shape: Shape) -> str:
@@ -123,14 +130,14 @@ class Builder:
         *,
         parts: Parts = NO_PARTS,
         steps: tuple[VectorStep, ...] = (),
-        pad_fill: Literal["zero", "lowest"] = "zero",
+        guards: tuple[Guard, ...] = (),
         name: str = "",
     ) -> None:
         """Emit one layer. Dims are cut where an input is a factored view; inputs that cannot be read so are copied."""
         readings, splits = read_all(reads, self.layout, self.copied, parts.free)
         dims = _cut(extents, splits)
         order = _packing(parts, readings, splits)
-        inputs = tuple(self._operand(kind, reading, splits, order, dims) for reading in readings)
+        inputs = tuple(self._operand(node, kind, reading, splits, order, dims) for reading in readings)
         value = self._values[write.value]
         layout = self._layouts.get(write.value) or self._home[write.value]
         self._layouts[write.value] = layout
@@ -147,8 +154,8 @@ class Builder:
                 k=rename(parts.k, splits),
                 batch=rename(parts.batch, splits),
                 whole=rename(parts.whole, splits),
-                steps=steps,
-                pad_fill=pad_fill,
+                steps=tuple(_renamed(step, splits) for step in steps),
+                guards=tuple(Guard(substitute(guard.axis, splits), guard.length) for guard in guards),
                 fused=tuple(other.name for other in node.fused),
                 attributes=_attributes(node),
             )
@@ -178,6 +185,7 @@ class Builder:
         """Copy input ``index`` of a joining node into its part ``target`` of the output."""
         source, output = node.inputs[index], node.outputs[0]
         part_name = f"{output}[{index}]"
+        self._origins[part_name] = source
         self._values[part_name] = replace(self._values[output], name=part_name, shape=self.shape(source))
         self._layouts[part_name] = target
         self._copy(node, source, part_name, output, f"{node.name}[{index}]")
@@ -188,6 +196,7 @@ class Builder:
         target = f"{name}.copy"
         while target in self._values:
             target += ".copy"
+        self._origins[target] = name
         self._values[target] = replace(self._values[name], name=target, kind="activation")
         self._settle(target, self._dense(name, target, rows=rows))
         of_view = self.views.get(node.name) is not None and len(node.outputs) == 1
@@ -210,14 +219,15 @@ class Builder:
         self.layer(bare, "copy", extents, reads, write, parts=Parts(free=dims), name=name)
 
     def _operand(
-        self, kind: Kind, reading: Reading, splits: Splits, order: tuple[str, ...], dims: Mapping[str, int]
+        self, node: Node, kind: Kind, reading: Reading, splits: Splits, order: tuple[str, ...], dims: Mapping[str, int]
     ) -> Operand:
         access, value = reading.access, self._values[reading.access.value]
+        content = Content(access.value, access.part, node.name if access.part else "", access.channel)
         if reading.layout is not None:
             return self.tensors.activation(access, value, reading.layout, splits, "inputs")
         if kind == "matmul" and access.operand == "b":
-            return self.tensors.packed(access, value, splits, order, dims)
-        return self.tensors.natural(access, value, splits)
+            return self.tensors.packed(access, value, content, splits, order, dims)
+        return self.tensors.natural(access, value, content, splits)
 
     def _dense(self, name: str, root: str, *, rows: bool = False) -> Layout:
         shape = self.shape(name)
@@ -240,6 +250,17 @@ def _cut(extents: Mapping[str, int], splits: Splits) -> dict[str, int]:
     for dim, extent in extents.items():
         dims.update(dict(splits[dim].parts) if dim in splits else {dim: extent})
     return dims
+
+
+def _renamed(step: VectorStep, splits: Splits) -> VectorStep:
+    """The step with the parts of cut dims in place of them."""
+    functions = []
+    for function in step.functions:
+        parameters = (
+            (key, rename(value, splits) if isinstance(value, tuple) else value) for key, value in function.parameters
+        )
+        functions.append(replace(function, parameters=tuple(parameters)))
+    return replace(step, functions=tuple(functions))
 
 
 def _packing(parts: Parts, readings: tuple[Reading, ...], splits: Splits) -> tuple[str, ...]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from archsim.errors import ModelError
 from archsim.ir.workload import ViewNode, Workload
 from archsim.ops.graph.alias import remove_aliases
@@ -10,11 +13,26 @@ from archsim.ops.graph.fuse import fuse
 from archsim.ops.graph.nodes import Graph, Node, UnsupportedError
 from archsim.ops.lowering.builder import Builder
 from archsim.ops.lowering.host import lower_host
+from archsim.ops.lowering.tensors import Content
 
 ON_UNSUPPORTED = ("error", "host")
 
 
-def to_workload(graph: Graph, *, batch: int, sha256: str, on_unsupported: str = "error") -> Workload:
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A Workload with where its numbers come from.
+
+    ``graph``: without aliases, fused (None where the file states einsums alone); ``contents``: of every constant
+    tensor; ``values``: the value of the graph that any other tensor holds.
+    """
+
+    workload: Workload
+    graph: Graph | None
+    contents: Mapping[str, Content]
+    values: Mapping[str, str]
+
+
+def lower_graph(graph: Graph, *, batch: int, sha256: str, on_unsupported: str = "error") -> Lowered:
     """Lower an inferred graph (``archsim.ops.graph.infer``).
 
     ``on_unsupported``: 'error' raises UnsupportedError for operators without a rule; 'host' makes host layers of them.
@@ -32,7 +50,7 @@ def to_workload(graph: Graph, *, batch: int, sha256: str, on_unsupported: str = 
         layout = build.layout(name)
         if layout is not None:
             build.tensors.output(build.value(name), layout)
-    return Workload(
+    workload = Workload(
         name=graph.name,
         layers=tuple(build.layers),
         tensors=dict(build.tensors.declared),
@@ -43,6 +61,13 @@ def to_workload(graph: Graph, *, batch: int, sha256: str, on_unsupported: str = 
         warnings=graph.warnings,
         dtype=canonical.values[canonical.inputs[0]].dtype if canonical.inputs else "",
     )
+    values = {name: build.original(value) for name, value in build.tensors.values.items()}
+    return Lowered(workload, canonical, build.tensors.contents, values)
+
+
+def to_workload(graph: Graph, *, batch: int, sha256: str, on_unsupported: str = "error") -> Workload:
+    """The Workload of ``lower_graph``."""
+    return lower_graph(graph, batch=batch, sha256=sha256, on_unsupported=on_unsupported).workload
 
 
 def parameters(graph: Graph) -> int:

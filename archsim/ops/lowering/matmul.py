@@ -11,10 +11,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from archsim.ir.workload import Axis
+from archsim.ops.graph import folding
+from archsim.ops.graph.family import family
 from archsim.ops.graph.nodes import Node
 from archsim.ops.lowering.access import Access
 from archsim.ops.lowering.builder import Builder, Parts
-from archsim.ops.lowering.steps import REQUANTISE
+from archsim.ops.lowering.steps import requantise
 
 
 def emit_matmul(
@@ -31,10 +33,16 @@ def emit_matmul(
         a, b = replace(b, operand="a"), replace(a, operand="b")
     if build.value(a.value).constant:
         node.unsupported("both operands are constants that were not folded")
+    if folding.rescales(build.graph, node):
+        column = _column(node, build, out)
+        if build.value(b.value).constant:
+            b = replace(b, part="weights", channel=_place(column, b))
+        bias = replace(bias, part="bias", channel=_place(column, bias)) if bias is not None else None
     dims = dict(extents)
     parts = _parts(dims, _dims(a), _dims(b), _dims(out))
     reads = (a, b) if bias is None else (a, b, bias)
-    build.layer(node, "matmul", dims, reads, out, parts=parts, steps=build.steps(node, REQUANTISE))
+    steps = build.steps(node, requantise(folding.drain_scale(build.graph, node)))
+    build.layer(node, "matmul", dims, reads, out, parts=parts, steps=steps)
 
 
 def bias_of(node: Node, build: Builder, index: int, columns: int, column: Axis) -> Access | None:
@@ -42,8 +50,20 @@ def bias_of(node: Node, build: Builder, index: int, columns: int, column: Axis) 
     if len(node.inputs) > index and node.inputs[index]:
         return Access("bias", node.inputs[index], (column,))
     if build.folded_shift(node):
-        return Access("bias", build.constant(f"{node.name}.bias", (columns,)), (column,))
+        return Access("bias", build.constant(f"{node.name}.bias", (columns,)), (column,), "bias")
     return None
+
+
+def _column(node: Node, build: Builder, out: Access) -> Axis | None:
+    """How the output's channel axis is indexed."""
+    channel = family(node).channel
+    axis = channel(node, build.graph) if channel is not None else None
+    return out.index[axis] if axis is not None and axis < len(out.index) else None
+
+
+def _place(column: Axis | None, access: Access) -> int | None:
+    """The axis of a constant that runs along the output's channels."""
+    return access.index.index(column) if column is not None and column in access.index else None
 
 
 def _parts(dims: dict[str, int], a: set[str], b: set[str], out: set[str]) -> Parts:

@@ -7,6 +7,7 @@ piecewise-linear activation. ``exp``, ``divide`` and ``sqrt`` are charged on top
 
 from __future__ import annotations
 
+from archsim.ir.functions import Function, Parameter
 from archsim.ir.workload import VectorStep
 
 # Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26: t = 1/(1+p|x|) 1, polynomial of five terms 5,
@@ -15,12 +16,21 @@ ERF_PASSES = 9
 # estimated: exponent extraction and table-free polynomial of degree 5 in the mantissa: 1 + 1 + 5 + 1.
 LOG_PASSES = 8
 
-REQUANTISE = VectorStep("requantise", 1)
+
+def step(
+    name: str, passes: int, slow: tuple[str, ...] = (), operands: tuple[str | float, ...] = (), **parameters: Parameter
+) -> VectorStep:
+    """One function with its cost; ``operands`` and ``parameters`` as in ``archsim.ir.functions.Function``."""
+    return VectorStep((Function(name, operands, tuple(parameters.items())),), passes, slow)
+
+
+def requantise(scale: float = 1.0) -> VectorStep:
+    """The pass that takes accumulators to the output's format, times ``scale``."""
+    return step("requantise", 1, operands=("in0", scale)) if scale != 1.0 else step("requantise", 1)
 
 
 def join(first: VectorStep, following: tuple[VectorStep, ...]) -> tuple[VectorStep, ...]:
     """``first`` with the activation after it: in the same pass when it is one plain pass, else as its own steps."""
     if len(following) == 1 and following[0].passes == 1 and not following[0].slow:
-        merged = VectorStep(f"{first.function}+{following[0].function}", first.passes, first.slow)
-        return (merged,)
+        return (VectorStep((*first.functions, *following[0].functions), first.passes, first.slow),)
     return (first, *following)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from archsim.ir.workload import Axis, Kind, Operand, Tensor, View
 from archsim.ops.graph.nodes import Value
@@ -11,12 +11,34 @@ from archsim.ops.lowering.access import HERE, Access, Splits, at, factor_axes, s
 from archsim.ops.lowering.layout import Factor, Layout
 
 
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a stored constant holds: ``value`` ('' part), or the ``part`` that the scales and shifts of ``node`` make.
+
+    ``channel``: the axis of the value along which scales and shifts vary.
+    """
+
+    value: str
+    part: str
+    node: str
+    channel: int | None
+
+    def same(self, other: Content) -> bool:
+        """Whether both hold the same numbers."""
+        return (self.value, self.part, self.node) == (other.value, other.part, other.node)
+
+
 class Tensors:
-    """The tensors declared so far, by name. Roots are registered first; views of them are declared when first named."""
+    """The tensors declared so far, by name; the ``contents`` of constants, the ``values`` that the others hold.
+
+    Roots are registered first; views of them are declared when first named.
+    """
 
     def __init__(self) -> None:
         """Start empty."""
         self.declared: dict[str, Tensor] = {}
+        self.contents: dict[str, Content] = {}
+        self.values: dict[str, str] = {}
         self._roots: dict[str, tuple[Value, Layout]] = {}
 
     def root(self, value: Value, layout: Layout) -> None:
@@ -37,22 +59,29 @@ class Tensors:
         if own.name not in self.declared:
             self.declared[own.name] = _tensor(own, own_layout, None)
         if layout == own_layout:
+            self.values.setdefault(own.name, value.name)
             return own.name
         factors = _factors(layout)
         view = View(layout.root, layout.offset, tuple(factors[i].stride for i in _memory(layout)) or (1,))
         tensor = _tensor(replace(value, kind=own.kind), layout, view)
-        if self.declared.setdefault(value.name, tensor) != tensor:
-            return self._renamed(tensor)
-        return value.name
+        name = value.name if self.declared.setdefault(value.name, tensor) == tensor else self._renamed(tensor)
+        self.values.setdefault(name, value.name)
+        return name
 
-    def natural(self, access: Access, value: Value, splits: Splits) -> Operand:
+    def natural(self, access: Access, value: Value, content: Content, splits: Splits) -> Operand:
         """The operand of a constant stored row-major in its logical shape."""
         axes = tuple(substitute(axis, splits) for axis in access.index) or (HERE,)
-        name = self._weight(Tensor(value.name, value.shape or (1,), "weight"))
+        name = self._weight(Tensor(value.name, value.shape or (1,), "weight"), content)
         return Operand(access.operand, name, "weights", axes)
 
     def packed(
-        self, access: Access, value: Value, splits: Splits, order: tuple[str, ...], extents: Mapping[str, int]
+        self,
+        access: Access,
+        value: Value,
+        content: Content,
+        splits: Splits,
+        order: tuple[str, ...],
+        extents: Mapping[str, int],
     ) -> Operand:
         """The operand of a matmul's weights, stored with the layer's dims in ``order`` (reduction innermost)."""
         logical: list[str] = []
@@ -62,7 +91,7 @@ class Tensors:
         memory = tuple(dim for dim in order if dim in logical)
         shape = tuple(extents[dim] for dim in memory)
         tensor = Tensor(value.name, shape, "weight", tuple(logical.index(dim) for dim in memory))
-        return Operand(access.operand, self._weight(tensor), "weights", tuple(at(dim) for dim in memory))
+        return Operand(access.operand, self._weight(tensor, content), "weights", tuple(at(dim) for dim in memory))
 
     def output(self, value: Value, layout: Layout) -> None:
         """Mark a graph output: its tensor, and the root it lies in, are stored for the host."""
@@ -71,13 +100,21 @@ class Tensors:
             if tensor.kind == "activation":
                 self.declared[name] = replace(tensor, kind="output")
 
-    def _weight(self, tensor: Tensor) -> str:
-        if self.declared.setdefault(tensor.name, tensor) == tensor:
-            return tensor.name
-        return self._renamed(tensor)
+    def _weight(self, tensor: Tensor, content: Content) -> str:
+        """A constant: the same contents in another memory order, or other contents, are a tensor numbered from 2."""
+        number, name = 1, tensor.name
+        while name in self.declared and not self._holds(replace(tensor, name=name), content):
+            number += 1
+            name = f"{tensor.name}#{number}"
+        self.declared[name] = replace(tensor, name=name)
+        self.contents.setdefault(name, content)
+        return name
+
+    def _holds(self, tensor: Tensor, content: Content) -> bool:
+        return self.declared[tensor.name] == tensor and self.contents[tensor.name].same(content)
 
     def _renamed(self, tensor: Tensor) -> str:
-        """The same contents in another memory order are another tensor, numbered from 2."""
+        """The same value seen through another view is another tensor, numbered from 2."""
         number = 2
         while self.declared.setdefault(name := f"{tensor.name}#{number}", replace(tensor, name=name)) != replace(
             tensor, name=name

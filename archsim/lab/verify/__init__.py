@@ -1,0 +1,1 @@
+"""``archsim verify``: the Program executed numerically and compared with the model."""

@@ -1,0 +1,97 @@
+"""What a verification found: a row for each layer, in real numbers and in quantised ones."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+SCHEMA = "archsim.verify/1"
+TOLERANCE = 1e-4  # of the largest magnitude of a layer's result, in real numbers; quantised ones must be equal
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One layer's result, or a graph output at the end, under the worst of the interleavings.
+
+    ``error``: largest difference over the reference's largest magnitude; ``different``: elements that are not equal.
+    """
+
+    name: str
+    op: str
+    tensor: str
+    elements: int
+    error: float
+    different: int
+    passed: bool
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One way of computing. ``numbers``: float32, int8, ...; ``reference``: what it is compared with.
+
+    ``skipped``: why it could not be made ('' when it was); ``problem``: what stopped the execution.
+    """
+
+    numbers: str
+    reference: str
+    interleavings: int
+    rows: tuple[Row, ...] = ()
+    skipped: str = ""
+    problem: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every row passed and nothing stopped it."""
+        return not self.problem and all(row.passed for row in self.rows)
+
+    @property
+    def worst(self) -> float:
+        """The largest relative error."""
+        return max((row.error for row in self.rows), default=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """All checks of one Program."""
+
+    workload: str
+    architecture: str
+    commands: int
+    seed: int
+    weights: str
+    checks: tuple[Check, ...]
+
+    @property
+    def met(self) -> bool:
+        """Whether something was checked and all of it passed."""
+        made = [check for check in self.checks if not check.skipped]
+        return bool(made) and all(check.passed for check in made)
+
+    def to_json(self) -> dict[str, Any]:
+        """schema, names, seed, weights, passed, and the checks with their layers."""
+        return {
+            "schema": SCHEMA,
+            "workload": self.workload,
+            "architecture": self.architecture,
+            "commands": self.commands,
+            "seed": self.seed,
+            "weights": self.weights,
+            "passed": self.met,
+            "checks": [_check(check) for check in self.checks],
+        }
+
+
+def _check(check: Check) -> dict[str, Any]:
+    return {
+        "numbers": check.numbers,
+        "reference": check.reference,
+        "tolerance": TOLERANCE if "float" in check.numbers else 0.0,
+        "interleavings": check.interleavings,
+        "passed": check.passed and not check.skipped,
+        "skipped": check.skipped,
+        "problem": check.problem,
+        "layers": len(check.rows),
+        "worst_error": check.worst,
+        "rows": [asdict(row) for row in check.rows],
+    }

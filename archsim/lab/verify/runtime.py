@@ -1,0 +1,50 @@
+"""The model in ONNX Runtime: every value that a layer makes, by the file's own names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+from archsim.errors import ConfigError, ModelError
+
+Array = npt.NDArray[Any]
+
+
+def version() -> str:
+    """``ONNX Runtime 1.20.0``; raises ConfigError where it is not installed."""
+    return f"ONNX Runtime {_module().__version__}"
+
+
+def run(path: Path, drawn: Mapping[str, Array], inputs: Mapping[str, Array], wanted: tuple[str, ...]) -> dict[str, Array]:
+    """Values by name of those ``wanted`` that the file knows; ``drawn`` replaces constants. In single precision.
+
+    Graph optimisations are off, so that every value exists and is computed as the file says.
+    """
+    from archsim.frontend.onnx.numbers import load_whole, with_numbers
+
+    module = _module()
+    model = with_numbers(load_whole(path), drawn, wanted)
+    options = module.SessionOptions()
+    options.graph_optimization_level = module.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    try:
+        session = module.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        fed = {item.name: inputs[item.name] for item in session.get_inputs() if item.name in inputs}
+        names = [item.name for item in session.get_outputs()]
+        return dict(zip(names, session.run(names, fed), strict=True))
+    except Exception as error:  # ONNX Runtime raises many kinds, none of them ours
+        raise ModelError(f"{path.name}: ONNX Runtime cannot run it: {error}") from None
+
+
+def _module() -> Any:
+    try:
+        import onnxruntime
+    except ImportError:
+        raise ConfigError(
+            "comparing with the model's own runtime needs ONNX Runtime: pip install 'archsim[verify]', or pass "
+            "--numbers int8"
+        ) from None
+    return onnxruntime

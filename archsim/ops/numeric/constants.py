@@ -1,0 +1,115 @@
+"""What a model's constants hold: what its file stores, or numbers drawn from a seed where it stores none.
+
+Drawn numbers keep a deep network's values of order one: weights are normal with variance 2 / fan-in (He et al.,
+"Delving Deep into Rectifiers", 2015), factors and variances lie in [0.5, 1.5), biases are normal with deviation 0.1.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+
+import numpy as np
+
+from archsim.errors import ModelError
+from archsim.ops.graph.family import family, find
+from archsim.ops.graph.folding import affine_of
+from archsim.ops.graph.nodes import Array, Graph, Node, Value
+
+LOW, HIGH, BIAS_DEVIATION = 0.5, 1.5, 0.1
+
+
+class Constants:
+    """Contents of the constants of an inferred graph by name.
+
+    ``stored``: what the file holds; ``drawn``: names of those that are drawn instead, all that the file only stands in
+    for included. Raises ModelError for a constant that neither has.
+    """
+
+    def __init__(self, graph: Graph, stored: Mapping[str, Array], seed: int, everything: bool = False) -> None:
+        """``everything``: draw all floating-point constants of more than one element, stored or not."""
+        self._graph = graph
+        self._stored = stored
+        self._producer = {name: node for node in graph.folded for name in node.outputs}
+        self._made: dict[str, Array] = {}
+        self.drawn: dict[str, Array] = {}
+        for node in _nodes(graph):
+            for index, name in enumerate(node.inputs):
+                for source in graph.values[name].sources if name else ():
+                    if source not in self.drawn and self._is_drawn(graph.values.get(source), everything):
+                        self.drawn[source] = _draw(graph, node, index, graph.values[source], seed)
+
+    def __getitem__(self, name: str) -> Array:
+        """The contents of constant ``name`` in its logical shape."""
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def _is_drawn(self, value: Value | None, everything: bool) -> bool:
+        if value is None or value.elements <= 1 or "float" not in value.dtype:
+            return False
+        producer = self._producer.get(value.name)
+        filled = producer is not None and family(producer).source
+        return everything or filled or (value.data is None and value.name not in self._stored)
+
+    def _make(self, name: str) -> Array:
+        value, producer = self._graph.values[name], self._producer.get(name)
+        if name in self.drawn:
+            return self.drawn[name]
+        if producer is not None and (value.data is None or any(source in self.drawn for source in value.sources)):
+            arguments = [self[other] if other else None for other in producer.inputs]
+            results = family(producer).reference(producer, *arguments)
+            return np.asarray(results[producer.outputs.index(name)])
+        found = value.data if value.data is not None else self._stored.get(name)
+        if found is None:
+            raise ModelError(f"constant '{name}' of shape {list(value.shape)} is stored nowhere")
+        return np.asarray(found).reshape(value.shape)
+
+
+def inputs_of(graph: Graph, seed: int, given: Mapping[str, Array]) -> dict[str, Array]:
+    """The graph's inputs: those given, else standard normal numbers (whole ones, 0 or 1, for integer inputs).
+
+    Raises ModelError where a given one has another shape.
+    """
+    found: dict[str, Array] = {}
+    for name in graph.inputs:
+        value = graph.values[name]
+        array = given.get(name)
+        if array is None:
+            random = _random(seed, name)
+            floating = "float" in value.dtype
+            array = random.standard_normal(value.shape) if floating else random.integers(0, 2, value.shape)
+            array = array.astype(np.float32 if floating else np.int64)
+        if tuple(array.shape) != value.shape:
+            raise ModelError(f"input '{name}': found shape {list(array.shape)}; allowed {list(value.shape)}")
+        found[name] = array
+    return found
+
+
+def _nodes(graph: Graph) -> list[Node]:
+    return [inner for node in graph.nodes for inner in (node, *node.fused)]
+
+
+def _draw(graph: Graph, node: Node, index: int, value: Value, seed: int) -> Array:
+    """Contents of the constant ``value``, which ``node`` reads as input ``index``."""
+    random = _random(seed, value.name)
+    affine, found = affine_of(graph, node), find(node.op)
+    if (found is not None and index in found.positive) or (affine is not None and affine.scale and not affine.shift):
+        return random.uniform(LOW, HIGH, value.shape).astype(np.float32)
+    fan_in = _fan_in(graph, node, index, value)
+    deviation = (2 / fan_in) ** 0.5 if fan_in else BIAS_DEVIATION
+    return (random.standard_normal(value.shape) * deviation).astype(np.float32)
+
+
+def _fan_in(graph: Graph, node: Node, index: int, value: Value) -> int:
+    """Products that add up to one output where ``value`` are the weights; 0 where they are not."""
+    found = find(node.op)
+    if index > 1 or len(value.shape) < 2 or found is None or found.channel is None or found.affine is not None:
+        return 0
+    axis = found.channel(node, graph)
+    columns = graph.shape(node.outputs[0])[axis] if axis is not None else value.shape[-1]
+    return max(1, value.elements // max(1, columns))
+
+
+def _random(seed: int, name: str) -> np.random.Generator:
+    return np.random.default_rng([seed, zlib.crc32(name.encode())])

@@ -1,0 +1,91 @@
+"""The model in plain NumPy, node by node as its graph says: the reference that knows nothing of tiles or memories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from archsim.ops.graph.family import family
+from archsim.ops.graph.folding import affine_of, chain_of, drain_scale
+from archsim.ops.graph.nodes import Array, Graph, Node
+from archsim.ops.numeric.constants import Constants
+from archsim.ops.numeric.quantise import Quantised
+
+
+def real(graph: Graph, constants: Constants, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """Every value of the graph by name, each node computed by itself (nothing folded), in double precision."""
+    found: dict[str, Array] = {name: np.asarray(array, np.float64) for name, array in inputs.items()}
+    for node in graph.nodes:
+        for inner in _apart(graph, node):
+            arguments = [_value(graph, constants, found, name) if name else None for name in inner.inputs]
+            with np.errstate(all="ignore"):
+                results = family(inner).reference(inner, *arguments)
+            found.update(zip((name for name in inner.outputs), results, strict=False))
+    return found
+
+
+def _apart(graph: Graph, node: Node) -> tuple[Node, ...]:
+    """A node and what is fused into it, each with its own output: the one that the next of them reads."""
+    if not node.fused:
+        return (node,)
+    (own,) = (name for name in node.fused[0].inputs if name and not graph.values[name].constant)
+    return (replace(node, outputs=(own,)), *node.fused)
+
+
+def _value(graph: Graph, constants: Constants, found: Mapping[str, Array], name: str) -> Array:
+    return constants[name] if name not in found and graph.values[name].constant else found[name]
+
+
+def quantised(graph: Graph, numbers: Quantised, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """Every stored value of the graph by name as the quantised model computes it: real numbers that elements stand for.
+
+    Factors and operands are quantised; a result is computed exactly, scaled, passed through its activation, rounded
+    half to even to the elements of its tensor and clamped there.
+    """
+    found = {name: numbers.rounded(name, array) for name, array in inputs.items()}
+    for node in graph.nodes:
+        with np.errstate(all="ignore"):
+            results = _node(graph, numbers, found, node)
+        for name, result in zip(node.outputs, results, strict=False):
+            if name:
+                found[name] = numbers.rounded(name, result)
+    return found
+
+
+def _node(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: Node) -> tuple[Array, ...]:
+    data = [_operand(graph, numbers, found, node, name) for name in node.inputs]
+    if affine_of(graph, node) is not None:
+        return (_activated(graph, numbers, node, _affine(graph, numbers, found, node)),)
+    if not numbers.is_product(node):
+        results = family(node).reference(node, *data)
+        return tuple(_activated(graph, numbers, node, result) for result in results) if node.fused else results
+    plain = replace(node, attributes={k: v for k, v in node.attributes.items() if k not in family(node).factors})
+    total = np.asarray(family(node).reference(plain, *data[:2])[0])
+    total = total + numbers.bias(node, total.ndim)
+    return (_activated(graph, numbers, node, total * drain_scale(graph, node)),)
+
+
+def _affine(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: Node) -> Array:
+    """x * scale + shift, each as the layer has it: a quantised operand, or a number."""
+    chain = chain_of(graph, node)
+    (data,) = (found[name] for name in node.inputs if name in found)
+    shape = [1] * chain.rank
+    shape[chain.axis] = -1
+    scale, shift = numbers.affine(node, chain)
+    return np.asarray(data * scale.reshape(shape) + shift.reshape(shape) if chain.rank else data * scale + shift)
+
+
+def _activated(graph: Graph, numbers: Quantised, node: Node, data: Array) -> Array:
+    """The activation that rides on a result; constant scales and shifts are folded already."""
+    for other in node.fused:
+        if affine_of(graph, other) is None:
+            data = np.asarray(family(other).reference(other, data, *(numbers.exact(name) for name in other.inputs[1:]))[0])
+    return data
+
+
+def _operand(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: Node, name: str) -> Array | None:
+    if not name:
+        return None
+    return found[name] if name in found else numbers.operand(node, name)

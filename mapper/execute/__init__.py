@@ -1,0 +1,1 @@
+"""Executing a Program in numbers: on the Program alone, under any order that its tokens allow."""

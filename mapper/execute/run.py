@@ -1,0 +1,127 @@
+"""Runs a Program on numbers: one order of commands that its tokens allow, chosen by a seed.
+
+Commands act at one instant each. Two commands that the tokens leave unordered come one way round under some seeds and
+the other way round under others; when they touch the same bytes the results differ, so equal results under many seeds
+say that there is no race.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from archsim.errors import ProgramError
+from archsim.ir.program import Program, Region, Ring, Tensor
+from archsim.ir.unroll import Step, unroll
+from mapper.execute.memory import Array, ExactMemory, Memory, RealMemory
+from mapper.execute.places import Block, Place
+from mapper.execute.tokens import Tokens
+from mapper.execute.work import Work
+
+Numbers = Literal["exact", "float32", "float64"]
+Observer = Callable[["Executor", Step], bool]
+EAGERNESS = 4.0  # queues get weights between e^-4 and e^4: some run far ahead of others, some lag
+
+
+class Executor:
+    """A Program with memories. ``numbers``: exact (the integers that its dtypes hold), float32 or float64.
+
+    ``steps``: the unrolled commands of each queue, when the caller has them already. ``executed``: commands done.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        *,
+        numbers: Numbers = "exact",
+        seed: int = 0,
+        steps: Mapping[str, tuple[Step, ...]] | None = None,
+    ) -> None:
+        """Memories as large as the Program needs, nothing written."""
+        self.program = program
+        self.executed = 0
+        self._steps = steps or unrolled(program)
+        self._tensors = {tensor.name: tensor for tensor in program.tensors}
+        self._rings = {ring.name: ring for ring in program.rings}
+        sizes = _sizes(program)
+        self._memories: dict[str, Memory] = {name: _memory(numbers, size) for name, size in sizes.items()}
+        self._tokens = Tokens(program)
+        self._work = Work(self._place, numbers == "exact")
+        self._random = random.Random(seed)
+
+    def fill(self, tensor: str, values: Array) -> None:
+        """Put numbers into a tensor before the run; ``values`` of its shape."""
+        self._tensor_block(tensor).write_real(values)
+
+    def values(self, tensor: str, shape: tuple[int, ...] = (), offset: int = 0, strides: tuple[int, ...] = ()) -> Array:
+        """The numbers that a tensor, or the part of it of ``shape`` at byte ``offset``, holds now.
+
+        Raises ProgramError for bytes that nothing has written.
+        """
+        block = self._tensor_block(tensor)
+        if shape:
+            block = replace(block, shape=shape, offset=offset, strides=strides)
+        return np.array(block.read_real())
+
+    def run(self, observe: Observer | None = None) -> None:
+        """Execute every command; ``observe`` is called after each and ends the run where it returns True.
+
+        Raises ProgramError for a deadlock.
+        """
+        queues = [queue for queue in self._steps if self._steps[queue]]
+        weight = {queue: np.exp(self._random.uniform(-EAGERNESS, EAGERNESS)) for queue in queues}
+        position = dict.fromkeys(queues, 0)
+        while queues:
+            ready = [queue for queue in queues if self._tokens.ready(self._steps[queue][position[queue]])]
+            if not ready:
+                heads = ", ".join(f"{self._steps[queue][position[queue]].where} of {queue}" for queue in queues)
+                raise ProgramError(f"nothing can start any more; waiting: {heads}")
+            queue = self._random.choices(ready, [weight[name] for name in ready])[0]
+            step = self._steps[queue][position[queue]]
+            self._tokens.take(step)
+            self._work.do(step)
+            self._tokens.give(step)
+            position[queue] += 1
+            self.executed += 1
+            if observe is not None and observe(self, step):
+                return
+            if position[queue] == len(self._steps[queue]):
+                queues.remove(queue)
+
+    def _place(self, region: Region, step: Step, writes: bool) -> Place:
+        tensor = self._tensors.get(region.store)
+        if tensor is not None:
+            size = tensor.size_bytes
+            return Place(tensor, self._memories[tensor.memory], tensor.base, 0, size, size)
+        ring = self._rings[region.store]
+        start = self._tokens.slot_start(ring, step.queue, writes)
+        if start is None:
+            raise ProgramError(f"{step.where} of {step.queue} touches ring '{ring.name}' before it took a slot")
+        return Place(ring, self._memories[ring.memory], ring.base, start, ring.size_bytes, ring.slot_bytes)
+
+    def _tensor_block(self, name: str) -> Block:
+        tensor = self._tensors[name]
+        place = Place(tensor, self._memories[tensor.memory], tensor.base, 0, tensor.size_bytes, tensor.size_bytes)
+        return Block(place, tensor.shape, tensor.origin, tensor.strides, f"tensor '{name}'")
+
+
+def unrolled(program: Program) -> dict[str, tuple[Step, ...]]:
+    """Queue name -> its concrete commands."""
+    return {queue.name: tuple(unroll(queue)) for queue in program.queues}
+
+
+def _memory(numbers: Numbers, size: int) -> Memory:
+    return ExactMemory(size) if numbers == "exact" else RealMemory(size, np.dtype(numbers))
+
+
+def _sizes(program: Program) -> dict[str, int]:
+    """Bytes of each memory that the Program uses."""
+    stores: list[Tensor | Ring] = [*program.tensors, *program.rings]
+    sizes: dict[str, int] = {}
+    for store in stores:
+        sizes[store.memory] = max(sizes.get(store.memory, 0), store.base + store.size_bytes)
+    return sizes

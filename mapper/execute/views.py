@@ -1,0 +1,23 @@
+"""Where a view of a stored tensor lies: bytes, from the elements that the Workload counts."""
+
+from __future__ import annotations
+
+from archsim.ir.dtypes import size_bytes
+from archsim.ir.program import Tensor
+from archsim.ir.workload import View
+from mapper.strides import row_major
+
+
+def view_bytes(stored: Tensor, view: View | None) -> tuple[int, tuple[int, ...]]:
+    """(byte offset, byte strides) of the stored tensor itself or of a view of it; its border, if any, is stepped over."""
+    if view is None:
+        return stored.origin, stored.strides
+    dense = row_major(stored.shape, 1)
+    real = dict(zip(dense, stored.strides, strict=True))  # element stride -> byte stride; a border makes them differ
+    offset, rest = stored.origin, view.offset
+    for stride, step in zip(dense, stored.strides, strict=True):
+        offset += rest // stride * step
+        rest %= stride
+    width = size_bytes(stored.dtype)
+    plain = stored.strides == row_major(stored.shape, width)
+    return offset, tuple(stride * width if plain else real[stride] for stride in view.strides)
