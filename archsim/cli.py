@@ -123,6 +123,46 @@ def asm(
 
 
 @app.command()
+def verify(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model, or a Program text (.asm).")],
+    on: opt.ChipOption,
+    layers: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Compare only these layers; stop when they are done.")
+    ] = None,
+    interleavings: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Orders of commands to try. Default: 1; 20 for a Program text."),
+    ] = None,
+    numbers: Annotated[
+        opt.VerifyNumbers, typer.Option(help="In real numbers, in the chip's integers, or both.")
+    ] = opt.VerifyNumbers.BOTH,
+    inputs: Annotated[
+        Path | None, typer.Option(metavar="FILE.npz", help="Inputs and weights by name; the others are drawn.")
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="What a Program text computes; tensors are matched by name.")
+    ] = None,
+    objective: opt.ObjectiveOption = opt.Objective.LATENCY,
+    dtype: opt.DtypeOption = None,
+    set_: opt.SetOption = None,
+    format_: opt.FormatOption = opt.Format.TABLE,
+    no_cache: opt.CacheOption = False,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is drawn at random.")] = 0,
+) -> None:
+    """Execute the Program in numbers and hold every layer against the model; exit 1 where they differ."""
+    from archsim.lab.verify.ask import ask, verified
+    from archsim.report import verification
+
+    with _progress() as say:
+        job = _job(no_cache, model, on, None, objective, dtype, set_, seed, opt.Unsupported.ERROR)
+        asked = ask(job, layers, interleavings, numbers.value, inputs, against)
+        outcome = verified(asked, say)
+    print(verification.to_json(outcome) if format_ is opt.Format.JSON else verification.to_table(outcome))
+    if not outcome.met:
+        raise typer.Exit(1)
+
+
+@app.command()
 def report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="What 'run --out' wrote.")]) -> None:
     """Make report.html and report.md again from stored results."""
     from archsim.report.files import rebuild

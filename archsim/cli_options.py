@@ -10,7 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from archsim.errors import NotBuiltError
 
-LATER_COMMANDS = ("sweep", "compare", "verify", "dram", "noc")
+LATER_COMMANDS = ("sweep", "compare", "dram", "noc")
 LATER_OPTIONS = ("--mapping", "--refine", "--fidelity", "--repeat", "--warm")
 
 
@@ -34,6 +34,14 @@ class Unsupported(StrEnum):
 
     ERROR = "error"
     HOST = "host"
+
+
+class VerifyNumbers(StrEnum):
+    """How a verification computes."""
+
+    BOTH = "both"
+    FLOAT = "float"
+    INT = "int"
 
 
 class Group(TyperGroup):

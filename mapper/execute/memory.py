@@ -15,7 +15,7 @@ from archsim.ir.program import Ring, Tensor
 
 Array = npt.NDArray[Any]
 Store = Tensor | Ring
-DTYPES: dict[str, Any] = {"int8": np.int8, "uint8": np.uint8, "int16": np.int16, "int32": np.int32}
+DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(name) for name in ("int8", "uint8", "int16", "int32")}
 
 
 class UnwrittenError(Exception):
@@ -66,7 +66,7 @@ class ExactMemory:
 
     def raw(self, store: Store, shape: tuple[int, ...], offset: int, strides: tuple[int, ...]) -> Array:
         """Elements as they are stored; raises UnwrittenError."""
-        kind = np.dtype(DTYPES[store.dtype])
+        kind = DTYPES[store.dtype]
         written = np.ndarray((*shape, kind.itemsize), bool, self._written.data, offset, (*strides, 1))
         if not written.all():
             raise UnwrittenError
@@ -76,7 +76,7 @@ class ExactMemory:
         self, store: Store, shape: tuple[int, ...], offset: int, strides: tuple[int, ...], values: Array
     ) -> None:
         """Store elements as they are."""
-        kind = np.dtype(DTYPES[store.dtype])
+        kind = DTYPES[store.dtype]
         np.ndarray((*shape, kind.itemsize), bool, self._written.data, offset, (*strides, 1))[...] = True
         np.ndarray(shape, kind, self._bytes.data, offset, strides)[...] = values
 
@@ -94,8 +94,7 @@ class ExactMemory:
 
     def kind(self, store: Store) -> np.dtype[Any]:
         """The integer type."""
-        kind: np.dtype[Any] = np.dtype(DTYPES[store.dtype])
-        return kind
+        return DTYPES[store.dtype]
 
     def real(self, store: Store, raw: Array) -> Array:
         """(q - zero) * scale in double precision."""
@@ -143,7 +142,8 @@ class RealMemory:
 
     def kind(self, store: Store) -> np.dtype[Any]:
         """Single or double precision."""
-        return self._cells.dtype
+        kind: np.dtype[Any] = self._cells.dtype
+        return kind
 
     def real(self, store: Store, raw: Array) -> Array:
         """The numbers themselves."""

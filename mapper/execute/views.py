@@ -9,7 +9,7 @@ from mapper.strides import row_major
 
 
 def view_bytes(stored: Tensor, view: View | None) -> tuple[int, tuple[int, ...]]:
-    """(byte offset, byte strides) of the stored tensor itself or of a view of it; its border, if any, is stepped over."""
+    """(byte offset, byte strides) of the stored tensor itself or of a view of it; a border is stepped over."""
     if view is None:
         return stored.origin, stored.strides
     dense = row_major(stored.shape, 1)

@@ -102,7 +102,8 @@ class Work:
         b = self._factor(second, step, (groups.batch, groups.columns, groups.sums))
         if self.exact and np.max(np.abs(a), initial=0) * np.max(np.abs(b), initial=0) * a.shape[2] >= 2**SINGLE_BITS:
             a, b = a.astype(np.float64), b.astype(np.float64)
-        total = np.matmul(a, b.transpose(0, 2, 1))
+        with np.errstate(all="ignore"):
+            total = np.matmul(a, b.transpose(0, 2, 1))
         return np.asarray(total, np.float64) if self.exact else np.asarray(total)
 
     def _factor(self, region: Region, step: Step, parts: tuple[tuple[str, ...], ...]) -> Array:

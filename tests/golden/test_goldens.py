@@ -28,11 +28,10 @@ from archsim.spec.architecture import Architecture
 from archsim.spec.load import load
 from archsim.system import simulate
 from mapper.compile import Options, compile_model
-from tests.tools.executor import Executor, fill_tensor, tensor_values
+from mapper.execute.run import Executor
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
-MEMORY_BYTES = {"dram": 1 << 14, "l1": 1 << 13, "acc": 1 << 12}
 
 
 def text(name: str) -> str:
@@ -148,11 +147,11 @@ def values_of(program: Program) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def execute(program: Program, values: dict[str, np.ndarray[Any, Any]], seed: int) -> np.ndarray[Any, Any]:
-    executor = Executor(program, MEMORY_BYTES, seed)
+    executor = Executor(program, numbers="float64", seed=seed)
     for name, value in values.items():
-        fill_tensor(executor, name, value)
+        executor.fill(name, value)
     executor.run()
-    return tensor_values(executor, "y2")
+    return executor.values("y2")
 
 
 def test_program_and_compiled_workload_compute_the_model(

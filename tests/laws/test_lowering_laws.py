@@ -8,17 +8,17 @@ import pytest
 from archsim.errors import MappingError
 from archsim.ir.check.program import check
 from mapper.compile import Compiled, Options, compile_model
-from tests.tools.executor import Executor, fill_tensor, tensor_values
+from mapper.execute.run import Executor
 from tests.tools.layers import Net, random_net, small_chip
 
 SIZES = [(1 << 11, 1 << 10), (1 << 12, 1 << 10), (1 << 13, 1 << 12), (1 << 16, 1 << 14)]
 
 
-def run(net: Net, compiled: Compiled, l1: int, acc: int, seed: int) -> Executor:
-    executor = Executor(compiled.program, {"dram": 1 << 20, "l1": l1, "acc": acc}, seed)
+def run(net: Net, compiled: Compiled, seed: int) -> Executor:
+    executor = Executor(compiled.program, numbers="float64", seed=seed)
     for tensor in compiled.program.tensors:
         if tensor.preloaded:
-            fill_tensor(executor, tensor.name, net.values[tensor.name])
+            executor.fill(tensor.name, net.values[tensor.name])
     executor.run()
     return executor
 
@@ -35,7 +35,7 @@ def test_program_equals_numpy(seed: int) -> None:
         return
     check(compiled.program, chip)
     for interleaving in range(2):
-        executor = run(net, compiled, l1, acc, seed + 1000 * interleaving)
+        executor = run(net, compiled, seed + 1000 * interleaving)
         for name, tensor in workload.tensors.items():
             if tensor.kind == "output":
-                assert np.array_equal(tensor_values(executor, name), net.values[name]), name
+                assert np.array_equal(executor.values(name), net.values[name]), name

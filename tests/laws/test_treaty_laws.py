@@ -19,13 +19,12 @@ from archsim.ir.program import Command, Loop, Node, Program
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Options, compile_model
+from mapper.execute.run import Executor
 from tests.laws.program_strategies import programs
-from tests.tools.executor import Executor, fill_tensor, tensor_values
 from tests.tools.layers import Net, random_net, small_chip
 from tests.unit.fixtures_check import chip, golden, token_mutants
 
 LAWS = settings(max_examples=50, deadline=None, derandomize=True)
-MEMORY_BYTES = {"dram": 1 << 20, "l1": 1 << 15, "acc": 1 << 14}
 INTERLEAVINGS = 20
 
 # law 5 ---------------------------------------------------------------------------------------------------------------
@@ -170,12 +169,12 @@ def _put(body: tuple[Node, ...], old: Node, new: tuple[Node, ...]) -> tuple[Node
 
 
 def outputs(program: Program, values: dict[str, Any], names: list[str], seed: int) -> list[Any]:
-    executor = Executor(program, MEMORY_BYTES, seed)
+    executor = Executor(program, numbers="float64", seed=seed)
     for tensor in program.tensors:
         if tensor.preloaded:
-            fill_tensor(executor, tensor.name, values[tensor.name])
+            executor.fill(tensor.name, values[tensor.name])
     executor.run()
-    return [tensor_values(executor, name) for name in names]
+    return [executor.values(name) for name in names]
 
 
 def test_law_42_interleavings_of_the_golden_program_are_identical() -> None:

@@ -85,7 +85,8 @@ class Interpreter:
     def _matmul(self, layer: Layer, reads: dict[str, Array]) -> Array:
         axes = tuple(list(layer.dims).index(dim) for dim in layer.k)
         total = (reads["a"] * reads["b"]).sum(axis=axes, keepdims=True)
-        return total + np.take(reads["bias"], [0], axis=axes[0]).max(axis=axes, keepdims=True) if "bias" in reads else total
+        first = tuple(slice(0, 1) if axis in axes else slice(None) for axis in range(total.ndim))
+        return total + reads["bias"][first] if "bias" in reads else total
 
     def _apply(
         self, layer: Layer, values: tuple[Array, ...], dims: list[str], reduced: tuple[int, ...], inside: Array | None
@@ -99,7 +100,8 @@ class Interpreter:
         for number, function in enumerate(function for step in layer.steps for function in step.functions):
             given = tuple(named[item] if isinstance(item, str) else np.asarray(item) for item in function.operands)
             arguments = (value, *given) if number else given or values
-            value = apply(function, meanings(), Call(arguments, tuple(dims), reduced, inside, dict(function.parameters)))
+            call = Call(arguments, tuple(dims), reduced, inside, dict(function.parameters))
+            value = apply(function, meanings(), call)
         return value
 
     def _read(self, operand: Operand, grid: dict[str, Array]) -> Array:

@@ -57,6 +57,7 @@ def operands(draw: st.DrawFn, dims: list[str]) -> Operand:
 def layers(draw: st.DrawFn) -> Layer:
     dims = draw(st.dictionaries(NAMES, COUNTS, max_size=3))
     parts = tuples(st.sampled_from(list(dims))) if dims else st.just(())
+    some = st.lists(functions(), min_size=1, max_size=2).map(tuple)
     terms = tuples(st.tuples(st.sampled_from(list(dims)), INTEGERS)) if dims else st.just(())
     return Layer(
         name=draw(NAMES),
@@ -70,7 +71,7 @@ def layers(draw: st.DrawFn) -> Layer:
         k=draw(parts),
         batch=draw(parts),
         whole=draw(tuples(NAMES)),
-        steps=draw(tuples(st.builds(VectorStep, st.lists(functions(), min_size=1, max_size=2).map(tuple), INTEGERS, tuples(NAMES)))),
+        steps=draw(tuples(st.builds(VectorStep, some, INTEGERS, tuples(NAMES)))),
         guards=draw(tuples(st.builds(Guard, st.builds(Axis, terms, INTEGERS), INTEGERS))),
         fused=draw(tuples(NAMES)),
         attributes=draw(st.dictionaries(NAMES, PLAIN | tuples(PLAIN), max_size=2)),

@@ -40,7 +40,7 @@ def with_numbers(model: onnx.ModelProto, drawn: Mapping[str, Array], outputs: tu
     kept_inputs = [value for value in graph.input if value.name not in drawn]
     for field, kept in ((graph.node, kept_nodes), (graph.initializer, kept_tensors), (graph.input, kept_inputs)):
         del field[:]
-        field.extend(kept)  # type: ignore[attr-defined]
+        field.extend(kept)
     graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in drawn.items())
     known = {name for node in graph.node for name in node.output}
     del graph.output[:]

@@ -88,7 +88,8 @@ class Observer:
         known = self._expected[tensor]
         error, different = differences(found, known.values)
         passed = different == 0 if self._exact else error <= TOLERANCE
-        return Row(name, layer.op, tensor, found.size, error, different, passed, known.reference)
+        constant = found.size > 1 and float(np.ptp(known.values)) == 0.0
+        return Row(name, layer.op, tensor, found.size, error, different, passed, known.reference, constant)
 
     def _root(self, tensor: str) -> str:
         view = self._workload.tensors[tensor].view

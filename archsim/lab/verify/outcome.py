@@ -13,7 +13,8 @@ TOLERANCE = 1e-4  # of the largest magnitude of a layer's result, in real number
 class Row:
     """One layer's result, or a graph output at the end, under the worst of the interleavings.
 
-    ``error``: largest difference over the reference's largest magnitude; ``different``: elements that are not equal.
+    ``error``: largest difference over the reference's largest magnitude; ``different``: elements that are not equal;
+    ``constant``: all elements of the reference are equal, so that little is shown.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Row:
     different: int
     passed: bool
     reference: str
+    constant: bool
 
 
 @dataclass(frozen=True, slots=True)

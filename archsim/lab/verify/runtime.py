@@ -18,7 +18,9 @@ def version() -> str:
     return f"ONNX Runtime {_module().__version__}"
 
 
-def run(path: Path, drawn: Mapping[str, Array], inputs: Mapping[str, Array], wanted: tuple[str, ...]) -> dict[str, Array]:
+def run(
+    path: Path, drawn: Mapping[str, Array], inputs: Mapping[str, Array], wanted: tuple[str, ...]
+) -> dict[str, Array]:
     """Values by name of those ``wanted`` that the file knows; ``drawn`` replaces constants. In single precision.
 
     Graph optimisations are off, so that every value exists and is computed as the file says.
@@ -45,6 +47,6 @@ def _module() -> Any:
     except ImportError:
         raise ConfigError(
             "comparing with the model's own runtime needs ONNX Runtime: pip install 'archsim[verify]', or pass "
-            "--numbers int8"
+            "--numbers int"
         ) from None
     return onnxruntime

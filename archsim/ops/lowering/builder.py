@@ -116,7 +116,9 @@ class Builder:
     # what operators emit
 
     def constant(self, name: str, shape: Shape) -> str:
-        """Declare a constant made by folding (a bias from a batch normalisation); returns its name."""
+        """Declare a constant made by folding (a bias from a batch normalisation); returns its name, one not yet used."""
+        while name in self._values:
+            name += ".folded"
         self._values[name] = Value(name, shape, "constant")
         return name
 
@@ -222,7 +224,8 @@ class Builder:
         self, node: Node, kind: Kind, reading: Reading, splits: Splits, order: tuple[str, ...], dims: Mapping[str, int]
     ) -> Operand:
         access, value = reading.access, self._values[reading.access.value]
-        content = Content(access.value, access.part, node.name if access.part else "", access.channel)
+        own = access.value if access.value in self.graph.values else ""
+        content = Content(own, access.part, node.name if access.part else "", access.channel)
         if reading.layout is not None:
             return self.tensors.activation(access, value, reading.layout, splits, "inputs")
         if kind == "matmul" and access.operand == "b":

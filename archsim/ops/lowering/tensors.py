@@ -15,6 +15,7 @@ from archsim.ops.lowering.layout import Factor, Layout
 class Content:
     """What a stored constant holds: ``value`` ('' part), or the ``part`` that the scales and shifts of ``node`` make.
 
+    ``value``: of the graph ('' where folding alone makes the constant).
     ``channel``: the axis of the value along which scales and shifts vary.
     """
 

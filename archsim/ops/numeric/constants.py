@@ -46,7 +46,7 @@ class Constants:
         return self._made[name]
 
     def _is_drawn(self, value: Value | None, everything: bool) -> bool:
-        if value is None or value.elements <= 1 or "float" not in value.dtype:
+        if value is None or "float" not in value.dtype or (value.elements <= 1 and value.data is not None):
             return False
         producer = self._producer.get(value.name)
         filled = producer is not None and family(producer).source

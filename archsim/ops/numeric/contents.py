@@ -13,9 +13,9 @@ from archsim.ops.numeric.constants import Constants
 
 
 def contents(content: Content, graph: Graph, constants: Constants) -> Array:
-    """The numbers of a stored constant in its logical shape, in double precision."""
+    """The numbers of a stored constant in its logical shape; in double precision where something is folded in."""
     if not content.part:
-        return np.asarray(constants[content.value], np.float64)
+        return constants[content.value]
     node = next(node for node in graph.nodes if node.name == content.node)
     chain = chain_of(graph, node)
     scale, shift = chain.values(lambda name: constants[name])

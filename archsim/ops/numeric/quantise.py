@@ -27,17 +27,24 @@ LIMITS = {"int8": (-128, 127), "int16": (-(2**15), 2**15 - 1), "int32": (-(2**31
 class Quantised:
     """The formats of a lowered model.
 
-    ``values``: what calibration saw, by value; ``dtypes``: of the roles inputs, weights and accumulate. Attributes:
-    ``scales`` by tensor that has storage of its own; ``contents``: real numbers of constants by tensor.
+    ``values``: what calibration saw, by value; ``dtypes``: of the roles inputs, weights and accumulate; ``given``:
+    scales that are fixed beforehand. Attributes: ``scales`` by tensor that has storage of its own; ``contents``: real
+    numbers of constants by tensor.
     """
 
     def __init__(
-        self, lowered: Lowered, constants: Constants, values: Mapping[str, Array], dtypes: Mapping[str, str]
+        self,
+        lowered: Lowered,
+        constants: Constants,
+        values: Mapping[str, Array],
+        dtypes: Mapping[str, str],
+        given: Mapping[str, float],
     ) -> None:
         """Choose every scale; raises ConfigError for dtypes that are not signed integers."""
         for role in ("inputs", "weights", "accumulate"):
             if dtypes[role] not in LIMITS:
-                raise ConfigError(f"dtype {dtypes[role]} of {role} is not computed exactly; allowed {', '.join(LIMITS)}")
+                allowed = ", ".join(LIMITS)
+                raise ConfigError(f"dtype {dtypes[role]} of {role} is not computed exactly; allowed {allowed}")
         assert lowered.graph is not None
         self._lowered, self._graph, self._constants, self._dtypes = lowered, lowered.graph, constants, dtypes
         self.contents = {name: contents(held, self._graph, constants) for name, held in lowered.contents.items()}
@@ -45,8 +52,8 @@ class Quantised:
         self._tensor_of = {
             (held.value, held.part, held.node): name for name, held in reversed(list(lowered.contents.items()))
         }
-        self.scales = self._activations(values) | self._weights()
-        self.scales |= self._biases()
+        self.scales = self._activations(values) | self._weights() | dict(given)
+        self.scales |= self._biases() | dict(given)
 
     def rounded(self, value: str, array: Array) -> Array:
         """The numbers that the elements of a value's tensor come to stand for; unchanged where it has no tensor."""
@@ -89,10 +96,9 @@ class Quantised:
     def affine(self, node: Node, chain: Chain) -> tuple[Array, Array]:
         """Scale and shift of a chain: quantised where they are operands, exact where they are numbers."""
         found = []
-        for part, kind, value in zip(
-            ("scale", "shift"), (chain.scale, chain.shift), chain.values(lambda name: self._constants[name]), strict=True
-        ):
-            tensor = self._tensor_of.get((f"{node.name}.{part}", part, node.name))
+        values = chain.values(lambda name: self._constants[name])
+        for part, kind, value in zip(("scale", "shift"), (chain.scale, chain.shift), values, strict=True):
+            tensor = self._tensor_of.get(("", part, node.name))
             stored = kind == "channel" and tensor is not None
             found.append(self._round(value, self._scale(tensor or ""), "weights") if stored else value)
         return found[0], found[1]
@@ -174,6 +180,6 @@ def _power_of_two(largest: float, dtype: str) -> float:
     """The smallest power of two s with largest <= s * (greatest element)."""
     greatest = LIMITS[dtype][1]
     if largest == 0:
-        return 1.0 / 2 ** math.ceil(math.log2(greatest))
+        return 1.0 / (greatest + 1)
     mantissa, exponent = math.frexp(largest / greatest)
-    return 2.0 ** (exponent - 1 if mantissa == 0.5 else exponent)
+    return float(math.ldexp(1.0, exponent - 1 if mantissa == 0.5 else exponent))

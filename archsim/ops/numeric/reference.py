@@ -81,7 +81,8 @@ def _activated(graph: Graph, numbers: Quantised, node: Node, data: Array) -> Arr
     """The activation that rides on a result; constant scales and shifts are folded already."""
     for other in node.fused:
         if affine_of(graph, other) is None:
-            data = np.asarray(family(other).reference(other, data, *(numbers.exact(name) for name in other.inputs[1:]))[0])
+            limits = (numbers.exact(name) for name in other.inputs[1:])
+            data = np.asarray(family(other).reference(other, data, *limits)[0])
     return data
 
 

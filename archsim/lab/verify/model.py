@@ -6,17 +6,16 @@ the chip's dtypes hold, bit for bit, against a plain NumPy interpreter of the qu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from archsim.errors import ConfigError, ModelError, ProgramError, nearest
 from archsim.ir.program import Program
-from archsim.lab.job import Built, Job, Progress, build, quiet
+from archsim.lab.job import Job, Progress, build, quiet
 from archsim.lab.verify import runtime
 from archsim.lab.verify.observe import Expected, Observer
 from archsim.lab.verify.outcome import Check, Outcome, Row
@@ -38,7 +37,7 @@ KINDS = ("both", "float", "int")
 class Asked:
     """What to verify. ``layers``: names to compare (all when empty); ``numbers``: one of KINDS.
 
-    ``given``: inputs and weights by name, in place of drawn ones.
+    ``given``: inputs and weights by name, in place of drawn ones; ``against``: the model that a Program text computes.
     """
 
     job: Job
@@ -46,6 +45,7 @@ class Asked:
     interleavings: int = 1
     numbers: str = "both"
     given: Mapping[str, Array] = field(default_factory=dict)
+    against: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,12 @@ class Model:
     constants: Constants
     inputs: Mapping[str, Array]
     path: Path
+    seed: int
+
+    @property
+    def weights(self) -> str:
+        """Where its constants come from, in words."""
+        return f"drawn from seed {self.seed}" if self.constants.drawn else "the model's own"
 
     @property
     def is_onnx(self) -> bool:
@@ -66,30 +72,32 @@ class Model:
 
 def verify(asked: Asked, say: Progress = quiet) -> Outcome:
     """Compile, execute, compare; raises ArchsimError's children for what cannot be verified at all."""
-    model = load(asked, say)
+    model = load(asked, str(asked.job.model), say)
     job = replace(asked.job, model=model.lowered.workload)
     say("mapping")
     built = build(job)
-    chosen = _layers(model.lowered, asked.layers)
+    chosen = chosen_layers(model.lowered, asked.layers)
     checks = []
     if asked.numbers in ("both", "float"):
-        checks.append(_float(model, built, asked, chosen, say))
+        checks.append(check_float(model, built.program, asked, chosen, say))
     if asked.numbers in ("both", "int"):
-        checks.append(_exact(model, built, job, asked, chosen, say))
+        assert built.mapping is not None
+
+        def with_numbers(scales: Mapping[str, float]) -> Program:
+            return build(replace(job, numbers={name: (scale, 0) for name, scale in scales.items()})).program
+
+        checks.append(check_exact(model, with_numbers, built.mapping.dtypes, asked, chosen, say))
     commands = sum(len(steps) for steps in unrolled(built.program).values())
-    drawn = "drawn" if model.constants.drawn else "the model's"
-    return Outcome(
-        built.program.name, built.architecture.name, commands, job.seed, f"{drawn}, seed {job.seed}", tuple(checks)
-    )
+    return Outcome(built.program.name, built.architecture.name, commands, job.seed, model.weights, tuple(checks))
 
 
-def load(asked: Asked, say: Progress = quiet) -> Model:
+def load(asked: Asked, name: str, say: Progress = quiet) -> Model:
     """The model with numbers: those of its file, or drawn ones where the file only stands in for some."""
     from archsim.frontend.load import find_model, import_model
 
     say("reading the model")
-    _, path = find_model(str(asked.job.model))
-    lowered = import_model(str(asked.job.model), batch=asked.job.batch, on_unsupported=asked.job.on_unsupported)
+    _, path = find_model(name)
+    lowered = import_model(name, batch=asked.job.batch, on_unsupported=asked.job.on_unsupported)
     graph = lowered.graph
     if graph is None:
         raise ModelError(f"{path.name}: states einsums without the operators they come from; nothing to compare with")
@@ -105,10 +113,19 @@ def load(asked: Asked, say: Progress = quiet) -> Model:
     constants = Constants(graph, stored, asked.job.seed)
     if constants.drawn:
         constants = Constants(graph, stored, asked.job.seed, everything=True)
-    return Model(lowered, graph, constants, inputs_of(graph, asked.job.seed, asked.given), path)
+    _refuse_unknown(asked.given, graph)
+    return Model(lowered, graph, constants, inputs_of(graph, asked.job.seed, asked.given), path, asked.job.seed)
 
 
-def _layers(lowered: Lowered, names: tuple[str, ...]) -> frozenset[str]:
+def _refuse_unknown(given: Mapping[str, Array], graph: Graph) -> None:
+    known = [name for name, value in graph.values.items() if value.constant or name in graph.inputs]
+    for name in given:
+        if name not in known:
+            raise ConfigError(f"--inputs: the model has no input or constant '{name}'{nearest(name, known)}")
+
+
+def chosen_layers(lowered: Lowered, names: tuple[str, ...]) -> frozenset[str]:
+    """The layers to compare, by name (none: all); raises ConfigError for an unknown one."""
     known = [layer.name for layer in lowered.workload.layers]
     for name in names:
         if name not in known:
@@ -116,7 +133,8 @@ def _layers(lowered: Lowered, names: tuple[str, ...]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _float(model: Model, built: Built, asked: Asked, chosen: frozenset[str], say: Progress) -> Check:
+def check_float(model: Model, program: Program, asked: Asked, chosen: frozenset[str], say: Progress) -> Check:
+    """Single precision against the model's own runtime (NumPy where it has none)."""
     names = tuple(dict.fromkeys(model.lowered.values.values()))
     known: dict[str, Array] = {}
     title = NUMPY
@@ -133,19 +151,26 @@ def _float(model: Model, built: Built, asked: Asked, chosen: frozenset[str], say
     constants = {
         name: contents(held, model.graph, model.constants) for name, held in model.lowered.contents.items()
     }
-    return _check(model, built.program, "float32", "float32", title, expected, constants, asked, chosen, say)
+    return _check(model, program, "float32", "float32", title, expected, constants, asked, chosen, say)
 
 
-def _exact(model: Model, built: Built, job: Job, asked: Asked, chosen: frozenset[str], say: Progress) -> Check:
-    assert built.mapping is not None
-    dtypes = built.mapping.dtypes
+def check_exact(
+    model: Model,
+    compiled: Callable[[Mapping[str, float]], Program],
+    dtypes: Mapping[str, str],
+    asked: Asked,
+    chosen: frozenset[str],
+    say: Progress,
+    scales: Mapping[str, float] | None = None,
+) -> Check:
+    """Integers, bit for bit. ``compiled``: the Program for given scales of tensors; ``scales``: fixed beforehand."""
     kinds = "/".join(dict.fromkeys((dtypes["inputs"], dtypes["weights"])))
     if any(dtypes[role] not in LIMITS for role in ("inputs", "weights", "accumulate")):
         return Check(kinds, NUMPY, 0, skipped=f"{kinds} are not integers; verified in real numbers only")
     say("calibrating")
     seen = reference.real(model.graph, model.constants, model.inputs)
-    quantised = Quantised(model.lowered, model.constants, seen, dtypes)
-    program = build(replace(job, numbers={name: (scale, 0) for name, scale in quantised.scales.items()})).program
+    quantised = Quantised(model.lowered, model.constants, seen, dtypes, scales or {})
+    program = compiled(quantised.scales)
     say("running the quantised model in NumPy")
     values = reference.quantised(model.graph, quantised, model.inputs)
     expected = _expected(model, values, NUMPY, frozenset())
@@ -179,7 +204,8 @@ def _check(
     """Execute ``interleavings`` orders and keep the worst row of each layer."""
     tensors = model.lowered.workload.tensors
     loaded = {name: to_memory(tensors[name], array) for name, array in constants.items()}
-    loaded |= {name: expected[name].values for name, tensor in tensors.items() if tensor.kind == "input" and not tensor.view}
+    roots = (name for name, tensor in tensors.items() if tensor.kind == "input" and tensor.view is None)
+    loaded |= {name: expected[name].values for name in roots}
     steps = unrolled(program)
     worst: dict[str, Row] = {}
     for number in range(asked.interleavings):

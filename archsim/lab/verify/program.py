@@ -1,0 +1,134 @@
+"""Verify a Program given as text: many orders, one result; and, where a model is named, the model's result.
+
+Tensors are matched with the model's by name, and elements stand for what the Program says they do (``scale``).
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from archsim.errors import ConfigError, ProgramError, nearest
+from archsim.ir.check.program import check
+from archsim.ir.program import Program, Ring, Tensor
+from archsim.lab.job import Built, Progress, build, quiet
+from archsim.lab.verify.model import Asked, check_exact, check_float, chosen_layers, load
+from archsim.lab.verify.observe import differences
+from archsim.lab.verify.outcome import Check, Outcome, Row
+from mapper.execute.memory import DTYPES
+from mapper.execute.run import Executor, Numbers, unrolled
+
+Array = npt.NDArray[Any]
+FIRST = "the first interleaving"
+
+
+def verify_program(asked: Asked, say: Progress = quiet) -> Outcome:
+    """Check and execute the Program of ``asked.job``; raises ProgramError for one that its checker refuses."""
+    built = build(asked.job, say)
+    say("checking the Program")
+    check(built.program, built.architecture)
+    if asked.against:
+        return _against(asked, built, say)
+    if asked.layers:
+        raise ConfigError("--layers: a Program alone has no layers to compare with; name its model with --against")
+    checks = (_orders(built.program, asked, _numbers(built.program, asked)[-1], say),)
+    names = built.program.name, built.architecture.name
+    return Outcome(*names, _commands(built.program), asked.job.seed, "drawn", checks)
+
+
+def _commands(program: Program) -> int:
+    return sum(len(steps) for steps in unrolled(program).values())
+
+
+def _numbers(program: Program, asked: Asked) -> tuple[Numbers, ...]:
+    """What was asked for and can be; integers last."""
+    stores: list[Tensor | Ring] = [*program.tensors, *program.rings]
+    whole = all(store.dtype in DTYPES for store in stores)
+    if not whole and asked.numbers == "int":
+        raise ConfigError(f"--numbers int: the Program has elements that are not integers; allowed {', '.join(DTYPES)}")
+    found: tuple[Numbers, ...] = ("float32",) if asked.numbers in ("both", "float") else ()
+    return (*found, "exact") if whole and asked.numbers in ("both", "int") else found
+
+
+def _orders(program: Program, asked: Asked, numbers: Numbers, say: Progress) -> Check:
+    """Every order that the seeds choose leaves the same numbers in every tensor that the Program writes."""
+    steps = unrolled(program)
+    written = sorted({region.store for queue in steps.values() for step in queue for region in step.command.writes})
+    results = [tensor for tensor in program.tensors if tensor.name in written and tensor.role != "partials"]
+    kind = "float32" if numbers == "float32" else "/".join(dict.fromkeys(tensor.dtype for tensor in results))
+    first: dict[str, Array] = {}
+    rows: dict[str, Row] = {}
+    for number in range(asked.interleavings):
+        say(f"executing, interleaving {number + 1} of {asked.interleavings}")
+        executor = Executor(program, numbers=numbers, seed=asked.job.seed + number, steps=steps)
+        for tensor in program.tensors:
+            if tensor.preloaded:
+                executor.fill(tensor.name, _drawn(tensor, asked))
+        try:
+            executor.run()
+            for tensor in results:
+                found = executor.values(tensor.name)
+                error, different = differences(found, first.setdefault(tensor.name, found))
+                flat = found.size > 1 and float(np.ptp(found)) == 0.0
+                row = Row(tensor.name, "", tensor.name, found.size, error, different, different == 0, FIRST, flat)
+                rows[tensor.name] = max(rows.get(tensor.name, row), row, key=lambda item: item.different)
+        except ProgramError as error:
+            return Check(kind, FIRST, number + 1, tuple(rows.values()), problem=str(error))
+    return Check(kind, FIRST, asked.interleavings, tuple(rows.values()))
+
+
+def _drawn(tensor: Tensor, asked: Asked) -> Array:
+    """Contents of a tensor that holds data at time 0: those given, else normal; weights small enough to sum up."""
+    given = asked.given.get(tensor.name)
+    if given is not None:
+        if tuple(given.shape) != tensor.shape:
+            raise ConfigError(f"--inputs: '{tensor.name}' has shape {list(given.shape)}; allowed {list(tensor.shape)}")
+        return given
+    random = np.random.default_rng([asked.job.seed, sum(tensor.name.encode())])
+    size = 1.0
+    if tensor.dtype in DTYPES:
+        size = 32 * tensor.scale
+    elif tensor.role == "weights" and len(tensor.shape) > 1:
+        size = (tensor.shape[0] / prod(tensor.shape)) ** 0.5
+    return np.asarray(random.standard_normal(tensor.shape) * size)
+
+
+def _against(asked: Asked, built: Built, say: Progress) -> Outcome:
+    """The named model's layers, whose tensors the Program has under the same names."""
+    model = load(asked, asked.against, say)
+    stored = {tensor.name: tensor for tensor in built.program.tensors}
+    roots = [name for name, tensor in model.lowered.workload.tensors.items() if tensor.view is None]
+    for name in roots:
+        if name not in stored:
+            raise ConfigError(
+                f"--against {asked.against}: the Program has no tensor '{name}'{nearest(name, stored)}; tensors of the "
+                "model are found by name"
+            )
+        shape = model.lowered.workload.tensors[name].shape
+        if stored[name].shape != shape:
+            raise ConfigError(f"tensor '{name}' has shape {list(stored[name].shape)}; the model's is {list(shape)}")
+    chosen = chosen_layers(model.lowered, asked.layers)
+    checks = []
+    for numbers in _numbers(built.program, asked):
+        if numbers == "float32":
+            checks.append(check_float(model, built.program, asked, chosen, say))
+        else:
+            dtypes = _dtypes(built.program, stored, model.lowered.workload.layers)
+            scales = {name: stored[name].scale for name in roots}
+            checks.append(check_exact(model, lambda _: built.program, dtypes, asked, chosen, say, scales))
+    names = built.program.name, built.architecture.name
+    return Outcome(*names, _commands(built.program), asked.job.seed, model.weights, tuple(checks))
+
+
+def _dtypes(program: Program, stored: dict[str, Tensor], layers: Any) -> dict[str, str]:
+    """dtype by role, as the first product has them."""
+    for layer in layers:
+        named = {operand.name: operand.tensor for operand in layer.inputs}
+        if "a" in named and named["a"] in stored and named["b"] in stored:
+            sums = next((ring.dtype for ring in program.rings if ring.role == "partials"), "int32")
+            return {"inputs": stored[named["a"]].dtype, "weights": stored[named["b"]].dtype, "accumulate": sums}
+    kind = program.tensors[0].dtype
+    return {"inputs": kind, "weights": kind, "accumulate": "int32"}
