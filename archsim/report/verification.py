@@ -54,9 +54,8 @@ def _check(check: Mapping[str, Any]) -> list[str]:
 
 
 def _meaning(check: Mapping[str, Any]) -> str:
-    if not check["tolerance"]:
-        return "equal in every element"
-    return f"within {check['tolerance']:g} of the largest magnitude (worst {check['worst_error']:.2g})"
+    worst = f" (worst {check['worst_error']:.2g})" if check["worst_error"] else ""
+    return f"{check['rule']}{worst}"
 
 
 def _row(row: Mapping[str, Any]) -> str:

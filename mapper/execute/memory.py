@@ -18,6 +18,9 @@ Store = Tensor | Ring
 DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(name) for name in ("int8", "uint8", "int16", "int32")}
 
 
+QUOTIENT = 2.0**40
+
+
 class UnwrittenError(Exception):
     """Elements were read that nothing has written."""
 
@@ -159,10 +162,14 @@ def _rotated(ring: Array, first: int) -> Array:
 
 
 def quantised(values: Array, dtype: str, scale: float, zero: int) -> Array:
-    """Elements of ``dtype`` nearest to ``values``: x / scale rounded half to even, plus zero, clamped."""
+    """Elements of ``dtype`` nearest to ``values``: x / scale rounded half to even, plus zero, clamped.
+
+    Quotients are rounded to 40 fractional bits first, so that no noise of a floating-point sum decides a tie.
+    """
     kind = DTYPES.get(dtype)
     if kind is None:
         raise ProgramError(f"elements of dtype {dtype} are not computed exactly; allowed {', '.join(DTYPES)}")
     limits = np.iinfo(kind)
-    rounded = np.rint(np.asarray(values, np.float64) / scale) + zero
+    fine = np.rint(np.asarray(values, np.float64) / scale * QUOTIENT) / QUOTIENT
+    rounded = np.rint(fine) + zero
     return np.asarray(np.clip(rounded, limits.min, limits.max).astype(kind))

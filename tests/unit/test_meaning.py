@@ -101,7 +101,8 @@ def test_rows_over_several_extents() -> None:
     found = call("softmax", data, over=("a", "c"))
     np.testing.assert_allclose(found.sum(axis=(0, 2)), 1.0)
     lrn = call("lrn", data, over=("b",), size=3, alpha=0.1, beta=0.75, bias=2.0)
-    expected = in_runtime("LRN", {"size": 3, "alpha": 0.1, "beta": 0.75, "bias": 2.0}, data.astype(np.float32)[..., None])
+    attributes = {"size": 3, "alpha": 0.1, "beta": 0.75, "bias": 2.0}
+    expected = in_runtime("LRN", attributes, data.astype(np.float32)[..., None])
     np.testing.assert_allclose(lrn, expected[..., 0], rtol=1e-5)
 
 

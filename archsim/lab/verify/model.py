@@ -17,14 +17,15 @@ from archsim.errors import ConfigError, ModelError, ProgramError, nearest
 from archsim.ir.program import Program
 from archsim.lab.job import Job, Progress, build, quiet
 from archsim.lab.verify import runtime
-from archsim.lab.verify.observe import Expected, Observer
-from archsim.lab.verify.outcome import Check, Outcome, Row
-from archsim.ops.graph.nodes import Graph
+from archsim.lab.verify.observe import Expected, Observer, differences, magnitude
+from archsim.lab.verify.outcome import CLOSE, EQUAL, ONE_STEP, TOLERANCE, Check, Outcome, Row
+from archsim.ops.graph.nodes import Format, Graph
 from archsim.ops.lowering.lower import Lowered
 from archsim.ops.numeric import reference
 from archsim.ops.numeric.constants import Constants, inputs_of
 from archsim.ops.numeric.contents import contents, to_memory
-from archsim.ops.numeric.quantise import LIMITS, Quantised
+from archsim.ops.numeric.formats import LIMITS, Elements
+from archsim.ops.numeric.quantise import Quantised
 from mapper.execute.run import Executor, unrolled
 from mapper.execute.run import Numbers as Arithmetic
 
@@ -69,6 +70,11 @@ class Model:
         """Whether ONNX Runtime can run it."""
         return self.path.suffix == ".onnx"
 
+    @property
+    def is_quantised(self) -> bool:
+        """Whether the file itself rounds activations to elements."""
+        return any(self.graph.formats.get(value) is not None for value in self.lowered.values.values())
+
 
 def verify(asked: Asked, say: Progress = quiet) -> Outcome:
     """Compile, execute, compare; raises ArchsimError's children for what cannot be verified at all."""
@@ -83,10 +89,11 @@ def verify(asked: Asked, say: Progress = quiet) -> Outcome:
     if asked.numbers in ("both", "int"):
         assert built.mapping is not None
 
-        def with_numbers(scales: Mapping[str, float]) -> Program:
-            return build(replace(job, numbers={name: (scale, 0) for name, scale in scales.items()})).program
+        def with_numbers(elements: Mapping[str, Elements]) -> Program:
+            numbers = {name: (held.scale, held.zero) for name, held in elements.items()}
+            return build(replace(job, numbers=numbers)).program
 
-        checks.append(check_exact(model, with_numbers, built.mapping.dtypes, asked, chosen, say))
+        checks += check_exact(model, with_numbers, built.mapping.dtypes, asked, chosen, say)
     commands = sum(len(steps) for steps in unrolled(built.program).values())
     return Outcome(built.program.name, built.architecture.name, commands, job.seed, model.weights, tuple(checks))
 
@@ -138,7 +145,7 @@ def check_float(model: Model, program: Program, asked: Asked, chosen: frozenset[
     names = tuple(dict.fromkeys(model.lowered.values.values()))
     known: dict[str, Array] = {}
     title = NUMPY
-    if model.is_onnx:
+    if model.is_onnx and not model.is_quantised:
         title = runtime.version()
         say(f"running the model in {title}")
         known = runtime.run(model.path, model.constants.drawn, model.inputs, names)
@@ -147,61 +154,96 @@ def check_float(model: Model, program: Program, asked: Asked, chosen: frozenset[
         say("running the model in NumPy")
         own = reference.real(model.graph, model.constants, model.inputs)
         known |= {name: own[name] for name in missing}
-    expected = _expected(model, {**model.inputs, **known}, title, frozenset(missing) if model.is_onnx else frozenset())
+    values = {**model.inputs, **known}
+    expected = _expected(model, values, title, frozenset(missing), lambda _, found: TOLERANCE * found)
     constants = {
         name: contents(held, model.graph, model.constants) for name, held in model.lowered.contents.items()
     }
-    return _check(model, program, "float32", "float32", title, expected, constants, asked, chosen, say)
+    check = Check("float32", title, CLOSE, asked.interleavings)
+    return _executed(model, program, check, "float32", expected, constants, asked, chosen, say)
 
 
 def check_exact(
     model: Model,
-    compiled: Callable[[Mapping[str, float]], Program],
+    compiled: Callable[[Mapping[str, Elements]], Program],
     dtypes: Mapping[str, str],
     asked: Asked,
     chosen: frozenset[str],
     say: Progress,
-    scales: Mapping[str, float] | None = None,
-) -> Check:
-    """Integers, bit for bit. ``compiled``: the Program for given scales of tensors; ``scales``: fixed beforehand."""
+    given: Mapping[str, Format] | None = None,
+) -> list[Check]:
+    """Integers, bit for bit. ``compiled``: the Program for the elements of its tensors; ``given``: fixed beforehand."""
     kinds = "/".join(dict.fromkeys((dtypes["inputs"], dtypes["weights"])))
     if any(dtypes[role] not in LIMITS for role in ("inputs", "weights", "accumulate")):
-        return Check(kinds, NUMPY, 0, skipped=f"{kinds} are not integers; verified in real numbers only")
+        return [Check(kinds, NUMPY, EQUAL, 0, skipped=f"{kinds} are not integers; verified in real numbers only")]
     say("calibrating")
-    seen = reference.real(model.graph, model.constants, model.inputs)
-    quantised = Quantised(model.lowered, model.constants, seen, dtypes, scales or {})
-    program = compiled(quantised.scales)
+    seen = reference.real(model.graph, model.constants, model.inputs, as_stated=True)
+    quantised = Quantised(model.lowered, model.constants, seen, dtypes, given or {})
+    program = compiled(quantised.elements)
     say("running the quantised model in NumPy")
     values = reference.quantised(model.graph, quantised, model.inputs)
-    expected = _expected(model, values, NUMPY, frozenset())
-    return _check(model, program, kinds, "exact", NUMPY, expected, quantised.contents, asked, chosen, say)
+    expected = _expected(model, values, NUMPY, frozenset(), lambda _, found: 0.0, quantised.as_stored)
+    check = Check(kinds, NUMPY, EQUAL, asked.interleavings)
+    found = [_executed(model, program, check, "exact", expected, quantised.contents, asked, chosen, say)]
+    if model.is_onnx and model.is_quantised and not chosen:
+        say("running the quantised model in ONNX Runtime")
+        found.append(_against_runtime(model, quantised, values, kinds))
+    return found
+
+
+def _against_runtime(model: Model, quantised: Quantised, own: Mapping[str, Array], kinds: str) -> Check:
+    """The interpreter that the Program equals, node by node on ONNX Runtime's values: within a step of its elements.
+
+    From the same inputs, since a rounding that falls the other way in single precision would grow from layer to layer.
+    """
+    stated = {value: item.runtime_name for value, item in model.graph.formats.items() if item.runtime_name}
+    known = runtime.run(model.path, model.constants.drawn, model.inputs, tuple(dict.fromkeys(stated.values())))
+    values = {value: known[name] for value, name in stated.items() if name in known}
+    values |= {name: own[name] for name in model.graph.inputs if name not in values}
+    rows, title = [], runtime.version()
+    for name, computed in reference.apart(model.graph, quantised, values).items():
+        node = next(node for node in model.graph.nodes if name in node.outputs)
+        elements = quantised.of_value(name)
+        if stated.get(name) in known and elements is not None:
+            error, different, most = differences(computed, elements.rounded(values[name]))
+            passed = most < 1.5 * elements.scale
+            rows.append(Row(node.name, node.op, name, computed.size, error, different, passed, title, False))
+    return Check(kinds, title, ONE_STEP, 1, tuple(rows))
 
 
 def _expected(
-    model: Model, values: Mapping[str, Array], title: str, in_numpy: frozenset[str]
+    model: Model,
+    values: Mapping[str, Array],
+    title: str,
+    in_numpy: frozenset[str],
+    allowed: Callable[[str, float], float],
+    stored: Callable[[str, Array], Array] = lambda tensor, array: array,
 ) -> dict[str, Expected]:
-    """By tensor of the Workload, in memory order."""
+    """By tensor of the Workload, in memory order. ``allowed``: difference, from tensor and largest magnitude;
+    ``stored``: what the tensor makes of the numbers.
+    """
     tensors = model.lowered.workload.tensors
-    return {
-        tensor: Expected(to_memory(tensors[tensor], values[value]), NUMPY if value in in_numpy else title)
-        for tensor, value in model.lowered.values.items()
-        if value in values
-    }
+    found = {}
+    for tensor, value in model.lowered.values.items():
+        if value in values:
+            array = to_memory(tensors[tensor], stored(tensor, values[value]))
+            said_by = NUMPY if value in in_numpy else title
+            found[tensor] = Expected(array, said_by, allowed(tensor, magnitude(array)))
+    return found
 
 
-def _check(
+def _executed(
     model: Model,
     program: Program,
-    kind: str,
+    check: Check,
     arithmetic: Arithmetic,
-    title: str,
     expected: Mapping[str, Expected],
     constants: Mapping[str, Array],
     asked: Asked,
     chosen: frozenset[str],
     say: Progress,
 ) -> Check:
-    """Execute ``interleavings`` orders and keep the worst row of each layer."""
+    """``check`` made: execute its orders of commands and keep the worst row of each layer."""
     tensors = model.lowered.workload.tensors
     loaded = {name: to_memory(tensors[name], array) for name, array in constants.items()}
     roots = (name for name, tensor in tensors.items() if tensor.kind == "input" and tensor.view is None)
@@ -209,20 +251,20 @@ def _check(
     steps = unrolled(program)
     worst: dict[str, Row] = {}
     for number in range(asked.interleavings):
-        say(f"executing in {kind}, interleaving {number + 1} of {asked.interleavings}")
+        say(f"executing in {check.numbers}, interleaving {number + 1} of {asked.interleavings}")
         executor = Executor(program, numbers=arithmetic, seed=asked.job.seed + number, steps=steps)
         held = {tensor.name for tensor in program.tensors}
         for name, values in loaded.items():
             if name in held:
                 executor.fill(name, values)
-        observer = Observer(model.lowered.workload, program, steps, expected, chosen, arithmetic == "exact")
+        observer = Observer(model.lowered.workload, program, steps, expected, chosen)
         try:
             executor.run(observer)
             observer.finish(executor)
         except ProgramError as error:
-            return Check(kind, title, number + 1, tuple(worst.values()), problem=str(error))
+            return replace(check, interleavings=number + 1, rows=tuple(worst.values()), problem=str(error))
         for name, row in observer.rows.items():
             old = worst.get(name)
             if old is None or (row.passed, -row.error) < (old.passed, -old.error):
                 worst[name] = row
-    return Check(kind, title, asked.interleavings, tuple(worst.values()))
+    return replace(check, rows=tuple(worst.values()))

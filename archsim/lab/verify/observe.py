@@ -13,7 +13,7 @@ import numpy.typing as npt
 from archsim.ir.program import Program
 from archsim.ir.unroll import Step
 from archsim.ir.workload import Layer, Workload
-from archsim.lab.verify.outcome import TOLERANCE, Row
+from archsim.lab.verify.outcome import Row
 from mapper.execute.run import Executor
 from mapper.execute.views import view_bytes
 
@@ -22,10 +22,11 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a tensor of the Workload should hold, in memory order, and who says so."""
+    """What a tensor of the Workload should hold, in memory order, and who says so. ``allowed``: largest difference."""
 
     values: Array
     reference: str
+    allowed: float
 
 
 class Observer:
@@ -38,10 +39,9 @@ class Observer:
         steps: Mapping[str, tuple[Step, ...]],
         expected: Mapping[str, Expected],
         layers: frozenset[str],
-        exact: bool,
     ) -> None:
         """Count what is still to be written of each layer."""
-        self._workload, self._expected, self._exact = workload, expected, exact
+        self._workload, self._expected = workload, expected
         self._stored = {tensor.name: tensor for tensor in program.tensors}
         self._wanted = {layer.name: layer for layer in workload.layers if not layers or layer.name in layers}
         self._left: Counter[str] = Counter()
@@ -86,8 +86,8 @@ class Observer:
         offset, strides = view_bytes(self._stored[self._root(tensor)], logical.view)
         found = executor.values(self._root(tensor), logical.shape, offset, strides)
         known = self._expected[tensor]
-        error, different = differences(found, known.values)
-        passed = different == 0 if self._exact else error <= TOLERANCE
+        error, different, apart = differences(found, known.values)
+        passed = apart <= known.allowed
         constant = found.size > 1 and float(np.ptp(known.values)) == 0.0
         return Row(name, layer.op, tensor, found.size, error, different, passed, known.reference, constant)
 
@@ -96,8 +96,13 @@ class Observer:
         return tensor if view is None else view.base
 
 
-def differences(found: Array, expected: Array) -> tuple[float, int]:
-    """(largest difference over the reference's largest magnitude, number of unequal elements)."""
+def differences(found: Array, expected: Array) -> tuple[float, int, float]:
+    """(largest difference over the reference's largest magnitude, number of unequal elements, largest difference)."""
     apart = np.abs(np.asarray(found, np.float64) - expected)
-    largest = float(np.max(np.abs(expected), initial=0.0))
-    return float(np.max(apart, initial=0.0)) / (largest or 1.0), int(np.count_nonzero(apart))
+    most = float(np.max(apart, initial=0.0))
+    return most / (magnitude(expected) or 1.0), int(np.count_nonzero(apart)), most
+
+
+def magnitude(values: Array) -> float:
+    """The largest magnitude."""
+    return float(np.max(np.abs(values), initial=0.0))

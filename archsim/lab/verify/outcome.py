@@ -6,7 +6,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 SCHEMA = "archsim.verify/1"
-TOLERANCE = 1e-4  # of the largest magnitude of a layer's result, in real numbers; quantised ones must be equal
+TOLERANCE = 1e-4  # of the largest magnitude of a layer's result, in real numbers
+EQUAL = "equal in every element"
+CLOSE = f"within {TOLERANCE:g} of the largest magnitude"
+ONE_STEP = "within one step of its elements"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +33,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One way of computing. ``numbers``: float32, int8, ...; ``reference``: what it is compared with.
+    """One way of computing. ``numbers``: float32, int8, ...; ``reference`` and ``rule``: compared with what, and how.
 
     ``skipped``: why it could not be made ('' when it was); ``problem``: what stopped the execution.
     """
 
     numbers: str
     reference: str
+    rule: str
     interleavings: int
     rows: tuple[Row, ...] = ()
     skipped: str = ""
@@ -88,7 +92,7 @@ def _check(check: Check) -> dict[str, Any]:
     return {
         "numbers": check.numbers,
         "reference": check.reference,
-        "tolerance": TOLERANCE if "float" in check.numbers else 0.0,
+        "rule": check.rule,
         "interleavings": check.interleavings,
         "passed": check.passed and not check.skipped,
         "skipped": check.skipped,

@@ -17,7 +17,8 @@ from archsim.ir.program import Program, Ring, Tensor
 from archsim.lab.job import Built, Progress, build, quiet
 from archsim.lab.verify.model import Asked, check_exact, check_float, chosen_layers, load
 from archsim.lab.verify.observe import differences
-from archsim.lab.verify.outcome import Check, Outcome, Row
+from archsim.lab.verify.outcome import EQUAL, Check, Outcome, Row
+from archsim.ops.graph.nodes import Format
 from mapper.execute.memory import DTYPES
 from mapper.execute.run import Executor, Numbers, unrolled
 
@@ -71,13 +72,13 @@ def _orders(program: Program, asked: Asked, numbers: Numbers, say: Progress) -> 
             executor.run()
             for tensor in results:
                 found = executor.values(tensor.name)
-                error, different = differences(found, first.setdefault(tensor.name, found))
+                error, different, _ = differences(found, first.setdefault(tensor.name, found))
                 flat = found.size > 1 and float(np.ptp(found)) == 0.0
                 row = Row(tensor.name, "", tensor.name, found.size, error, different, different == 0, FIRST, flat)
                 rows[tensor.name] = max(rows.get(tensor.name, row), row, key=lambda item: item.different)
         except ProgramError as error:
-            return Check(kind, FIRST, number + 1, tuple(rows.values()), problem=str(error))
-    return Check(kind, FIRST, asked.interleavings, tuple(rows.values()))
+            return Check(kind, FIRST, EQUAL, number + 1, tuple(rows.values()), problem=str(error))
+    return Check(kind, FIRST, EQUAL, asked.interleavings, tuple(rows.values()))
 
 
 def _drawn(tensor: Tensor, asked: Asked) -> Array:
@@ -117,8 +118,8 @@ def _against(asked: Asked, built: Built, say: Progress) -> Outcome:
             checks.append(check_float(model, built.program, asked, chosen, say))
         else:
             dtypes = _dtypes(built.program, stored, model.lowered.workload.layers)
-            scales = {name: stored[name].scale for name in roots}
-            checks.append(check_exact(model, lambda _: built.program, dtypes, asked, chosen, say, scales))
+            given = {name: Format(stored[name].scale, stored[name].zero, stored[name].dtype) for name in roots}
+            checks += check_exact(model, lambda _: built.program, dtypes, asked, chosen, say, given)
     names = built.program.name, built.architecture.name
     return Outcome(*names, _commands(built.program), asked.job.seed, model.weights, tuple(checks))
 

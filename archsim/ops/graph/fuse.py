@@ -59,7 +59,9 @@ def _chain(graph: Graph, readers: dict[str, list[Node]], node: Node) -> tuple[No
 def _only_reader(graph: Graph, readers: dict[str, list[Node]], node: Node) -> Node | None:
     name = node.outputs[0]
     found = readers.get(name, [])
-    return found[0] if len(found) == 1 and name not in graph.outputs else None
+    if name in graph.outputs or name in graph.formats:  # rounded to elements there, so not passed on as it is
+        return None
+    return found[0] if len(found) == 1 else None
 
 
 def _folds(graph: Graph, reader: Node, channel: int, takes_scale: bool) -> bool:

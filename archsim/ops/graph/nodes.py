@@ -104,6 +104,19 @@ Inputs = tuple[Value | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Format:
+    """What the file says of a value's elements: q stands for (q - ``zero``) * ``scale``; ``dtype`` as stored there.
+
+    ``runtime_name``: the value of the file that holds those numbers.
+    """
+
+    scale: float
+    zero: int
+    dtype: str
+    runtime_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Alias:
     """A removed node whose result is its input under another name (Identity, Dropout at inference)."""
 
@@ -117,7 +130,7 @@ class Graph:
     """Nodes and values. Before inference ``values`` holds inputs and constants only; after it, every value.
 
     ``hints``: output shapes known to the front end, for operators without a rule here. ``folded``: nodes whose results
-    are constants of the graph, in order: what makes them.
+    are constants of the graph, in order: what makes them. ``formats``: of values, where the file states them.
     """
 
     name: str
@@ -129,6 +142,7 @@ class Graph:
     aliases: tuple[Alias, ...] = ()
     warnings: tuple[str, ...] = ()
     folded: tuple[Node, ...] = ()
+    formats: Mapping[str, Format] = field(default_factory=dict)
 
     def shape(self, name: str) -> Shape:
         """Logical shape of a value."""

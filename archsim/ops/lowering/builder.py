@@ -17,9 +17,9 @@ from archsim.ops.graph.nodes import Graph, Node, Shape, Value
 from archsim.ops.lowering.access import Access, Splits, at, rename, substitute
 from archsim.ops.lowering.layout import Layout, dense
 from archsim.ops.lowering.order import CHANNELS_LAST_FROM, images, memory_order
-from archsim.ops.lowering.place import place
+from archsim.ops.lowering.place import place, same_elements
 from archsim.ops.lowering.reading import Reading, by_stride, read_all
-from archsim.ops.lowering.steps import join
+from archsim.ops.lowering.steps import join, requantise
 from archsim.ops.lowering.tensors import Content, Tensors
 
 SPATIAL = ("o", "p", "q")  # output positions, the innermost axis last
@@ -116,7 +116,7 @@ class Builder:
     # what operators emit
 
     def constant(self, name: str, shape: Shape) -> str:
-        """Declare a constant made by folding (a bias from a batch normalisation); returns its name, one not yet used."""
+        """Declare a constant made by folding (a bias from a batch normalisation); returns its name, a new one."""
         while name in self._values:
             name += ".folded"
         self._values[name] = Value(name, shape, "constant")
@@ -211,14 +211,19 @@ class Builder:
     # inside
 
     def _copy(self, node: Node, source: str, target: str, like: str, name: str) -> None:
-        """One copy layer; dims are named and ordered as those of the value ``like``."""
+        """One copy layer; dims are named and ordered as those of the value ``like``. A vector layer where the file
+        gives the two other elements: one pass that requantises.
+        """
         dims, shape = self.dims(like), self.shape(source)
         index = tuple(at(dim) for dim in dims)
         order = memory_order(shape, like in self._images)
         extents = {dims[axis]: shape[axis] for axis in order}
         bare = replace(node, fused=(), attributes={})
         reads, write = (Access("in0", source, index),), Access("out", target, index)
-        self.layer(bare, "copy", extents, reads, write, parts=Parts(free=dims), name=name)
+        same = same_elements(self.graph, source, like)
+        kind: Kind = "copy" if same else "vector"
+        steps = () if same else (requantise(),)
+        self.layer(bare, kind, extents, reads, write, parts=Parts(free=dims), steps=steps, name=name)
 
     def _operand(
         self, node: Node, kind: Kind, reading: Reading, splits: Splits, order: tuple[str, ...], dims: Mapping[str, int]

@@ -16,6 +16,7 @@ from archsim.ops.lowering.host import lower_host
 from archsim.ops.lowering.tensors import Content
 
 ON_UNSUPPORTED = ("error", "host")
+_WEIGHT_DTYPES = ("float", "bfloat", "int8", "uint8", "int4", "uint4")  # wider integers steer shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def parameters(graph: Graph) -> int:
             if value is not None and index not in skipped:
                 names.update(value.sources)
     used = (graph.values[name] for name in sorted(names))
-    return sum(value.elements for value in used if value.shape and "float" in value.dtype)
+    return sum(value.elements for value in used if value.shape and value.dtype.startswith(_WEIGHT_DTYPES))
 
 
 def _lower(node: Node, build: Builder, on_unsupported: str) -> None:

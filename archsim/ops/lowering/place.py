@@ -1,7 +1,8 @@
 """Placement: producers of a concatenation write straight into their part of its result, so that it costs nothing.
 
 An input can be placed when a layer writes it (or it is itself a concatenation), it is read nowhere as a part of another
-placed result, and it is not a graph output. The rest is copied. Nested concatenations (DenseNet) share one tensor.
+placed result, it is not a graph output, and the file does not give it other elements. The rest is copied. Nested
+concatenations (DenseNet) share one tensor.
 """
 
 from __future__ import annotations
@@ -38,6 +39,12 @@ def data_inputs(node: Node, joined: Slots) -> tuple[str, ...]:
     return node.inputs[: len(joined.starts)]
 
 
+def same_elements(graph: Graph, first: str, second: str) -> bool:
+    """Whether elements of one value can stand in the other as they are: no two different formats are stated."""
+    formats = [graph.formats[name] for name in (first, second) if name in graph.formats]
+    return len(formats) < 2 or (formats[0].scale, formats[0].zero) == (formats[1].scale, formats[1].zero)
+
+
 def _movable(graph: Graph) -> frozenset[str]:
     """Values written by layers."""
     names: list[str] = []
@@ -52,5 +59,6 @@ def _claim(graph: Graph, node: Node, joined: Slots, movable: frozenset[str], hom
     whole = home[node.outputs[0]]
     names = data_inputs(node, joined)
     for name, start in zip(names, joined.starts, strict=True):
-        if name in movable and name not in home and name not in graph.outputs and names.count(name) == 1:
+        free = name in movable and name not in home and name not in graph.outputs and names.count(name) == 1
+        if free and same_elements(graph, name, node.outputs[0]):
             home[name] = part(whole, graph.shape(name), joined.axis, start)

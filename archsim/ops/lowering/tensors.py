@@ -59,8 +59,8 @@ class Tensors:
         own, own_layout = self._roots[layout.root]
         if own.name not in self.declared:
             self.declared[own.name] = _tensor(own, own_layout, None)
+            self.values[own.name] = own.name
         if layout == own_layout:
-            self.values.setdefault(own.name, value.name)
             return own.name
         factors = _factors(layout)
         view = View(layout.root, layout.offset, tuple(factors[i].stride for i in _memory(layout)) or (1,))

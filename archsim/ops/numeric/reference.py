@@ -9,21 +9,39 @@ import numpy as np
 
 from archsim.ops.graph.family import family
 from archsim.ops.graph.folding import affine_of, chain_of, drain_scale
-from archsim.ops.graph.nodes import Array, Graph, Node
+from archsim.ops.graph.nodes import Array, Format, Graph, Node
 from archsim.ops.numeric.constants import Constants
 from archsim.ops.numeric.quantise import Quantised
 
 
-def real(graph: Graph, constants: Constants, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Every value of the graph by name, each node computed by itself (nothing folded), in double precision."""
-    found: dict[str, Array] = {name: np.asarray(array, np.float64) for name, array in inputs.items()}
+def real(graph: Graph, constants: Constants, inputs: Mapping[str, Array], as_stated: bool = False) -> dict[str, Array]:
+    """Every value of the graph by name, each node computed by itself (nothing folded), in double precision.
+
+    ``as_stated``: rounded to elements where the file says so, which calibration needs and real numbers have no use for.
+    """
+    found: dict[str, Array] = {}
+    formats = graph.formats if as_stated else {}
+
+    def keep(name: str, array: Array) -> None:
+        found[name] = _as_stated(array, formats[name]) if name in formats else np.asarray(array, np.float64)
+
+    for name, array in inputs.items():
+        keep(name, array)
     for node in graph.nodes:
         for inner in _apart(graph, node):
             arguments = [_value(graph, constants, found, name) if name else None for name in inner.inputs]
             with np.errstate(all="ignore"):
                 results = family(inner).reference(inner, *arguments)
-            found.update(zip((name for name in inner.outputs), results, strict=False))
+            for name, result in zip(inner.outputs, results, strict=False):
+                keep(name, result)
     return found
+
+
+def _as_stated(array: Array, stated: Format) -> Array:
+    """The numbers that the file's own elements come to stand for."""
+    limits = np.iinfo(stated.dtype)
+    elements = np.clip(np.rint(array / stated.scale) + stated.zero, limits.min, limits.max)
+    return np.asarray((elements - stated.zero) * stated.scale)
 
 
 def _apart(graph: Graph, node: Node) -> tuple[Node, ...]:
@@ -41,17 +59,36 @@ def _value(graph: Graph, constants: Constants, found: Mapping[str, Array], name:
 def quantised(graph: Graph, numbers: Quantised, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """Every stored value of the graph by name as the quantised model computes it: real numbers that elements stand for.
 
-    Factors and operands are quantised; a result is computed exactly, scaled, passed through its activation, rounded
-    half to even to the elements of its tensor and clamped there.
+    Factors and operands are quantised; products add up in whole numbers; a result is scaled, passed through its
+    activation, rounded half to even to the elements of its tensor and clamped there.
     """
     found = {name: numbers.rounded(name, array) for name, array in inputs.items()}
     for node in graph.nodes:
-        with np.errstate(all="ignore"):
-            results = _node(graph, numbers, found, node)
-        for name, result in zip(node.outputs, results, strict=False):
-            if name:
-                found[name] = numbers.rounded(name, result)
+        found.update(_stored(graph, numbers, found, node))
     return found
+
+
+def apart(graph: Graph, numbers: Quantised, known: Mapping[str, Array]) -> dict[str, Array]:
+    """Every result as the quantised model computes it from what ``known`` says of its node's inputs.
+
+    Nodes with inputs that are not known, or with constants in elements that the file does not state, are left out.
+    """
+    inputs = {name: numbers.rounded(name, np.asarray(array, np.float64)) for name, array in known.items()}
+    found: dict[str, Array] = {}
+    for node in graph.nodes:
+        stated = all(numbers.is_stated(node, name) for name in node.inputs if name)
+        given = all(name in inputs or graph.values[name].constant for name in node.inputs if name)
+        if stated and given and affine_of(graph, node) is None:
+            found.update(_stored(graph, numbers, inputs, node))
+    return found
+
+
+def _stored(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: Node) -> dict[str, Array]:
+    """A node's results in the elements of their tensors."""
+    with np.errstate(all="ignore"):
+        results = _node(graph, numbers, found, node)
+    pairs = zip(node.outputs, results, strict=False)
+    return {name: numbers.rounded(name, result) for name, result in pairs if name}
 
 
 def _node(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: Node) -> tuple[Array, ...]:
@@ -62,8 +99,10 @@ def _node(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: No
         results = family(node).reference(node, *data)
         return tuple(_activated(graph, numbers, node, result) for result in results) if node.fused else results
     plain = replace(node, attributes={k: v for k, v in node.attributes.items() if k not in family(node).factors})
-    total = np.asarray(family(node).reference(plain, *data[:2])[0])
-    total = total + numbers.bias(node, total.ndim)
+    factors = numbers.factors(node)
+    units = [factor.units(operand) for factor, operand in zip(factors, data, strict=False) if operand is not None]
+    total = np.asarray(family(node).reference(plain, *units)[0])
+    total = (total + numbers.bias(node, total.ndim)) * (factors[0].scale * factors[1].scale)
     return (_activated(graph, numbers, node, total * drain_scale(graph, node)),)
 
 
