@@ -170,6 +170,10 @@ def quantised(values: Array, dtype: str, scale: float, zero: int) -> Array:
     if kind is None:
         raise ProgramError(f"elements of dtype {dtype} are not computed exactly; allowed {', '.join(DTYPES)}")
     limits = np.iinfo(kind)
-    fine = np.rint(np.asarray(values, np.float64) / scale * QUOTIENT) / QUOTIENT
-    rounded = np.rint(fine) + zero
-    return np.asarray(np.clip(rounded, limits.min, limits.max).astype(kind))
+    quotient = np.asarray(np.divide(values, scale, dtype=np.float64))
+    quotient *= QUOTIENT
+    np.rint(quotient, out=quotient)
+    quotient /= QUOTIENT
+    np.rint(quotient, out=quotient)
+    quotient += zero
+    return np.asarray(np.clip(quotient, limits.min, limits.max, out=quotient).astype(kind))

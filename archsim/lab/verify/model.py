@@ -116,10 +116,8 @@ def load(asked: Asked, name: str, say: Progress = quiet) -> Model:
         from archsim.frontend.onnx.numbers import load_whole, stored_arrays
 
         stored = stored_arrays(load_whole(path))
-    stored |= {name: array for name, array in asked.given.items() if name not in graph.inputs}
-    constants = Constants(graph, stored, asked.job.seed)
-    if constants.drawn:
-        constants = Constants(graph, stored, asked.job.seed, everything=True)
+    given = {name: array for name, array in asked.given.items() if name not in graph.inputs}
+    constants = Constants(graph, stored, asked.job.seed, given)
     _refuse_unknown(asked.given, graph)
     return Model(lowered, graph, constants, inputs_of(graph, asked.job.seed, asked.given), path, asked.job.seed)
 

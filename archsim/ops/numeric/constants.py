@@ -7,7 +7,7 @@ Drawn numbers keep a deep network's values of order one: weights are normal with
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -22,22 +22,22 @@ LOW, HIGH, BIAS_DEVIATION = 0.5, 1.5, 0.1
 class Constants:
     """Contents of the constants of an inferred graph by name.
 
-    ``stored``: what the file holds; ``drawn``: names of those that are drawn instead, all that the file only stands in
-    for included. Raises ModelError for a constant that neither has.
+    ``stored``: what the file holds; ``drawn``: those that are drawn instead. Where the file only stands in for some (a
+    filled tensor, a shape without contents), all floating-point ones but single numbers and those ``given`` are drawn.
     """
 
-    def __init__(self, graph: Graph, stored: Mapping[str, Array], seed: int, everything: bool = False) -> None:
-        """``everything``: draw all floating-point constants of more than one element, stored or not."""
+    def __init__(self, graph: Graph, stored: Mapping[str, Array], seed: int, given: Mapping[str, Array]) -> None:
+        """Draw what has to be drawn."""
         self._graph = graph
-        self._stored = stored
+        self._stored = {**stored, **given}
         self._producer = {name: node for node in graph.folded for name in node.outputs}
         self._made: dict[str, Array] = {}
         self.drawn: dict[str, Array] = {}
-        for node in _nodes(graph):
-            for index, name in enumerate(node.inputs):
-                for source in graph.values[name].sources if name else ():
-                    if source not in self.drawn and self._is_drawn(graph.values.get(source), everything):
-                        self.drawn[source] = _draw(graph, node, index, graph.values[source], seed)
+        uses = list(_uses(graph))
+        everything = any(self._stands_in(value) for _, _, value in uses)
+        for node, index, value in uses if everything else ():
+            if value.name not in self.drawn and value.name not in given and _may_be_drawn(value):
+                self.drawn[value.name] = _draw(graph, node, index, value, seed)
 
     def __getitem__(self, name: str) -> Array:
         """The contents of constant ``name`` in its logical shape."""
@@ -45,12 +45,11 @@ class Constants:
             self._made[name] = self._make(name)
         return self._made[name]
 
-    def _is_drawn(self, value: Value | None, everything: bool) -> bool:
-        if value is None or "float" not in value.dtype or (value.elements <= 1 and value.data is not None):
-            return False
+    def _stands_in(self, value: Value) -> bool:
+        """Whether the file has nothing but a shape, or one number for all, in the place of a constant."""
         producer = self._producer.get(value.name)
         filled = producer is not None and family(producer).source
-        return everything or filled or (value.data is None and value.name not in self._stored)
+        return _may_be_drawn(value) and (filled or value.data is None) and value.name not in self._stored
 
     def _make(self, name: str) -> Array:
         value, producer = self._graph.values[name], self._producer.get(name)
@@ -86,8 +85,17 @@ def inputs_of(graph: Graph, seed: int, given: Mapping[str, Array]) -> dict[str, 
     return found
 
 
-def _nodes(graph: Graph) -> list[Node]:
-    return [inner for node in graph.nodes for inner in (node, *node.fused)]
+def _uses(graph: Graph) -> Iterator[tuple[Node, int, Value]]:
+    """(node, index of its input, the model's own constant that the input is made from)."""
+    for node in (inner for outer in graph.nodes for inner in (outer, *outer.fused)):
+        for index, name in enumerate(node.inputs):
+            for source in graph.values[name].sources if name else ():
+                if source in graph.values:
+                    yield node, index, graph.values[source]
+
+
+def _may_be_drawn(value: Value) -> bool:
+    return "float" in value.dtype and (value.elements > 1 or value.data is None)
 
 
 def _draw(graph: Graph, node: Node, index: int, value: Value, seed: int) -> Array:

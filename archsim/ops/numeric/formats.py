@@ -34,12 +34,20 @@ class Elements:
     def rounded(self, values: Array) -> Array:
         """The nearest numbers that elements stand for: rounded half to even, clamped."""
         low, high = LIMITS[self.dtype]
-        quotient = np.rint(np.asarray(values, np.float64) / self.scale * 2.0**QUOTIENT_BITS) / 2.0**QUOTIENT_BITS
-        return np.asarray((np.clip(np.rint(quotient) + self.zero, low, high) - self.zero) * self.scale)
+        found = np.asarray(np.divide(values, self.scale, dtype=np.float64))
+        found *= 2.0**QUOTIENT_BITS
+        np.rint(found, out=found)
+        found /= 2.0**QUOTIENT_BITS
+        np.rint(found, out=found)
+        np.clip(found, low - self.zero, high - self.zero, out=found)
+        found *= self.scale
+        return found
 
     def units(self, numbers: Array) -> Array:
         """Numbers that elements stand for, in whole multiples of the scale."""
-        return np.asarray(np.rint(numbers / self.scale))
+        found = np.asarray(np.divide(numbers, self.scale))
+        np.rint(found, out=found)
+        return found
 
 
 def choose(
