@@ -24,7 +24,7 @@ from mapper.placement import Lifetime, layout, lifetimes, place_dram, view_strid
 from mapper.problem import Problem, base_of, build, home_role, operand_dtype
 from mapper.residency import Residency, plan_residency
 from mapper.rings import Slot, allocate
-from mapper.search.exhaustive import search
+from mapper.search import exhaustive, random
 
 OBJECTIVES = ("latency", "energy", "edp")
 RINGS_PER_LAYER = 6
@@ -50,7 +50,8 @@ class Options:
     """What the user asked of the compiler.
 
     ``cache``: folder for mappings, None for none; ``outer``: rates of the chip's DRAM parts; ``pinned``: layers whose
-    mapping is given instead of searched; ``numbers``: (scale, zero) of tensors, (1, 0) where absent.
+    mapping is given instead of searched; ``numbers``: (scale, zero) of tensors, (1, 0) where absent; ``random``: seed
+    of a legal mapping drawn at random instead of the best ('': the best).
     """
 
     objective: str = "latency"
@@ -59,6 +60,7 @@ class Options:
     outer: Mapping[str, Outer] = field(default_factory=dict)
     pinned: Mapping[str, LayerMapping] = field(default_factory=dict)
     numbers: Mapping[str, Numbers] = field(default_factory=dict)
+    random: str = ""
 
 
 def compile_model(workload: Workload, architecture: Architecture, options: Options | None = None) -> Compiled:
@@ -157,10 +159,12 @@ class _Compiler:
         given = self.options.pinned.get(problem.layer.name)
         if given is not None:
             return problem, given
+        if self.options.random:
+            return problem, random.search(problem, self.chip, self.dtypes, self.options.random).mapping
         key = self._key(problem)
         found = self.memo.get(key) or self.cache.get(key)
         if found is None:
-            found = search(problem, self.chip, self.dtypes, self.options.objective).mapping
+            found = exhaustive.search(problem, self.chip, self.dtypes, self.options.objective).mapping
             self.cache.put(key, found)
         self.memo[key] = found
         return problem, replace(found, layer=problem.layer.name)

@@ -85,8 +85,13 @@ def _copy(frame: Frame, counts: Counts, words: Mapping[str, int]) -> None:
     depth = frame.keeps["in0"][0] if source.buffered else len(frame.loops)
     reads = source.level if source.resident or source.buffered else source.home
     writes = target.level if target.resident else target.home
+    ends = [(source, reads, "read"), (target, writes, "write")]
+    if not source.resident and not source.buffered:  # straight from DRAM: what lies in the padding is not read
+        ends.pop(0)
+        for _, touched, times in _classes(frame, source, depth, None):
+            counts[reads, "read_bytes"] += touched * source.element_bytes * times
     for extents, times, _ in _tiles(frame, tuple(frame.problem.dims), depth):
-        for plan, memory, direction in ((source, reads, "read"), (target, writes, "write")):
+        for plan, memory, direction in ends:
             strides = dict(frame.dims_region(plan, "", depth).strides)
             sizes = list(extents.values())
             steps = [strides.get(dim, 0) for dim in extents]

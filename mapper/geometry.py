@@ -32,6 +32,11 @@ class Component:
         """Extent name in move commands: the dims joined."""
         return "_".join(dim for dim, _ in self.terms) or f"axis{self.axis}"
 
+    @property
+    def has_extent(self) -> bool:
+        """Whether it moves, or has one position that may lie in the padding: then a move needs an extent for it."""
+        return bool(self.terms) or self.clip is not None
+
     def size(self, tiles: Mapping[str, int]) -> int:
         """Positions covered by a tile."""
         return sum(coef * (tiles[dim] - 1) for dim, coef in self.terms) + 1

@@ -150,6 +150,6 @@ def depths(grid: Grid, plan: OperandPlan, order: tuple[str, ...]) -> list[int]:
     moving = [i for i, group in enumerate(order) if any(entry.moves for entry in grid.shares[plan.name, group])]
     if plan.name in (OUT, ACC):
         return [max((i + 1 for i in moving), default=0)]
-    if plan.name == BIAS or plan.resident:
+    if plan.name == BIAS or plan.resident or grid.problem.engine == "copy":
         return [max((i + 1 for i in moving), default=0)]
     return sorted({0, *(i + 1 for i in moving)}, reverse=True)

@@ -79,4 +79,4 @@ def _source(node: Node, x: int, factor: int) -> int:
     return max(0, ceil(position - shift) if mode == "round_prefer_floor" else floor(position + shift))
 
 
-FAMILY = Family(("Resize",), shapes, reference, lower, order="same")
+FAMILY = Family(("Resize",), shapes, reference, lower, order="same", steers=(1, 2, 3))

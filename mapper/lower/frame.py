@@ -105,7 +105,7 @@ class Frame:
         for part in self.parts[plan.name]:
             stride = stored.strides[part.axis] * part.unit
             const += part.offset * stored.strides[part.axis]
-            if not part.terms:
+            if not part.has_extent:
                 continue
             strides.append((part.name, stride))
             kept = skip if self._slides(plan.name, part, depth) else 0
@@ -138,7 +138,7 @@ class Frame:
         part_strides = self.slot_strides(plan)
         strides, const = [], 0
         for part, stride in zip(self.parts[plan.name], part_strides, strict=True):
-            if part.terms:
+            if part.has_extent:
                 strides.append((part.name, stride))
             if skip and self._slides(plan.name, part, depth):
                 const += skip * stride
@@ -182,11 +182,26 @@ class Frame:
             for dim, coef in axis.terms:
                 strides[dim] = strides.get(dim, 0) + coef * stride
         terms = tuple((self.var(dim), tile * strides[dim]) for dim, tile in cut.items() if dim in strides)
-        return Region(operand, stored.store, plan.element_bytes, self._moving(strides, depth), Affine(const, terms))
+        clips = self._copied_clips(plan, depth) if self.problem.engine == "copy" and not plan.resident else ()
+        moving = self._moving(strides, depth, frozenset(clip.dim for clip in clips))
+        return Region(operand, stored.store, plan.element_bytes, moving, Affine(const, terms), clips)
 
-    def _moving(self, strides: Mapping[str, int], depth: int) -> tuple[tuple[str, int], ...]:
+    def _copied_clips(self, plan: OperandPlan, depth: int) -> tuple[Clip, ...]:
+        """What a copy straight from a tensor without a border pads: axes of one dim each."""
+        cut = self.cut(depth)
+        clips = []
+        for part in self.parts[plan.name]:
+            if part.clip is not None:
+                ((dim, _),) = plan.axes[part.axis].terms
+                starts = tuple((self.var(dim), cut[dim]) for dim in (dim,) if dim in cut)
+                clips.append(Clip(dim, Affine(part.offset, starts), part.clip))
+        return tuple(clips)
+
+    def _moving(
+        self, strides: Mapping[str, int], depth: int, clipped: frozenset[str] = frozenset()
+    ) -> tuple[tuple[str, int], ...]:
         tiles = self.tiles(depth)
-        return tuple((dim, stride) for dim, stride in strides.items() if tiles[dim] > 1)
+        return tuple((dim, stride) for dim, stride in strides.items() if tiles[dim] > 1 or dim in clipped)
 
     def halo(self, operand: str) -> tuple[int, int]:
         """(positions, bytes) of a sliding operand's slot that its predecessor still holds."""

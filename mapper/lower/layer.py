@@ -139,7 +139,7 @@ def _part_extents(frame: Frame, plan: OperandPlan, depth: int, kept: int) -> tup
     return tuple(
         frame.part_extent(part, depth, kept if slide_dim in dict(part.terms) else 0, part.name)
         for part in frame.parts[plan.name]
-        if part.terms
+        if part.has_extent
     )
 
 

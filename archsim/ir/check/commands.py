@@ -10,7 +10,7 @@ from archsim.ir.check.declarations import known_name
 from archsim.ir.program import Affine, Command, Loop, Node, Program, Queue, Region, When
 from archsim.spec.architecture import Architecture
 
-MAX_STRIDES = 6
+MAX_STRIDES = 9  # a 3-D convolution of a batch in groups moves its input so: n, g, c, o, p, q, t, r, s
 HOST_LAYER = "_host"  # the row that launches are charged to; the only layer that needs no declaration
 ENGINE_OPS = {
     "load": ("MOVE", "SETUP", "SYNC"),

@@ -79,7 +79,7 @@ def _check_operand(layer: Layer, operand: Operand, workload: Workload) -> None:
 
 
 def _check_axes(layer: Layer, operand: Operand, tensor: Tensor, where: str) -> None:
-    """Indices name dims and reach into the tensor; those of the output stay inside."""
+    """Indices name dims; those of the output stay inside (inputs are 0 outside, all of them if need be)."""
     if len(operand.axes) != len(tensor.shape):
         raise ModelError(f"{where} gives {len(operand.axes)} indices to '{operand.tensor}' of {len(tensor.shape)} axes")
     for number, (axis, extent) in enumerate(zip(operand.axes, tensor.shape, strict=True)):
@@ -89,9 +89,7 @@ def _check_axes(layer: Layer, operand: Operand, tensor: Tensor, where: str) -> N
                     f"{where}: no dim '{dim}'{nearest(dim, layer.dims)}; there are: {', '.join(layer.dims)}"
                 )
         low, high = _reach(axis, layer)
-        outside = low < 0 or high >= extent
-        missed = high < 0 or low >= extent
-        if missed or (outside and operand is layer.output):
+        if operand is layer.output and (low < 0 or high >= extent):
             raise ModelError(
                 f"{where}: axis {number} of '{operand.tensor}' is indexed {low} to {high}; it has 0 to {extent - 1}"
             )

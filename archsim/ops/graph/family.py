@@ -71,6 +71,7 @@ class Family:
     functions   meaning of the vector functions that its steps name, beside the common ones
     factors     attributes that multiply the product and what is added to it (Gemm's alpha and beta): they fold in
     positive    inputs that must be above zero (a variance, a factor): where made-up constants are drawn so
+    steers      inputs that say what to do and are no operands (scales of a Resize): never made up
     """
 
     names: tuple[str, ...]
@@ -92,6 +93,7 @@ class Family:
     functions: Mapping[str, Meaning] = field(default_factory=dict)
     factors: tuple[str, ...] = ()
     positive: tuple[int, ...] = ()
+    steers: tuple[int, ...] = ()
 
 
 def operators() -> dict[str, str]:

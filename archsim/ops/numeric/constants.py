@@ -88,8 +88,10 @@ def inputs_of(graph: Graph, seed: int, given: Mapping[str, Array]) -> dict[str, 
 def _uses(graph: Graph) -> Iterator[tuple[Node, int, Value]]:
     """(node, index of its input, the model's own constant that the input is made from)."""
     for node in (inner for outer in graph.nodes for inner in (outer, *outer.fused)):
+        found = find(node.op)
         for index, name in enumerate(node.inputs):
-            for source in graph.values[name].sources if name else ():
+            steers = found is not None and index in found.steers
+            for source in graph.values[name].sources if name and not steers else ():
                 if source in graph.values:
                     yield node, index, graph.values[source]
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from archsim.errors import ModelError
 from archsim.ir.workload import Tensor
+from archsim.ops.graph.family import family
 from archsim.ops.graph.folding import Chain, chain_of, drain_scale, factors_of
 from archsim.ops.graph.nodes import Array, Graph, Node
 from archsim.ops.lowering.tensors import Content
@@ -39,8 +40,14 @@ def _bias(
 ) -> Array:
     """What is added before the drain scales: (addend * c * scale + shift) / what the drain multiplies by."""
     known = graph.values.get(content.value)
-    given = np.zeros(max(chain.channels, 1)) if known is None else constants[content.value] * np.float64(addend)
+    given = np.zeros(_columns(graph, node)) if known is None else constants[content.value] * np.float64(addend)
     return _along(given, content, chain, scale, shift) / drain_scale(graph, node)
+
+
+def _columns(graph: Graph, node: Node) -> int:
+    channel = family(node).channel
+    axis = channel(node, graph) if channel is not None else None
+    return 1 if axis is None else graph.shape(node.outputs[0])[axis]
 
 
 def _along(values: Array, content: Content, chain: Chain, scale: Array, shift: Array) -> Array:

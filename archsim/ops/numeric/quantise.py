@@ -60,9 +60,9 @@ class Quantised:
 
     def factors(self, node: Node) -> tuple[Elements, Elements]:
         """The elements of a product's two factors, as the node reads them."""
-        first, second = (self.of_value(name) or self._constant(node, name) for name in node.inputs[:2])
-        assert first is not None and second is not None
-        return first, second
+        tensors = {operand.name: operand.tensor for operand in self._products[node.name].inputs}
+        first, second = self._at(tensors["a"]), self._at(tensors["b"])
+        return (second, first) if self._graph.values[node.inputs[0]].constant else (first, second)
 
     def bias(self, node: Node, rank: int) -> Array:
         """What the accumulators of a product start from, for results of ``rank`` axes, in multiples of their scale."""

@@ -53,7 +53,10 @@ def _apart(graph: Graph, node: Node) -> tuple[Node, ...]:
 
 
 def _value(graph: Graph, constants: Constants, found: Mapping[str, Array], name: str) -> Array:
-    return constants[name] if name not in found and graph.values[name].constant else found[name]
+    if name in found:
+        return found[name]
+    held = constants[name]
+    return held.astype(np.float64) if held.dtype.kind == "f" else held
 
 
 def quantised(graph: Graph, numbers: Quantised, inputs: Mapping[str, Array]) -> dict[str, Array]:
