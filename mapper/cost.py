@@ -14,7 +14,7 @@ import numpy as np
 
 from mapper.costs import ChipCosts
 from mapper.grid import Grid, Reals, Traffic, needs, traffic
-from mapper.problem import ACC, OUT, OperandPlan
+from mapper.problem import ACC, OUT, OperandPlan, Problem
 from mapper.work import Work
 
 Depths = Mapping[str, int]
@@ -86,9 +86,8 @@ def _latency(
     """Largest bound; ``off_chip``: the traffic that DRAM sees."""
     problem = grid.problem
     loads = [plan for plan in problem.reads if not plan.resident]
-    out = problem.operand(OUT)
     load_total, load_first = _load_times(chip, loads, off_chip)
-    store_total, store_last = _store_times(chip, out, off_chip)
+    store_total, store_last = _store_times(chip, problem, off_chip)
     compute_first = done.array_first + done.vector_first
     compute_last = done.array_last + done.vector_last
     bounds = [
@@ -117,13 +116,16 @@ def _load_times(chip: ChipCosts, loads: list[OperandPlan], moved: Mapping[str, T
     return total, first
 
 
-def _store_times(chip: ChipCosts, out: OperandPlan, moved: Mapping[str, Traffic]) -> tuple[Reals, Reals]:
+def _store_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Traffic]) -> tuple[Reals, Reals]:
+    out = problem.operand(OUT)
     if out.resident:
         return np.zeros(()), np.zeros(())
     flow = moved[OUT]
-    rate = min(chip.write_rate(out.home), chip.read_rate(out.level))
+    source = moved["in0"].touched if problem.engine == "copy" else flow.touched  # repetition reads once, writes often
+    written = flow.touched * out.element_bytes / chip.write_rate(out.home)
+    pin = np.maximum(written, source * out.element_bytes / chip.read_rate(out.level))
     floor = chip.move_floor(out.home, write=True)
-    total = np.maximum(flow.touched * out.element_bytes / rate + flow.moves * floor, flow.moves * chip.edge)
+    total = np.maximum(pin + flow.moves * floor, flow.moves * chip.edge)
     return total, np.zeros(()) + max(floor, chip.edge)
 
 
@@ -142,6 +144,8 @@ def memory_bytes(
 ) -> dict[tuple[str, str], Reals]:
     """Bytes read and written at every memory: fills, drains, and the units' streams."""
     problem = grid.problem
+    if problem.engine == "copy":
+        return _copied_bytes(problem, moved, off_chip)
     found: dict[tuple[str, str], Reals] = {}
 
     def add(memory: str, direction: str, count: Reals) -> None:
@@ -164,6 +168,27 @@ def memory_bytes(
         for name in ("a", "b"):
             plan = problem.operand(name)
             add(plan.level, "read", done.edge[name] * plan.element_bytes)
+    return found
+
+
+def _copied_bytes(
+    problem: Problem, moved: Mapping[str, Traffic], off_chip: Mapping[str, Traffic]
+) -> dict[tuple[str, str], Reals]:
+    """Bytes of a copy: into a ring and out of it, or straight where either end is on chip."""
+    source, out = problem.operand("in0"), problem.operand(OUT)
+    found: dict[tuple[str, str], Reals] = {}
+    if not source.resident:
+        found[source.home, "read"] = off_chip["in0"].touched * source.element_bytes
+    if source.resident or source.buffered:
+        found[source.level, "read"] = moved["in0"].touched * source.element_bytes
+    if source.buffered:
+        found[source.level, "write"] = moved["in0"].filled * source.element_bytes
+    size = moved[OUT].touched * out.element_bytes
+    if out.resident:
+        found[out.level, "write"] = found.get((out.level, "write"), np.zeros(())) + size
+    else:
+        written = off_chip[OUT].touched * out.element_bytes
+        found[out.home, "write"] = written
     return found
 
 

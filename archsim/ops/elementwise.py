@@ -67,9 +67,10 @@ def affine(node: Node, graph: Graph) -> Affine | None:
     first, second = values
     if first is None or second is None or first.constant == second.constant:
         return None
-    if first.constant and node.op in _SECOND_ONLY:
+    constant = first if first.constant else second
+    if (first.constant and node.op in _SECOND_ONLY) or (constant.elements == 1 and constant.data is None):
         return None
-    axes = _varying(first if first.constant else second, graph.shape(node.outputs[0]))
+    axes = _varying(constant, graph.shape(node.outputs[0]))
     if len(axes) > 1 or (second if first.constant else first).shape != graph.shape(node.outputs[0]):
         return None
     scale = node.op in ("Mul", "Div")
@@ -94,7 +95,7 @@ def lower(node: Node, build: Builder) -> None:
     operands: list[str | float] = []
     for name in node.inputs:
         value = build.value(name)
-        if value.constant and value.elements == 1:  # an immediate of the command
+        if value.constant and value.elements == 1 and value.data is not None:  # an immediate of the command
             operands.append(scalar(node, value))
             continue
         operands.append(f"in{len(reads)}")

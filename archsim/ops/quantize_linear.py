@@ -34,4 +34,6 @@ def reference(node: Node, data: Array, scale: Array, zero: Array | None = None) 
     return (np.clip(np.rint(data / wide) + offset, limits.min, limits.max).astype(kind),)
 
 
-FAMILY = Family(("QuantizeLinear", "DequantizeLinear"), shapes, reference, result="alias", order="same", arity=2, steers=(1, 2))
+FAMILY = Family(
+    ("QuantizeLinear", "DequantizeLinear"), shapes, reference, result="alias", order="same", arity=2, steers=(1, 2)
+)

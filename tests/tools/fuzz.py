@@ -19,6 +19,7 @@ from archsim.ir.asm.parser import parse_program
 from archsim.ir.asm.printer import print_program
 from archsim.ir.check.program import check
 from archsim.ir.check.workload import check_workload
+from archsim.ops.graph.nodes import Graph
 from archsim.ops.lowering.lower import Lowered, lower_graph
 from archsim.ops.numeric import reference
 from archsim.ops.numeric.constants import Constants, inputs_of
@@ -50,8 +51,8 @@ class Outcome:
 def random_chip(pick: random.Random) -> Architecture:
     """One core with an array (of any dataflow) or none, buffers from tight to roomy."""
     return small_chip(
-        1 << pick.randint(9, 16),
-        1 << pick.randint(8, 14),
+        1 << pick.randint(10, 16),
+        1 << pick.randint(9, 14),
         rows=pick.choice([1, 2, 4, 8, 16]),
         cols=pick.choice([1, 3, 4, 8]),
         dataflow=pick.choice(sorted(catalog.names())),
@@ -66,19 +67,25 @@ def run_case(case: int, orders: int = 3) -> Outcome:
     """One case; AssertionError where anything differs. Refused cases say so."""
     pick = random.Random(case)
     try:
-        lowered = lower_graph(random_graph(case), batch=1, sha256="")
+        graph = random_graph(case)
     except ModelError as error:
         return Outcome(f"model: {error}")
     chip = random_chip(pick)
-    check_workload(lowered.workload)
     random_seed = "" if pick.random() < 0.3 else str(case)
     try:
-        compiled = compile_model(lowered.workload, chip, Options(random=random_seed))
+        return run_graph(graph, chip, random_seed, case, orders)
     except (MappingError, ConfigError) as error:
         assert str(error)
         return Outcome(f"mapping: {error}")
+
+
+def run_graph(graph: Graph, chip: Architecture, random_seed: str, seed: int, orders: int = 3) -> Outcome:
+    """Everything that must hold of a graph on a chip; ``random_seed``: of a random mapping ('': the best)."""
+    lowered = lower_graph(graph, batch=1, sha256="")
+    check_workload(lowered.workload)
+    compiled = compile_model(lowered.workload, chip, Options(random=random_seed))
     _timing(compiled, lowered, chip)
-    _numbers(lowered, chip, random_seed, case, orders)
+    _numbers(lowered, chip, random_seed, seed, orders)
     operators = tuple(layer.op for layer in lowered.workload.layers)
     engines = tuple(frame.problem.engine for frame in compiled.frames if frame is not None)
     return Outcome("", operators, chip.arrays[0].dataflow, engines)

@@ -52,9 +52,7 @@ class Writer:
         """One node; its result is the last value."""
         name = f"{op.lower()}{len(self.nodes)}"
         node = Node(name, op, inputs, (f"{name}.y",), attributes)
-        values = tuple(
-            self.values.get(i) or Value(i, self.shapes[i], "activation") if i else None for i in inputs
-        )
+        values = tuple(self.values.get(i) or Value(i, self.shapes[i], "activation") if i else None for i in inputs)
         self.shapes[f"{name}.y"] = family(node).shapes(node, values)[0]
         self.nodes.append(node)
         self.last = f"{name}.y"
@@ -106,7 +104,9 @@ def behind(to: Writer) -> None:
 
 
 def activation(to: Writer) -> None:
-    op = to.pick.choice(["Relu", "Relu", "Clip", "Sigmoid", "Tanh", "LeakyRelu", "HardSwish", "Elu", "Gelu", "Softplus"])
+    op = to.pick.choice(
+        ["Relu", "Relu", "Clip", "Sigmoid", "Tanh", "LeakyRelu", "HardSwish", "Elu", "Gelu", "Softplus"]
+    )
     if op == "Clip":
         to.add("Clip", to.last, to.number(-0.5), to.number(0.75))
     else:
@@ -167,7 +167,12 @@ def matmul(to: Writer) -> None:
 def einsum(to: Writer) -> None:
     shape = to.shape
     names = "abcdef"[: len(shape)]
-    to.add("Einsum", to.last, to.weight((to.pick.randint(1, 6), shape[-1])), equation=f"{names},z{names[-1]}->{names[:-1]}z")
+    to.add(
+        "Einsum",
+        to.last,
+        to.weight((to.pick.randint(1, 6), shape[-1])),
+        equation=f"{names},z{names[-1]}->{names[:-1]}z",
+    )
 
 
 def elementwise(to: Writer) -> None:
@@ -232,8 +237,15 @@ def views(to: Writer) -> None:
     elif kind == 4:
         scales = [1.0] * len(shape)
         scales[axis] = 2.0
-        to.add("Resize", to.last, "", to.number(*scales), mode="nearest", coordinate_transformation_mode="asymmetric",
-               nearest_mode="floor")
+        to.add(
+            "Resize",
+            to.last,
+            "",
+            to.number(*scales),
+            mode="nearest",
+            coordinate_transformation_mode="asymmetric",
+            nearest_mode="floor",
+        )
     else:
         to.add("Reshape", to.last, to.ints(shape[0], -1, shape[-1]))
 
@@ -258,7 +270,9 @@ def random_graph(seed: int) -> Graph:
     pick = random.Random(seed)
     to = Writer(pick)
     axes = pick.choice([1, 2, 2, 2, 2, 3])
-    to.source("x", (pick.choice([1, 1, 2]), pick.choice([1, 2, 3, 4, 6, 8]), *(pick.randint(2, 9) for _ in range(axes))))
+    to.source(
+        "x", (pick.choice([1, 1, 2]), pick.choice([1, 2, 3, 4, 6, 8]), *(pick.randint(2, 9) for _ in range(axes)))
+    )
     for _ in range(pick.randint(1, 3)):
         image = len(to.shape) - 2 in (1, 2, 3)
         makers = (*IMAGE, *ANY) if image else ANY
