@@ -121,11 +121,13 @@ def _store_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Traffic]
     if out.resident:
         return np.zeros(()), np.zeros(())
     flow = moved[OUT]
-    source = moved["in0"].touched if problem.engine == "copy" else flow.touched  # repetition reads once, writes often
+    copied = problem.engine == "copy"
+    source = moved["in0"].touched if copied else flow.touched  # repetition reads once and writes often
+    moves = moved["in0"].moves if copied and problem.operand("in0").buffered else flow.moves
     written = flow.touched * out.element_bytes / chip.write_rate(out.home)
     pin = np.maximum(written, source * out.element_bytes / chip.read_rate(out.level))
     floor = chip.move_floor(out.home, write=True)
-    total = np.maximum(pin + flow.moves * floor, flow.moves * chip.edge)
+    total = np.maximum(pin + moves * floor, moves * chip.edge)
     return total, np.zeros(()) + max(floor, chip.edge)
 
 

@@ -15,6 +15,7 @@ from archsim.ir.footprint import runs_of
 from archsim.pe.dataflows import catalog
 from archsim.pe.dataflows.fold import Nest
 from archsim.spec.architecture import Architecture
+from mapper.borders import slabs
 from mapper.costs import array_shape, drain_steps
 from mapper.geometry import Component, ranges
 from mapper.lower.frame import Frame
@@ -41,24 +42,11 @@ def expected_counts(frame: Frame, architecture: Architecture, dtypes: Mapping[st
 
 
 def border_counts(pinned: Resident, shape: tuple[int, ...], architecture: Architecture) -> Counts:
-    """Writes that fill the border of a tensor pinned on chip: a slab before and after along every padded axis."""
+    """Writes that fill the border of a tensor pinned on chip."""
     counts: Counts = Counter()
-    word = architecture.memory(pinned.memory).word_bytes
-    sizes = [extent + low + high for extent, (low, high) in zip(shape, pinned.layout.border, strict=True)]
-    for axis, edges in enumerate(pinned.layout.border):
-        for count in edges:
-            slab = [count if index == axis else size for index, size in enumerate(sizes)]
-            if count:
-                _touch(
-                    counts,
-                    pinned.memory,
-                    "write",
-                    slab,
-                    pinned.layout.strides,
-                    pinned.layout.element_bytes,
-                    word,
-                    1,
-                )
+    word, layout = architecture.memory(pinned.memory).word_bytes, pinned.layout
+    for slab in slabs(layout, shape):
+        _touch(counts, pinned.memory, "write", slab.sizes, layout.strides, layout.element_bytes, word, 1)
     return counts
 
 
@@ -88,8 +76,9 @@ def _copy(frame: Frame, counts: Counts, words: Mapping[str, int]) -> None:
     ends = [(source, reads, "read"), (target, writes, "write")]
     if not source.resident and not source.buffered:  # straight from DRAM: what lies in the padding is not read
         ends.pop(0)
+        again = _repeats(frame, source, depth)
         for _, touched, times in _classes(frame, source, depth, None):
-            counts[reads, "read_bytes"] += touched * source.element_bytes * times
+            counts[reads, "read_bytes"] += touched * source.element_bytes * times * again
     for extents, times, _ in _tiles(frame, tuple(frame.problem.dims), depth):
         for plan, memory, direction in ends:
             strides = dict(frame.dims_region(plan, "", depth).strides)
@@ -102,7 +91,7 @@ def _move(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str, i
     """DRAM bytes inside the tensor; on-chip bytes and accesses of the whole tile."""
     depth, sliding = frame.keeps[plan.name]
     above = frame.loops[:depth]
-    repeats = prod(-(-frame.problem.dims[loop.dim] // loop.tile) for loop in above if loop.dim not in plan.dims)
+    repeats = _repeats(frame, plan, depth)
     off_chip, on_chip = ("write", "read") if plan.name == OUT else ("read", "write")
     slid = above[-1].dim if sliding else None
     strides = frame.slot_strides(plan)
@@ -110,6 +99,12 @@ def _move(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str, i
         times = count * repeats
         counts[plan.home, f"{off_chip}_bytes"] += touched * plan.element_bytes * times
         _touch(counts, plan.level, on_chip, sizes, strides, plan.element_bytes, words[plan.level], times)
+
+
+def _repeats(frame: Frame, plan: OperandPlan, depth: int) -> int:
+    """Trips of the loops above ``depth`` that do not move the operand."""
+    loops = (loop for loop in frame.loops[:depth] if loop.dim not in plan.dims)
+    return prod(-(-frame.problem.dims[loop.dim] // loop.tile) for loop in loops)
 
 
 def _classes(

@@ -126,8 +126,13 @@ class Work:
         inside = _inside(command.guards, step, dims)
         result: Array | None = None
         for function in command.functions:
-            arguments = _arguments(function, result, values)
-            result = apply(function, meanings(), Call(arguments, dims, reduced, inside, dict(function.parameters)))
+            call = Call(_arguments(function, result, values), dims, reduced, inside, dict(function.parameters))
+            try:
+                result = apply(function, meanings(), call)
+            except ValueError as error:
+                raise ProgramError(
+                    f"{step.where} of {step.queue}: '{function.name}' does not fit its operands: {error}"
+                ) from None
         assert result is not None
         order = tuple(dim for dim in dims if dim in kept)
         out = self._block(target, step, order, True, _whole(step))

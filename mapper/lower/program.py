@@ -22,6 +22,7 @@ from archsim.ir.program import (
     Token,
 )
 from archsim.spec.architecture import Architecture
+from mapper.borders import Slab, slabs
 from mapper.lower.fences import Fences, Span
 from mapper.lower.frame import Frame
 from mapper.lower.layer import Item
@@ -180,22 +181,13 @@ def _nest(frame: Frame | None, items: list[Item], depth: int) -> Iterable[Node]:
 
 
 def border_items(layer: str, pinned: Resident, shape: tuple[int, ...]) -> list[Item]:
-    """Moves that fill the border of a pinned tensor with zeros: a slab before and one after along every padded axis."""
-    sizes = [extent + low + high for extent, (low, high) in zip(shape, pinned.layout.border, strict=True)]
-    items: list[Item] = []
-    for axis, (low, high) in enumerate(pinned.layout.border):
-        for start, count in ((0, low), (sizes[axis] - high, high)):
-            if count:
-                items.append(_slab(layer, pinned, sizes, axis, start, count, len(items)))
-    return items
+    """Moves that fill the border of a pinned tensor with zeros, one for each slab."""
+    return [_filled(layer, pinned, slab, number) for number, slab in enumerate(slabs(pinned.layout, shape))]
 
 
-def _slab(
-    layer: str, pinned: Resident, sizes: list[int], axis: int, start: int, count: int, number: int
-) -> Item:
-    extents = tuple(Extent(f"x{i}", count if i == axis else size) for i, size in enumerate(sizes))
-    strides = tuple((f"x{i}", stride) for i, stride in enumerate(pinned.layout.strides) if extents[i].size > 1)
-    offset = Affine(start * pinned.layout.strides[axis])
-    region = Region("dst", pinned.tensor, pinned.layout.element_bytes, strides, offset)
+def _filled(layer: str, pinned: Resident, slab: Slab, number: int) -> Item:
+    extents = tuple(Extent(f"x{i}", size) for i, size in enumerate(slab.sizes))
+    strides = tuple((f"x{i}", stride) for i, stride in enumerate(pinned.layout.strides) if slab.sizes[i] > 1)
+    region = Region("dst", pinned.tensor, pinned.layout.element_bytes, strides, Affine(slab.offset))
     command = Command(f"{layer}.border{number}", "MOVE", layer, role="outputs", extents=extents, writes=(region,))
     return Item("load", 0, command, ((pinned.tensor, True),))

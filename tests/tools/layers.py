@@ -69,7 +69,8 @@ def small_chip(
         rates={("int8", "int8"): Fraction(1)},
         **PART,
     )
-    vector = Vector(name="vpu", kind="vector", lanes={"int8": 8}, function_cycles={}, **PART)
+    rates = dict.fromkeys(("exp", "divide", "sqrt"), Fraction(4))
+    vector = Vector(name="vpu", kind="vector", lanes={"int8": 8}, function_cycles=rates, **PART)
     dma = Dma(name="dma", kind="dma", **PART)
     dtypes = {"inputs": "int8", "weights": "int8", "outputs": "int8", "accumulate": "int32"}
     return Architecture(

@@ -145,8 +145,8 @@ COMMANDS: list[tuple[Callable[[], Program], str]] = [
     (lambda: edit_region(LOAD, "src", strides=(("k", -4),)), "stride -4 of 'k'; allowed one stride of 0 or more"),
     (lambda: edit_region(LOAD, "src", strides=(("k", 4), ("k", 4))), "allowed one stride of 0 or more for each extent"),
     (
-        lambda: edit_region(MM, "a", strides=tuple((d, 1) for d in "hwkrsc") + (("h", 1),)),
-        "has 7 strides; allowed at most 6",
+        lambda: edit_region(MM, "a", strides=tuple((d, 1) for d in "hwkrsc") + (("h", 1),) * 4),
+        "has 10 strides; allowed at most 9",
     ),
     (
         lambda: edit_region(LOAD, "src", clips=(Clip("q", Affine(), 4),)),

@@ -25,6 +25,7 @@ def _check_body(queue: str, body: tuple[Node, ...], stores: Stores) -> None:
             _check_body(queue, node.body, stores)
             continue
         what = f"{node.name} of {queue}"
+        _check_extents(node, what)
         if node.op == "MOVE":
             _check_move(node, stores, what)
         elif node.op == "MATMUL" or node.function == "mac":
@@ -32,6 +33,14 @@ def _check_body(queue: str, body: tuple[Node, ...], stores: Stores) -> None:
             _check_nest(node, what)
         elif node.op == "VECTOR":
             _check_functions(node, what)
+
+
+def _check_extents(command: Command, what: str) -> None:
+    """An extent is there for an operand (a stride of 0 broadcasts); else the same work would be done several times."""
+    moving = {dim for region in (*command.reads, *command.writes) for dim, _ in region.strides}
+    for extent in command.extents:
+        if extent.size > 1 and extent.dim not in moving:
+            raise ProgramError(f"{what}: extent '{extent.dim}' of {extent.size} moves no operand; allowed 1")
 
 
 def _check_move(command: Command, stores: Stores, what: str) -> None:

@@ -139,7 +139,7 @@ def chosen_layers(lowered: Lowered, names: tuple[str, ...]) -> frozenset[str]:
 
 
 def check_float(model: Model, program: Program, asked: Asked, chosen: frozenset[str], say: Progress) -> Check:
-    """Single precision against the model's own runtime (NumPy where it has none)."""
+    """Real numbers against the model's own runtime; where it has none, in double precision against NumPy."""
     names = tuple(dict.fromkeys(model.lowered.values.values()))
     known: dict[str, Array] = {}
     title = NUMPY
@@ -157,8 +157,9 @@ def check_float(model: Model, program: Program, asked: Asked, chosen: frozenset[
     constants = {
         name: contents(held, model.graph, model.constants) for name, held in model.lowered.contents.items()
     }
-    check = Check("float32", title, CLOSE, asked.interleavings)
-    return _executed(model, program, check, "float32", expected, constants, asked, chosen, say)
+    precision: Arithmetic = "float64" if title == NUMPY else "float32"  # that of the reference
+    check = Check(precision, title, CLOSE, asked.interleavings)
+    return _executed(model, program, check, precision, expected, constants, asked, chosen, say)
 
 
 def check_exact(
