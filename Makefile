@@ -1,11 +1,12 @@
 # make demo   ResNet-50 on edge_npu, with its report in demo/
 # make test   every test; make test-fast is the first ring: unit tests
 # make lint types contracts   style, types, who may import whom
+# make replay   rewrite tests/golden/replay.json after a meant change of numbers; laws   rewrite docs/laws.md
 #
 # Each makes its own virtual environment in .venv first. Needs Python 3.11 or newer; PYTHON=... names one.
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-fast lint types contracts clean
+.PHONY: demo test test-fast lint types contracts replay laws clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -32,6 +33,12 @@ types: $(VENV)/.dev
 
 contracts: $(VENV)/.dev
 	$(BIN)/lint-imports
+
+replay: $(VENV)/.dev
+	$(BIN)/python studies/replay.py --write
+
+laws: $(VENV)/.dev
+	$(BIN)/python -m pytest -p tests.laws_page tests/laws --laws-page docs/laws.md
 
 clean:
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
