@@ -38,7 +38,7 @@ replay: $(VENV)/.dev
 	$(BIN)/python studies/replay.py --write
 
 laws: $(VENV)/.dev
-	$(BIN)/python -m pytest -p tests.laws_page tests/laws --laws-page docs/laws.md
+	$(BIN)/python -m pytest -n $(WORKERS) -p tests.laws_page --laws-page docs/laws.md --ignore tests/unit/test_docs.py
 
 clean:
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

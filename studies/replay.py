@@ -104,7 +104,8 @@ def differences(old: Mapping[str, Entry], new: Mapping[str, Entry]) -> list[str]
         before, after = old.get(name, {}), new.get(name, {})
         keys = [key for key in (after or before) if before.get(key) != after.get(key)]
         if keys:
-            moved = [f"{key} {before.get(key)} -> {after.get(key)}" for key in keys if key not in (*SECTIONS, "headline")]
+            plain = [key for key in keys if key not in (*SECTIONS, "headline")]
+            moved = [f"{key} {before.get(key)} -> {after.get(key)}" for key in plain]
             lines.append(f"{name}: {', '.join(keys)}" + (f" ({'; '.join(moved)})" if moved else ""))
     return lines
 

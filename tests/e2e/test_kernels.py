@@ -6,12 +6,14 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import archsim
-from archsim.lab.job import Job
+from archsim.lab.job import Job, build
 from archsim.lab.verify.model import Asked
 from archsim.lab.verify.program import verify_program
+from mapper.execute.run import Executor
 
 KERNELS = Path(__file__).resolve().parents[2] / "studies" / "kernels"
 pytestmark = pytest.mark.slow  # whole Programs
@@ -53,3 +55,18 @@ def test_each_step_is_what_the_page_says(page: Any) -> None:
     assert energy[2] < 0.6 * energy[1]
     fill = [summary["mac_breakdown"]["fill_drain"] // 1024 for summary in summaries]
     assert fill == [16 * 98, 16 * 98, 64 * 98, 19 * 98]
+
+
+def test_a_race_shows_in_the_numbers() -> None:
+    """What the checker refuses, executed all the same, depends on the order of events."""
+    built = build(Job(str(KERNELS / "broken_race.asm"), "edge_npu"))
+    rng = np.random.default_rng(0)
+    drawn = {"x": rng.normal(size=(512, 512)), "y.weights": rng.normal(scale=0.05, size=(512, 512))}
+    results = []
+    for seed in range(20):
+        executor = Executor(built.program, seed=seed)
+        for name, values in drawn.items():
+            executor.fill(name, values)
+        executor.run()
+        results.append(executor.values("y"))
+    assert max(np.count_nonzero(found != results[0]) for found in results) > results[0].size // 5

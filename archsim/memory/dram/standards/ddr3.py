@@ -45,6 +45,8 @@ _GRADES = {
     1866: _Grade(cl=13, cwl=9, t_ras_ps=34_000, t_rrd_ps=5_000, t_faw_ps=27_000),  # 1866M
     2133: _Grade(cl=14, cwl=10, t_ras_ps=33_000, t_rrd_ps=5_000, t_faw_ps=25_000),  # 2133N
 }
+SPEEDS_MTS = tuple(_GRADES)
+USUAL_WIDTH_BITS = 64
 
 
 def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramTiming:

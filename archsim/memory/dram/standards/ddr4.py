@@ -51,6 +51,8 @@ _GRADES = {
     2933: _Grade(cl=21, cwl=16, t_ras_ps=32_000, t_rrd_s_ps=2_700, t_faw_ps=21_000),  # 2933Y
     3200: _Grade(cl=22, cwl=16, t_ras_ps=32_000, t_rrd_s_ps=2_500, t_faw_ps=21_000),  # 3200AA
 }
+SPEEDS_MTS = tuple(_GRADES)
+USUAL_WIDTH_BITS = 64
 
 
 def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramTiming:

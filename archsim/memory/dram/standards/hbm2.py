@@ -38,6 +38,8 @@ _SOURCES = {
     2000: "Ramulator 2.1 preset of HBM2-2000",
     2400: "estimated from the Ramulator 2.1 preset of HBM2-2000",
 }
+SPEEDS_MTS = tuple(_SOURCES)
+USUAL_WIDTH_BITS = 64
 
 
 def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramTiming:

@@ -52,6 +52,8 @@ _GRADES = {
     3733: _Grade(rl=32, wl=16),
     4267: _Grade(rl=36, wl=18, t_rrd_ps=7_500, t_faw_ps=30_000),
 }
+SPEEDS_MTS = tuple(_GRADES)
+USUAL_WIDTH_BITS = 16
 
 
 def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramTiming:
