@@ -111,14 +111,18 @@ def asm(
     set_: opt.SetOption = None,
     no_cache: opt.CacheOption = False,
     on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
+    numbers: Annotated[
+        bool, typer.Option("--numbers", help="State what elements stand for: calibrates the model on seeded inputs.")
+    ] = False,
 ) -> None:
-    """Print the Program as an assembly listing, which 'run' accepts as MODEL."""
+    """Print the Program as an assembly listing, which 'run' and 'verify' accept as MODEL."""
     from archsim.ir.asm.printer import print_program
     from archsim.lab.job import build
+    from archsim.lab.verify.model import with_numbers
 
     with _progress() as say:
         job = _job(no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported)
-        program = build(job, say).program
+        program = with_numbers(job, say) if numbers else build(job, say).program
     sys.stdout.write(print_program(program))
 
 

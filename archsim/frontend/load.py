@@ -83,10 +83,10 @@ def names() -> dict[str, str]:
 
 
 def find_model(name_or_path: str | Path) -> tuple[str, Path]:
-    """(name, file) of a model; '' as the name of a path. Raises ModelError where there is none."""
+    """(name, file) of a model by its name or its file's; '' as the name of a path. Raises ModelError without one."""
     text = str(name_or_path)
     known = {**_zoo(), **config_files("workloads")}
-    spelled = {_plain(name): name for name in known}
+    spelled = {_plain(path.stem): name for name, path in known.items()} | {_plain(name): name for name in known}
     if _plain(text) in spelled:
         name = spelled[_plain(text)]
         return name, known[name]

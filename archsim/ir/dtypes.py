@@ -7,6 +7,14 @@ from archsim.errors import ConfigError, nearest
 BYTES = {"int8": 1, "uint8": 1, "fp8": 1, "int16": 2, "fp16": 2, "bf16": 2, "int32": 4, "fp32": 4}
 
 
+def element_range(dtype: str) -> tuple[float, float]:
+    """The least and the greatest element; infinite for floating-point ones, which hold any."""
+    if "int" not in dtype:
+        return float("-inf"), float("inf")
+    unsigned, bits = dtype.startswith("u"), 8 * size_bytes(dtype)
+    return (0, 2**bits - 1) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
 def size_bytes(dtype: str) -> int:
     """Storage bytes of one element; raises ConfigError for unknown names."""
     if dtype not in BYTES:

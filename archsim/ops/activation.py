@@ -144,9 +144,13 @@ def _call(name: str) -> Meaning:
 
 
 def _cast(x: Array, to: str) -> Array:
-    """Real numbers as the type holds them: whole towards zero, truth as 0 or 1."""
+    """Real numbers as the type holds them: whole towards zero, truth as 0 or 1, the nearest of a narrower float."""
     if to == "bool":
         return np.asarray(x != 0, np.float64)
+    if to in _SIGNIFICANT_BITS:
+        mantissa, exponent = np.frexp(x)
+        bits = _SIGNIFICANT_BITS[to]
+        return np.asarray(np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits))
     return np.asarray(np.trunc(x) if "int" in to else x)
 
 
@@ -174,6 +178,7 @@ def _celu(x: Array, alpha: float) -> Array:
     return np.asarray(np.maximum(x, 0) + np.minimum(0, alpha * np.expm1(x / alpha)))
 
 
+_SIGNIFICANT_BITS = {"float16": 11, "bfloat16": 8}
 _MEANINGS: dict[str, Callable[..., Array]] = {
     "abs": np.abs,
     "cast": _cast,

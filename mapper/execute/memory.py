@@ -109,23 +109,24 @@ class ExactMemory:
 
 
 class RealMemory:
-    """One real number at each byte address; what nobody wrote is not a number."""
+    """One real number at each byte address."""
 
     def __init__(self, size_bytes: int, kind: np.dtype[Any]) -> None:
         """All unwritten; ``kind``: single or double precision."""
-        self._cells = np.full(size_bytes, np.nan, kind)
+        self._cells = np.zeros(size_bytes, kind)
+        self._written = np.zeros(size_bytes, bool)
 
     def raw(self, store: Store, shape: tuple[int, ...], offset: int, strides: tuple[int, ...]) -> Array:
         """Numbers as they are stored; raises UnwrittenError."""
-        found = self._view(shape, offset, strides)
-        if np.isnan(found).any():
+        if not np.ndarray(shape, bool, self._written.data, offset, strides).all():
             raise UnwrittenError
-        return found
+        return self._view(shape, offset, strides)
 
     def put_raw(
         self, store: Store, shape: tuple[int, ...], offset: int, strides: tuple[int, ...], values: Array
     ) -> None:
         """Store numbers."""
+        np.ndarray(shape, bool, self._written.data, offset, strides)[...] = True
         self._view(shape, offset, strides)[...] = values
 
     def _view(self, shape: tuple[int, ...], offset: int, strides: tuple[int, ...]) -> Array:
@@ -137,11 +138,13 @@ class RealMemory:
         """A copy of bytes that wrap around."""
         copy = RealMemory(0, self._cells.dtype)
         copy._cells = _rotated(self._cells[base : base + span], first)
+        copy._written = _rotated(self._written[base : base + span], first)
         return copy
 
     def restore(self, base: int, span: int, first: int, copy: RealMemory) -> None:
         """Put back what ``unrolled`` copied."""
         self._cells[base : base + span] = _rotated(copy._cells, span - first)
+        self._written[base : base + span] = _rotated(copy._written, span - first)
 
     def kind(self, store: Store) -> np.dtype[Any]:
         """Single or double precision."""

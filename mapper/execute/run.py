@@ -1,8 +1,9 @@
 """Runs a Program on numbers: one order of commands that its tokens allow, chosen by a seed.
 
-Commands act at one instant each. Two commands that the tokens leave unordered come one way round under some seeds and
-the other way round under others; when they touch the same bytes the results differ, so equal results under many seeds
-say that there is no race.
+Commands act at one instant each. Queues have an order of precedence, which half of the seeds keep to the end and the
+others draw anew after 1 to all commands (log-uniform): so queues alternate, or run as far ahead as the tokens let. Two
+commands that the tokens leave unordered come one way round under some seeds and the other way round under others; when
+they touch the same bytes, the results differ.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from mapper.execute.tokens import Tokens
 from mapper.execute.work import Work
 
 Numbers = Literal["exact", "float32", "float64"]
+LASTING = 0.5  # share of the seeds that keep their order of precedence
 Observer = Callable[["Executor", Step], bool]
-EAGERNESS = 4.0  # queues get weights between e^-4 and e^4: some run far ahead of others, some lag
 
 
 class Executor:
@@ -73,14 +74,20 @@ class Executor:
         Raises ProgramError for a deadlock.
         """
         queues = [queue for queue in self._steps if self._steps[queue]]
-        weight = {queue: np.exp(self._random.uniform(-EAGERNESS, EAGERNESS)) for queue in queues}
+        total = sum(len(self._steps[queue]) for queue in queues)
         position = dict.fromkeys(queues, 0)
+        lasting = self._random.random() < LASTING
+        until_redrawn = 0
         while queues:
-            ready = [queue for queue in queues if self._tokens.ready(self._steps[queue][position[queue]])]
-            if not ready:
-                heads = ", ".join(f"{self._steps[queue][position[queue]].where} of {queue}" for queue in queues)
+            if until_redrawn == 0:
+                self._random.shuffle(queues)
+                until_redrawn = total if lasting else int(total ** self._random.random())
+            until_redrawn -= 1
+            ready = (queue for queue in queues if self._tokens.ready(self._steps[queue][position[queue]]))
+            queue = next(ready, None)
+            if queue is None:
+                heads = ", ".join(f"{self._steps[name][position[name]].where} of {name}" for name in sorted(queues))
                 raise ProgramError(f"nothing can start any more; waiting: {heads}")
-            queue = self._random.choices(ready, [weight[name] for name in ready])[0]
             step = self._steps[queue][position[queue]]
             self._tokens.take(step)
             self._work.do(step)

@@ -129,7 +129,7 @@ class Work:
             call = Call(_arguments(function, result, values), dims, reduced, inside, dict(function.parameters))
             try:
                 result = apply(function, meanings(), call)
-            except ValueError as error:
+            except (ValueError, TypeError, KeyError, OverflowError) as error:
                 raise ProgramError(
                     f"{step.where} of {step.queue}: '{function.name}' does not fit its operands: {error}"
                 ) from None

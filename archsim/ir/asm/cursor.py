@@ -95,8 +95,13 @@ class Cursor:
         if self.word.kind == "real":
             self._at += 1
             return sign * float(self._words[self._at - 1].text)
-        value = self.integer(what)
-        return sign * (float(value) ** self.integer("an exponent") if self.accept("^") else value)
+        value, exponent = self.integer(what), 1
+        if self.accept("^"):
+            exponent = self.integer("an exponent")
+        try:
+            return sign * float(value) ** exponent
+        except OverflowError:
+            self.fail(f"{value}^{exponent} is too large; allowed numbers below 2^1024")
 
     def names(self, what: str, known: Iterable[str] | None = None) -> tuple[str, ...]:
         """Read one or more names between commas."""

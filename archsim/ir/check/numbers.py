@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from archsim.errors import ProgramError
 from archsim.ir.check.declarations import known_name
+from archsim.ir.dtypes import element_range
 from archsim.ir.program import Command, Loop, Node, Program, Ring, Tensor
 
 Stores = Mapping[str, Tensor | Ring]
@@ -44,10 +45,19 @@ def _check_extents(command: Command, what: str) -> None:
 
 
 def _check_move(command: Command, stores: Stores, what: str) -> None:
-    """A move carries elements as they are."""
+    """A move carries elements as they are, and fills with what they can hold."""
+    for target in command.writes:
+        low, high = element_range(stores[target.store].dtype)
+        if not low <= command.fill + stores[target.store].zero <= high:
+            raise ProgramError(f"{what} fills with {command.fill}; '{target.store}' holds {low} to {high}")
     for source in command.reads:
         for target in command.writes:
             first, second = stores[source.store], stores[target.store]
+            if first.dtype != second.dtype:
+                raise ProgramError(
+                    f"{what} moves elements of dtype {first.dtype} to '{second.name}' of dtype {second.dtype}; a move "
+                    "changes none, a VECTOR can"
+                )
             if (first.scale, first.zero) != (second.scale, second.zero):
                 raise ProgramError(
                     f"{what} moves elements of scale {first.scale:g} and zero {first.zero} to '{second.name}' of scale "

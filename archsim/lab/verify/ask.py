@@ -39,9 +39,10 @@ def verified(asked: Asked, say: Progress = quiet) -> Outcome:
 def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
     """The arrays of a .npz file; nothing in it is executed."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise ConfigError(f"--inputs {path}: holds one array; allowed .npz files with arrays by name")
+        loaded = np.load(path, allow_pickle=False)
+        if not isinstance(loaded, np.lib.npyio.NpzFile):
+            raise ConfigError(f"--inputs {path}: holds one array; allowed .npz files with arrays by name")
+        with loaded as file:
             return {name: file[name] for name in file.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise ConfigError(f"--inputs {path}: cannot be read: {error}") from None

@@ -6,7 +6,7 @@ the chip's dtypes hold, bit for bit, against a plain NumPy interpreter of the qu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy.typing as npt
 
 from archsim.errors import ConfigError, ModelError, ProgramError, nearest
+from archsim.ir.check.program import check
 from archsim.ir.program import Program
 from archsim.lab.job import Job, Progress, build, quiet
 from archsim.lab.verify import runtime
@@ -63,12 +64,26 @@ class Model:
     @property
     def weights(self) -> str:
         """Where its constants come from, in words."""
-        return f"drawn from seed {self.seed}" if self.constants.drawn else "the model's own"
+        own = f"drawn from seed {self.seed}" if self.constants.drawn else "the model's own"
+        return f"given and {own}" if self.constants.given else own
+
+    @property
+    def held(self) -> dict[str, Array]:
+        """Constants that lie in memory as they are, by value."""
+        names = self.lowered.values.values()
+        return {name: self.constants[name] for name in names if self.graph.values[name].constant}
 
     @property
     def is_onnx(self) -> bool:
         """Whether ONNX Runtime can run it."""
         return self.path.suffix == ".onnx"
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the file computes in fewer bits than single precision, so that its runtime rounds more than we do."""
+        nodes = [inner for node in self.graph.nodes for inner in (node, *node.fused) if inner.op == "Cast"]
+        kinds = [value.dtype for value in self.graph.values.values()] + [node.text("to", "") for node in nodes]
+        return any(kind in ("float16", "bfloat16") for kind in kinds)
 
     @property
     def is_quantised(self) -> bool:
@@ -82,6 +97,7 @@ def verify(asked: Asked, say: Progress = quiet) -> Outcome:
     job = replace(asked.job, model=model.lowered.workload)
     say("mapping")
     built = build(job)
+    check(built.program, built.architecture)
     chosen = chosen_layers(model.lowered, asked.layers)
     checks = []
     if asked.numbers in ("both", "float"):
@@ -89,11 +105,10 @@ def verify(asked: Asked, say: Progress = quiet) -> Outcome:
     if asked.numbers in ("both", "int"):
         assert built.mapping is not None
 
-        def with_numbers(elements: Mapping[str, Elements]) -> Program:
-            numbers = {name: (held.scale, held.zero) for name, held in elements.items()}
-            return build(replace(job, numbers=numbers)).program
+        def compiled(elements: Mapping[str, Elements]) -> Program:
+            return build(replace(job, numbers=_numbers(elements))).program
 
-        checks += check_exact(model, with_numbers, built.mapping.dtypes, asked, chosen, say)
+        checks += check_exact(model, compiled, built.mapping.dtypes, asked, chosen, say)
     commands = sum(len(steps) for steps in unrolled(built.program).values())
     return Outcome(built.program.name, built.architecture.name, commands, job.seed, model.weights, tuple(checks))
 
@@ -116,17 +131,17 @@ def load(asked: Asked, name: str, say: Progress = quiet) -> Model:
         from archsim.frontend.onnx.numbers import load_whole, stored_arrays
 
         stored = stored_arrays(load_whole(path))
+    refuse_unknown(asked.given, [n for n, value in graph.values.items() if value.constant or n in graph.inputs])
     given = {name: array for name, array in asked.given.items() if name not in graph.inputs}
     constants = Constants(graph, stored, asked.job.seed, given)
-    _refuse_unknown(asked.given, graph)
     return Model(lowered, graph, constants, inputs_of(graph, asked.job.seed, asked.given), path, asked.job.seed)
 
 
-def _refuse_unknown(given: Mapping[str, Array], graph: Graph) -> None:
-    known = [name for name, value in graph.values.items() if value.constant or name in graph.inputs]
+def refuse_unknown(given: Mapping[str, Array], known: Collection[str]) -> None:
+    """Raise ConfigError for the first given name that is not known."""
     for name in given:
         if name not in known:
-            raise ConfigError(f"--inputs: the model has no input or constant '{name}'{nearest(name, known)}")
+            raise ConfigError(f"--inputs: there is no input or constant '{name}'{nearest(name, known)}")
 
 
 def chosen_layers(lowered: Lowered, names: tuple[str, ...]) -> frozenset[str]:
@@ -143,10 +158,11 @@ def check_float(model: Model, program: Program, asked: Asked, chosen: frozenset[
     names = tuple(dict.fromkeys(model.lowered.values.values()))
     known: dict[str, Array] = {}
     title = NUMPY
-    if model.is_onnx and not model.is_quantised:
+    if model.is_onnx and not model.is_quantised and not model.is_narrow:
         title = runtime.version()
         say(f"running the model in {title}")
-        known = runtime.run(model.path, model.constants.drawn, model.inputs, names)
+        known = runtime.run(model.path, model.constants.replaced, model.inputs, names)
+    known |= model.held
     missing = [name for name in names if name not in known and name not in model.inputs]
     if missing:
         say("running the model in NumPy")
@@ -158,8 +174,8 @@ def check_float(model: Model, program: Program, asked: Asked, chosen: frozenset[
         name: contents(held, model.graph, model.constants) for name, held in model.lowered.contents.items()
     }
     precision: Arithmetic = "float64" if title == NUMPY else "float32"  # that of the reference
-    check = Check(precision, title, CLOSE, asked.interleavings)
-    return _executed(model, program, check, precision, expected, constants, asked, chosen, say)
+    made = Check(precision, title, CLOSE, asked.interleavings)
+    return _executed(model, program, made, precision, expected, constants, asked, chosen, say)
 
 
 def check_exact(
@@ -175,19 +191,42 @@ def check_exact(
     kinds = "/".join(dict.fromkeys((dtypes["inputs"], dtypes["weights"])))
     if any(dtypes[role] not in LIMITS for role in ("inputs", "weights", "accumulate")):
         return [Check(kinds, NUMPY, EQUAL, 0, skipped=f"{kinds} are not integers; verified in real numbers only")]
-    say("calibrating")
-    seen = reference.real(model.graph, model.constants, model.inputs, as_stated=True)
-    quantised = Quantised(model.lowered, model.constants, seen, dtypes, given or {})
+    quantised = _calibrated(model, dtypes, given or {}, say)
     program = compiled(quantised.elements)
     say("running the quantised model in NumPy")
-    values = reference.quantised(model.graph, quantised, model.inputs)
+    values = model.held | reference.quantised(model.graph, quantised, model.inputs)
     expected = _expected(model, values, NUMPY, frozenset(), lambda _, found: 0.0, quantised.as_stored)
-    check = Check(kinds, NUMPY, EQUAL, asked.interleavings)
-    found = [_executed(model, program, check, "exact", expected, quantised.contents, asked, chosen, say)]
+    made = Check(kinds, NUMPY, EQUAL, asked.interleavings)
+    found = [_executed(model, program, made, "exact", expected, quantised.contents, asked, chosen, say)]
     if model.is_onnx and model.is_quantised and not chosen:
+        wide = [kind for kind in dict.fromkeys(dtypes[role] for role in ("inputs", "weights")) if kind != "int8"]
+        if wide:
+            why = f"the file states elements of 8 bits, the Program has {', '.join(wide)}"
+            return [*found, Check(kinds, runtime.version(), ONE_STEP, 0, skipped=why)]
         say("running the quantised model in ONNX Runtime")
         found.append(_against_runtime(model, quantised, values, kinds))
     return found
+
+
+def _calibrated(model: Model, dtypes: Mapping[str, str], given: Mapping[str, Format], say: Progress) -> Quantised:
+    """The model in elements that hold what it computes from its inputs."""
+    say("calibrating")
+    seen = model.held | reference.real(model.graph, model.constants, model.inputs, as_stated=True)
+    return Quantised(model.lowered, model.constants, seen, dtypes, given)
+
+
+def with_numbers(job: Job, say: Progress = quiet) -> Program:
+    """The Program of a model that says what its elements stand for, calibrated on inputs drawn from the job's seed."""
+    model = load(Asked(job), str(job.model), say)
+    job = replace(job, model=model.lowered.workload)
+    mapping = build(job, say).mapping
+    assert mapping is not None
+    quantised = _calibrated(model, mapping.dtypes, {}, say)
+    return build(replace(job, numbers=_numbers(quantised.elements))).program
+
+
+def _numbers(elements: Mapping[str, Elements]) -> dict[str, tuple[float, int]]:
+    return {name: (held.scale, held.zero) for name, held in elements.items()}
 
 
 def _against_runtime(model: Model, quantised: Quantised, own: Mapping[str, Array], kinds: str) -> Check:
@@ -196,7 +235,7 @@ def _against_runtime(model: Model, quantised: Quantised, own: Mapping[str, Array
     From the same inputs, since a rounding that falls the other way in single precision would grow from layer to layer.
     """
     stated = {value: item.runtime_name for value, item in model.graph.formats.items() if item.runtime_name}
-    known = runtime.run(model.path, model.constants.drawn, model.inputs, tuple(dict.fromkeys(stated.values())))
+    known = runtime.run(model.path, model.constants.replaced, model.inputs, tuple(dict.fromkeys(stated.values())))
     values = {value: known[name] for value, name in stated.items() if name in known}
     values |= {name: own[name] for name in model.graph.inputs if name not in values}
     rows, title = [], runtime.version()
@@ -234,7 +273,7 @@ def _expected(
 def _executed(
     model: Model,
     program: Program,
-    check: Check,
+    made: Check,
     arithmetic: Arithmetic,
     expected: Mapping[str, Expected],
     constants: Mapping[str, Array],
@@ -242,7 +281,7 @@ def _executed(
     chosen: frozenset[str],
     say: Progress,
 ) -> Check:
-    """``check`` made: execute its orders of commands and keep the worst row of each layer."""
+    """``made`` with its rows: execute its orders of commands and keep the worst row of each layer."""
     tensors = model.lowered.workload.tensors
     loaded = {name: to_memory(tensors[name], array) for name, array in constants.items()}
     roots = (name for name, tensor in tensors.items() if tensor.kind == "input" and tensor.view is None)
@@ -250,7 +289,7 @@ def _executed(
     steps = unrolled(program)
     worst: dict[str, Row] = {}
     for number in range(asked.interleavings):
-        say(f"executing in {check.numbers}, interleaving {number + 1} of {asked.interleavings}")
+        say(f"executing in {made.numbers}, interleaving {number + 1} of {asked.interleavings}")
         executor = Executor(program, numbers=arithmetic, seed=asked.job.seed + number, steps=steps)
         held = {tensor.name for tensor in program.tensors}
         for name, values in loaded.items():
@@ -261,9 +300,11 @@ def _executed(
             executor.run(observer)
             observer.finish(executor)
         except ProgramError as error:
-            return replace(check, interleavings=number + 1, rows=tuple(worst.values()), problem=str(error))
+            return replace(made, interleavings=number + 1, rows=tuple(worst.values()), problem=str(error))
         for name, row in observer.rows.items():
             old = worst.get(name)
             if old is None or (row.passed, -row.error) < (old.passed, -old.error):
                 worst[name] = row
-    return replace(check, rows=tuple(worst.values()))
+    missing = [layer for layer in observer.wanted if layer not in worst]
+    problem = f"no command completes the result of layer {', '.join(map(repr, missing))}" if missing else ""
+    return replace(made, rows=tuple(worst.values()), problem=problem)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from archsim.ir.program import Program
 from archsim.ir.unroll import Step
-from archsim.ir.workload import Layer, Workload
+from archsim.ir.workload import Workload
 from archsim.lab.verify.outcome import Row
 from mapper.execute.run import Executor
 from mapper.execute.views import view_bytes
@@ -43,7 +43,7 @@ class Observer:
         """Count what is still to be written of each layer."""
         self._workload, self._expected = workload, expected
         self._stored = {tensor.name: tensor for tensor in program.tensors}
-        self._wanted = {layer.name: layer for layer in workload.layers if not layers or layer.name in layers}
+        self.wanted = {layer.name: layer for layer in workload.layers if not layers or layer.name in layers}
         self._left: Counter[str] = Counter()
         for step in (step for queue in steps.values() for step in queue):
             if self._writes(step):
@@ -59,37 +59,36 @@ class Observer:
         self._left[name] -= 1
         if self._left[name]:
             return False
-        layer = self._wanted[name]
-        self.rows[name] = self._row(executor, layer, layer.output.tensor, name)
-        return not self._all and len(self.rows) == len(self._wanted)
+        layer = self.wanted[name]
+        self.rows[name] = self._row(executor, layer.op, layer.output.tensor, name)
+        return not self._all and len(self.rows) == len(self.wanted)
 
     def finish(self, executor: Executor) -> None:
         """At the end: the graph's outputs as the host finds them."""
         if not self._all:
             return
-        writers = {layer.output.tensor: layer for layer in self._workload.layers}
+        writers = {layer.output.tensor: layer.op for layer in self._workload.layers}
         for name, tensor in self._workload.tensors.items():
-            layer = writers.get(name)
-            if tensor.kind == "output" and layer is not None:
-                self.rows[f"end: {name}"] = self._row(executor, layer, name, f"end: {name}")
+            if tensor.kind == "output":
+                self.rows[f"end: {name}"] = self._row(executor, writers.get(name, ""), name, f"end: {name}")
 
     def _writes(self, step: Step) -> bool:
         """Whether a command writes a part of a watched layer's result."""
-        layer = self._wanted.get(step.command.layer)
+        layer = self.wanted.get(step.command.layer)
         if layer is None:
             return False
         root = self._root(layer.output.tensor)
         return any(region.store == root for region in step.command.writes)
 
-    def _row(self, executor: Executor, layer: Layer, tensor: str, name: str) -> Row:
+    def _row(self, executor: Executor, op: str, tensor: str, name: str) -> Row:
         logical = self._workload.tensors[tensor]
         offset, strides = view_bytes(self._stored[self._root(tensor)], logical.view)
         found = executor.values(self._root(tensor), logical.shape, offset, strides)
         known = self._expected[tensor]
         error, different, apart = differences(found, known.values)
         passed = apart <= known.allowed
-        constant = found.size > 1 and float(np.ptp(known.values)) == 0.0
-        return Row(name, layer.op, tensor, found.size, error, different, passed, known.reference, constant)
+        constant = found.size > 1 and is_flat(known.values)
+        return Row(name, op, tensor, found.size, error, different, passed, known.reference, constant)
 
     def _root(self, tensor: str) -> str:
         view = self._workload.tensors[tensor].view
@@ -98,11 +97,21 @@ class Observer:
 
 def differences(found: Array, expected: Array) -> tuple[float, int, float]:
     """(largest difference over the reference's largest magnitude, number of unequal elements, largest difference)."""
-    apart = np.abs(np.asarray(found, np.float64) - expected)
+    ours, theirs = np.asarray(found, np.float64), np.asarray(expected, np.float64)
+    same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+    with np.errstate(invalid="ignore"):
+        apart = np.where(same, 0.0, np.abs(ours - theirs))
+    apart[np.isnan(apart)] = np.inf
     most = float(np.max(apart, initial=0.0))
     return most / (magnitude(expected) or 1.0), int(np.count_nonzero(apart)), most
 
 
+def is_flat(values: Array) -> bool:
+    """Whether all elements are equal."""
+    return bool(np.all(values == values.flat[0])) if values.size else True
+
+
 def magnitude(values: Array) -> float:
-    """The largest magnitude."""
-    return float(np.max(np.abs(values), initial=0.0))
+    """The largest finite magnitude."""
+    known = np.asarray(values, np.float64)
+    return float(np.max(np.abs(known), initial=0.0, where=np.isfinite(known)))

@@ -48,8 +48,8 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether every row passed and nothing stopped it."""
-        return not self.problem and all(row.passed for row in self.rows)
+        """Whether there are rows, every one passed and nothing stopped it."""
+        return not self.problem and bool(self.rows) and all(row.passed for row in self.rows)
 
     @property
     def worst(self) -> float:

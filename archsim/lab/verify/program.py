@@ -5,6 +5,7 @@ Tensors are matched with the model's by name, and elements stand for what the Pr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -15,10 +16,11 @@ from archsim.errors import ConfigError, ProgramError, nearest
 from archsim.ir.check.program import check
 from archsim.ir.program import Program, Ring, Tensor
 from archsim.lab.job import Built, Progress, build, quiet
-from archsim.lab.verify.model import Asked, check_exact, check_float, chosen_layers, load
-from archsim.lab.verify.observe import differences
+from archsim.lab.verify.model import NUMPY, Asked, check_exact, check_float, chosen_layers, load, refuse_unknown
+from archsim.lab.verify.observe import differences, is_flat
 from archsim.lab.verify.outcome import EQUAL, Check, Outcome, Row
 from archsim.ops.graph.nodes import Format
+from archsim.ops.numeric.constants import numeric
 from mapper.execute.memory import DTYPES
 from mapper.execute.run import Executor, Numbers, unrolled
 
@@ -35,7 +37,9 @@ def verify_program(asked: Asked, say: Progress = quiet) -> Outcome:
         return _against(asked, built, say)
     if asked.layers:
         raise ConfigError("--layers: a Program alone has no layers to compare with; name its model with --against")
-    checks = (_orders(built.program, asked, _numbers(built.program, asked)[-1], say),)
+    tensors = [tensor.name for tensor in built.program.tensors if tensor.preloaded]
+    refuse_unknown(asked.given, tensors)
+    checks = _each(built.program, asked, lambda numbers: [_orders(built.program, asked, numbers, say)])
     names = built.program.name, built.architecture.name
     return Outcome(*names, _commands(built.program), asked.job.seed, "drawn", checks)
 
@@ -44,14 +48,19 @@ def _commands(program: Program) -> int:
     return sum(len(steps) for steps in unrolled(program).values())
 
 
-def _numbers(program: Program, asked: Asked) -> tuple[Numbers, ...]:
-    """What was asked for and can be; integers last."""
+def _each(program: Program, asked: Asked, make: Callable[[Numbers], list[Check]]) -> tuple[Check, ...]:
+    """The checks in real numbers and in integers, as asked; the latter skipped where elements are no integers."""
+    checks = make("float64") if asked.numbers in ("both", "float") else []
+    if asked.numbers == "float":
+        return tuple(checks)
     stores: list[Tensor | Ring] = [*program.tensors, *program.rings]
-    whole = all(store.dtype in DTYPES for store in stores)
-    if not whole and asked.numbers == "int":
-        raise ConfigError(f"--numbers int: the Program has elements that are not integers; allowed {', '.join(DTYPES)}")
-    found: tuple[Numbers, ...] = ("float32",) if asked.numbers in ("both", "float") else ()
-    return (*found, "exact") if whole and asked.numbers in ("both", "int") else found
+    other = next((store for store in stores if store.dtype not in DTYPES), None)
+    if other is None:
+        return (*checks, *make("exact"))
+    why = f"'{other.name}' holds {other.dtype}; computed exactly are {', '.join(DTYPES)}"
+    if asked.numbers == "int":
+        raise ConfigError(f"--numbers int: {why}")
+    return (*checks, Check(other.dtype, FIRST, EQUAL, 0, skipped=why))
 
 
 def _orders(program: Program, asked: Asked, numbers: Numbers, say: Progress) -> Check:
@@ -59,7 +68,9 @@ def _orders(program: Program, asked: Asked, numbers: Numbers, say: Progress) -> 
     steps = unrolled(program)
     written = sorted({region.store for queue in steps.values() for step in queue for region in step.command.writes})
     results = [tensor for tensor in program.tensors if tensor.name in written and tensor.role != "partials"]
-    kind = "float32" if numbers == "float32" else "/".join(dict.fromkeys(tensor.dtype for tensor in results))
+    kind = "/".join(dict.fromkeys(tensor.dtype for tensor in results)) if numbers == "exact" else numbers
+    if not results:
+        return Check(kind, FIRST, EQUAL, 0, problem="the Program writes no tensor")
     first: dict[str, Array] = {}
     rows: dict[str, Row] = {}
     for number in range(asked.interleavings):
@@ -67,13 +78,13 @@ def _orders(program: Program, asked: Asked, numbers: Numbers, say: Progress) -> 
         executor = Executor(program, numbers=numbers, seed=asked.job.seed + number, steps=steps)
         for tensor in program.tensors:
             if tensor.preloaded:
-                executor.fill(tensor.name, _drawn(tensor, asked))
+                executor.fill(tensor.name, _drawn(tensor, asked, numbers))
         try:
             executor.run()
             for tensor in results:
                 found = executor.values(tensor.name)
                 error, different, _ = differences(found, first.setdefault(tensor.name, found))
-                flat = found.size > 1 and float(np.ptp(found)) == 0.0
+                flat = found.size > 1 and is_flat(found)
                 row = Row(tensor.name, "", tensor.name, found.size, error, different, different == 0, FIRST, flat)
                 rows[tensor.name] = max(rows.get(tensor.name, row), row, key=lambda item: item.different)
         except ProgramError as error:
@@ -81,16 +92,14 @@ def _orders(program: Program, asked: Asked, numbers: Numbers, say: Progress) -> 
     return Check(kind, FIRST, EQUAL, asked.interleavings, tuple(rows.values()))
 
 
-def _drawn(tensor: Tensor, asked: Asked) -> Array:
+def _drawn(tensor: Tensor, asked: Asked, numbers: Numbers) -> Array:
     """Contents of a tensor that holds data at time 0: those given, else normal; weights small enough to sum up."""
     given = asked.given.get(tensor.name)
     if given is not None:
-        if tuple(given.shape) != tensor.shape:
-            raise ConfigError(f"--inputs: '{tensor.name}' has shape {list(given.shape)}; allowed {list(tensor.shape)}")
-        return given
+        return numeric(tensor.name, given, tensor.shape)
     random = np.random.default_rng([asked.job.seed, sum(tensor.name.encode())])
     size = 1.0
-    if tensor.dtype in DTYPES:
+    if numbers == "exact":
         size = 32 * tensor.scale
     elif tensor.role == "weights" and len(tensor.shape) > 1:
         size = (tensor.shape[0] / prod(tensor.shape)) ** 0.5
@@ -112,16 +121,20 @@ def _against(asked: Asked, built: Built, say: Progress) -> Outcome:
         if stored[name].shape != shape:
             raise ConfigError(f"tensor '{name}' has shape {list(stored[name].shape)}; the model's is {list(shape)}")
     chosen = chosen_layers(model.lowered, asked.layers)
-    checks = []
-    for numbers in _numbers(built.program, asked):
-        if numbers == "float32":
-            checks.append(check_float(model, built.program, asked, chosen, say))
-        else:
-            dtypes = _dtypes(built.program, stored, model.lowered.workload.layers)
-            given = {name: Format(stored[name].scale, stored[name].zero, stored[name].dtype) for name in roots}
-            checks += check_exact(model, lambda _: built.program, dtypes, asked, chosen, say, given)
+
+    def make(numbers: Numbers) -> list[Check]:
+        if numbers != "exact":
+            return [check_float(model, built.program, asked, chosen, say)]
+        dtypes = _dtypes(built.program, stored, model.lowered.workload.layers)
+        if all((tensor.scale, tensor.zero) == (1.0, 0) for tensor in built.program.tensors):
+            why = "the Program does not say what its elements stand for (scale); archsim asm --numbers does"
+            return [Check("/".join(dict.fromkeys(dtypes.values())), NUMPY, EQUAL, 0, skipped=why)]
+        given = {name: Format(stored[name].scale, stored[name].zero, stored[name].dtype) for name in roots}
+        return check_exact(model, lambda _: built.program, dtypes, asked, chosen, say, given)
+
+    checks = _each(built.program, asked, make)
     names = built.program.name, built.architecture.name
-    return Outcome(*names, _commands(built.program), asked.job.seed, model.weights, tuple(checks))
+    return Outcome(*names, _commands(built.program), asked.job.seed, model.weights, checks)
 
 
 def _dtypes(program: Program, stored: dict[str, Tensor], layers: Any) -> dict[str, str]:

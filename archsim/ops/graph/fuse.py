@@ -43,7 +43,7 @@ def _chain(graph: Graph, readers: dict[str, list[Node]], node: Node) -> tuple[No
     found = find(node.op)
     if found is None or len([name for name in node.outputs if name]) != 1:
         return ()
-    channel = found.channel(node, graph) if found.channel is not None else None
+    channel = found.channel(node, graph) if found.channel is not None and _is_biased_by_constants(graph, node) else None
     takes_scale = _affine(graph, node) is not None or _has_weights(graph, node)
     chain: list[Node] = []
     while (reader := _only_reader(graph, readers, (chain or [node])[-1])) is not None:
@@ -76,6 +76,11 @@ def _has_weights(graph: Graph, node: Node) -> bool:
     """Whether the second factor of a product is constant, so that its columns can be scaled."""
     second = graph.values.get(node.inputs[1]) if len(node.inputs) > 1 else None
     return second is not None and second.constant
+
+
+def _is_biased_by_constants(graph: Graph, node: Node) -> bool:
+    """Whether nothing computed at run time is added to a product, which could not take up scales."""
+    return all(graph.values[name].constant for name in node.inputs[2:] if name) or _affine(graph, node) is not None
 
 
 def _affine(graph: Graph, node: Node) -> Affine | None:

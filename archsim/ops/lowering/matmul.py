@@ -34,6 +34,8 @@ def emit_matmul(
     if build.value(a.value).constant:
         node.unsupported("both operands are constants that were not folded")
     if folding.rescales(build.graph, node):
+        if bias is not None and not build.value(bias.value).constant:
+            node.unsupported("adds a bias computed at run time to a product that it scales")
         column = _column(node, build, out)
         if build.value(b.value).constant:
             b = replace(b, part="weights", channel=_place(column, b))

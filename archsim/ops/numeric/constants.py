@@ -7,11 +7,11 @@ Drawn numbers keep a deep network's values of order one: weights are normal with
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from archsim.errors import ModelError
+from archsim.errors import ConfigError, ModelError
 from archsim.ops.graph.family import family, find
 from archsim.ops.graph.folding import affine_of
 from archsim.ops.graph.nodes import Array, Graph, Node, Value
@@ -22,22 +22,29 @@ LOW, HIGH, BIAS_DEVIATION = 0.5, 1.5, 0.1
 class Constants:
     """Contents of the constants of an inferred graph by name.
 
-    ``stored``: what the file holds; ``drawn``: those that are drawn instead. Where the file only stands in for some (a
-    filled tensor, a shape without contents), all floating-point ones but single numbers and those ``given`` are drawn.
+    ``stored``: what the file holds; ``given``: what stands in for it; ``drawn``: those that are drawn instead. Where
+    the file only stands in for some (a filled tensor, a shape without contents), all floating-point ones but single
+    numbers and those given are drawn. Raises ConfigError for a given one that does not fit or that the Program has built in.
     """
 
     def __init__(self, graph: Graph, stored: Mapping[str, Array], seed: int, given: Mapping[str, Array]) -> None:
         """Draw what has to be drawn."""
         self._graph = graph
-        self._stored = {**stored, **given}
+        self._stored = stored
         self._producer = {name: node for node in graph.folded for name in node.outputs}
         self._made: dict[str, Array] = {}
         self.drawn: dict[str, Array] = {}
         uses = list(_uses(graph))
+        self.given = {name: _fitting(graph, name, array, uses) for name, array in given.items()}
         everything = any(self._stands_in(value) for _, _, value in uses)
         for node, index, value in uses if everything else ():
             if value.name not in self.drawn and value.name not in given and _may_be_drawn(value):
                 self.drawn[value.name] = _draw(graph, node, index, value, seed)
+
+    @property
+    def replaced(self) -> dict[str, Array]:
+        """What stands in for the file's own, by name."""
+        return self.drawn | self.given
 
     def __getitem__(self, name: str) -> Array:
         """The contents of constant ``name`` in its logical shape."""
@@ -53,9 +60,10 @@ class Constants:
 
     def _make(self, name: str) -> Array:
         value, producer = self._graph.values[name], self._producer.get(name)
-        if name in self.drawn:
-            return self.drawn[name]
-        if producer is not None and (value.data is None or any(source in self.drawn for source in value.sources)):
+        replaced = self.replaced
+        if name in replaced:
+            return replaced[name]
+        if producer is not None and (value.data is None or any(source in replaced for source in value.sources)):
             arguments = [self[other] if other else None for other in producer.inputs]
             results = family(producer).reference(producer, *arguments)
             return np.asarray(results[producer.outputs.index(name)])
@@ -68,7 +76,7 @@ class Constants:
 def inputs_of(graph: Graph, seed: int, given: Mapping[str, Array]) -> dict[str, Array]:
     """The graph's inputs: those given, else standard normal numbers (whole ones, 0 or 1, for integer inputs).
 
-    Raises ModelError where a given one has another shape.
+    Raises ConfigError where a given one does not fit.
     """
     found: dict[str, Array] = {}
     for name in graph.inputs:
@@ -79,10 +87,27 @@ def inputs_of(graph: Graph, seed: int, given: Mapping[str, Array]) -> dict[str, 
             floating = "float" in value.dtype
             array = random.standard_normal(value.shape) if floating else random.integers(0, 2, value.shape)
             array = array.astype(np.float32 if floating else np.int64)
-        if tuple(array.shape) != value.shape:
-            raise ModelError(f"input '{name}': found shape {list(array.shape)}; allowed {list(value.shape)}")
-        found[name] = array
+        found[name] = numeric(name, array, value.shape)
     return found
+
+
+def _fitting(graph: Graph, name: str, array: Array, uses: Iterable[tuple[Node, int, Value]]) -> Array:
+    """A given constant in the model's own type."""
+    value = graph.values[name]
+    if not any(used.name == name and _may_be_drawn(used) for _, _, used in uses):
+        raise ConfigError(f"--inputs: constant '{name}' is built into the Program; allowed inputs and weights")
+    return numeric(name, array, value.shape).astype(np.dtype(value.dtype))
+
+
+def numeric(name: str, array: Array, shape: tuple[int, ...]) -> Array:
+    """``array`` when it has numbers, none of them NaN, in this shape; raises ConfigError where it does not."""
+    if array.dtype.kind not in "fiub":
+        raise ConfigError(f"--inputs: '{name}' has elements of type {array.dtype}; allowed numbers")
+    if tuple(array.shape) != shape:
+        raise ConfigError(f"--inputs: '{name}' has shape {list(array.shape)}; allowed {list(shape)}")
+    if np.isnan(array).any():
+        raise ConfigError(f"--inputs: '{name}' has elements that are not a number")
+    return array
 
 
 def _uses(graph: Graph) -> Iterator[tuple[Node, int, Value]]:

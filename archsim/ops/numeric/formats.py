@@ -40,6 +40,7 @@ class Elements:
         found /= 2.0**QUOTIENT_BITS
         np.rint(found, out=found)
         np.clip(found, low - self.zero, high - self.zero, out=found)
+        found += 0.0  # elements have no negative zero
         found *= self.scale
         return found
 
@@ -66,7 +67,7 @@ def choose(
         if dtypes[role] not in LIMITS:
             raise ConfigError(f"dtype {dtypes[role]} of {role} is not computed exactly; allowed {', '.join(LIMITS)}")
     chooser = _Chooser(lowered, contents, values, dtypes, given)
-    found = chooser.activations() | chooser.weights()
+    found = chooser.weights() | chooser.activations()
     return found | chooser.biases(found)
 
 
@@ -102,7 +103,8 @@ class _Chooser:
             else Elements(power_of_two(largest[group], dtype), 0, dtype)
             for group, formats in stated.items()
         }
-        return {root: elements[groups.find(root)] for root in map(self._root, self._lowered.values)}
+        roots = sorted({self._root(tensor) for tensor in (*self._lowered.values, *self._contents)})
+        return {root: elements[groups.find(root)] for root in roots if groups.find(root) in elements}
 
     def weights(self) -> dict[str, Elements]:
         dtype = self._dtypes["weights"]
@@ -165,10 +167,10 @@ class _Groups:
 
 
 def _largest(array: Array, name: str) -> float:
-    found = float(np.max(np.abs(array), initial=0.0))
-    if not math.isfinite(found):
-        raise ModelError(f"'{name}' is not finite: its values overflow or are undefined for these inputs")
-    return found
+    """The largest finite magnitude: infinite ones (a mask's) become the last element. Raises ModelError for NaN."""
+    if np.isnan(array).any():
+        raise ModelError(f"'{name}' is undefined (NaN) for these inputs; calibrate with others (--inputs, --seed)")
+    return float(np.max(np.abs(array), initial=0.0, where=np.isfinite(array)))
 
 
 def power_of_two(largest: float, dtype: str) -> float:

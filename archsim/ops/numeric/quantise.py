@@ -12,7 +12,7 @@ from archsim.ops.graph.nodes import Array, Format, Node
 from archsim.ops.lowering.lower import Lowered
 from archsim.ops.numeric.constants import Constants
 from archsim.ops.numeric.contents import contents
-from archsim.ops.numeric.formats import Elements, choose
+from archsim.ops.numeric.formats import LIMITS, Elements, choose
 
 
 class Quantised:
@@ -64,15 +64,24 @@ class Quantised:
         first, second = self._at(tensors["a"]), self._at(tensors["b"])
         return (second, first) if self._graph.values[node.inputs[0]].constant else (first, second)
 
-    def bias(self, node: Node, rank: int) -> Array:
-        """What the accumulators of a product start from, for results of ``rank`` axes, in multiples of their scale."""
+    def sums(self, total: Array) -> Array:
+        """Whole numbers as accumulators hold them, in two's complement."""
+        low, high = LIMITS[self._accumulate]
+        return np.asarray((total - low) % (high - low + 1) + low)
+
+    def bias(self, node: Node, rank: int, known: Mapping[str, Array]) -> Array:
+        """What the accumulators of a product start from, for results of ``rank`` axes, in multiples of their scale.
+
+        ``known``: values computed so far, for a bias that is one of them.
+        """
         layer = self._products[node.name]
         bias = next((operand.tensor for operand in layer.inputs if operand.name == "bias"), None)
         if bias is None:
             return np.zeros([1] * rank)
         first, second = self.factors(node)
         sums = Elements(first.scale * second.scale, 0, self._accumulate)
-        started = sums.units(sums.rounded(self._at(bias).rounded(self.contents[bias])))
+        held = self.contents[bias] if bias in self.contents else known[self._lowered.values[bias]]
+        started = sums.units(sums.rounded(self._at(bias).rounded(held)))
         channel = family(node).channel
         axis = channel(node, self._graph) if channel is not None else None
         if started.ndim == 1 and started.size > 1 and axis is not None:
@@ -95,7 +104,7 @@ class Quantised:
 
     def exact(self, name: str) -> Array:
         """A constant as the model has it."""
-        return np.asarray(self._constants[name], np.float64) if name else np.zeros(0)
+        return np.asarray(self._constants[name], np.float64)
 
     def affine(self, node: Node, chain: Chain) -> tuple[Array, Array]:
         """Scale and shift of a chain: quantised where they are operands, exact where they are numbers."""

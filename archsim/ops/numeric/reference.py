@@ -62,8 +62,8 @@ def _value(graph: Graph, constants: Constants, found: Mapping[str, Array], name:
 def quantised(graph: Graph, numbers: Quantised, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """Every stored value of the graph by name as the quantised model computes it: real numbers that elements stand for.
 
-    Factors and operands are quantised; products add up in whole numbers; a result is scaled, passed through its
-    activation, rounded half to even to the elements of its tensor and clamped there.
+    Factors and operands are quantised; products add up in whole numbers, in two's complement where they overflow; a
+    result is scaled, passed through its activation, rounded half to even to the elements of its tensor and clamped.
     """
     found = {name: numbers.rounded(name, array) for name, array in inputs.items()}
     for node in graph.nodes:
@@ -105,7 +105,7 @@ def _node(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: No
     factors = numbers.factors(node)
     units = [factor.units(operand) for factor, operand in zip(factors, data, strict=False) if operand is not None]
     total = np.asarray(family(node).reference(plain, *units)[0])
-    total = (total + numbers.bias(node, total.ndim)) * (factors[0].scale * factors[1].scale)
+    total = numbers.sums(total + numbers.bias(node, total.ndim, found)) * (factors[0].scale * factors[1].scale)
     return (_activated(graph, numbers, node, total * drain_scale(graph, node)),)
 
 
@@ -113,17 +113,16 @@ def _affine(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: 
     """x * scale + shift, each as the layer has it: a quantised operand, or a number."""
     chain = chain_of(graph, node)
     (data,) = (found[name] for name in node.inputs if name in found)
-    shape = [1] * chain.rank
-    shape[chain.axis] = -1
+    shape = tuple(-1 if axis == chain.axis else 1 for axis in range(chain.rank))
     scale, shift = numbers.affine(node, chain)
-    return np.asarray(data * scale.reshape(shape) + shift.reshape(shape) if chain.rank else data * scale + shift)
+    return np.asarray(data * scale.reshape(shape) + shift.reshape(shape))
 
 
 def _activated(graph: Graph, numbers: Quantised, node: Node, data: Array) -> Array:
     """The activation that rides on a result; constant scales and shifts are folded already."""
     for other in node.fused:
         if affine_of(graph, other) is None:
-            limits = (numbers.exact(name) for name in other.inputs[1:])
+            limits = (numbers.exact(name) if name else None for name in other.inputs[1:])
             data = np.asarray(family(other).reference(other, data, *limits)[0])
     return data
 
