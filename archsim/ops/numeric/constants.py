@@ -24,7 +24,8 @@ class Constants:
 
     ``stored``: what the file holds; ``given``: what stands in for it; ``drawn``: those that are drawn instead. Where
     the file only stands in for some (a filled tensor, a shape without contents), all floating-point ones but single
-    numbers and those given are drawn. Raises ConfigError for a given one that does not fit or that the Program has built in.
+    numbers and those given are drawn. Raises ConfigError for a given one that does not fit or that is built into the
+    Program.
     """
 
     def __init__(self, graph: Graph, stored: Mapping[str, Array], seed: int, given: Mapping[str, Array]) -> None:
