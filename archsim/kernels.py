@@ -15,10 +15,12 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def _sources_digest() -> str:
+    """Of every file in a folder with kernels: constants and layouts are compiled into them."""
+    files = {path: path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py"))}
+    folders = {path.parent for path, text in files.items() if b"archsim.kernels" in text}
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        text = path.read_bytes()
-        if b"archsim.kernels" in text:
+    for path, text in files.items():
+        if path.parent in folders:
             digest.update(text)
     return digest.hexdigest()
 
@@ -46,4 +48,9 @@ _CACHED = _use_cache()
 
 def njit(function: _Function) -> _Function:
     """Compile ``function`` on first call, without Python objects; kept on disk unless ARCHSIM_NO_CACHE=1."""
-    return cast(_Function, numba.njit(cache=_CACHED, nogil=True)(function))
+    return cast(_Function, numba.njit(cache=_CACHED, nogil=True, error_model="numpy")(function))
+
+
+def inlined(function: _Function) -> _Function:
+    """A part of compiled functions that is put in the place of each call; worth it where calls are the cost."""
+    return cast(_Function, numba.njit(nogil=True, inline="always", error_model="numpy")(function))

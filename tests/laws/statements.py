@@ -131,10 +131,6 @@ GROUPS: dict[str, dict[int, str]] = {
 WAITING: dict[int, str] = {
     20: "transformer configurations",
     21: "transformer configurations",
-    22: "the DRAM controller command by command",
-    23: "the DRAM controller command by command",
-    24: "the DRAM controller command by command",
-    26: "the DRAM controller command by command",
     27: "gathers and caches",
     28: "networks",
     29: "collectives",

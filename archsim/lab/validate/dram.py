@@ -1,0 +1,100 @@
+"""Suite ``dram``: request streams on the DRAM controller against measured runs, cycles and mean read latency exact.
+
+Reads ``runs.json`` and ``configs.json`` (form in studies/validation/dram/README.md). Runs named ``ram_*`` have a
+threshold: the cycle at which the last read returned or the last write was issued, and the mean of (end -
+acceptance) over reads. Source: Ramulator 2.1. Runs of other simulators are listed as skipped with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from archsim.errors import ConfigError
+from archsim.lab.validate.dram_configs import read
+from archsim.lab.validate.dram_streams import stream
+from archsim.lab.validate.suite import Scored, Skipped, SuiteResult, summarize
+from archsim.memory.dram.trace import Replayed, replay
+
+EXACT_NAMES = "ram_"
+MEAN_DECIMALS = 4  # as recorded
+OTHER = (
+    "a second opinion without threshold: its controller queues commands by bank (8 each) behind 32-entry transaction "
+    "queues, and acknowledges a write on acceptance"
+)
+_UNREADABLE = (KeyError, TypeError, ValueError)
+
+
+def run(reference: Path) -> SuiteResult:
+    """Score every ``ram_*`` run. Raises ConfigError when a file is missing or no run can be scored."""
+    runs, configs = _load(reference / "runs.json", "results"), _load(reference / "configs.json", "configs")
+    scored: list[Scored] = []
+    skipped: dict[str, Skipped] = {}
+    speeds: list[float] = []
+    ratios: list[float] = []
+    for row in runs:
+        case = _name(row)
+        try:
+            if not row["config"].startswith(EXACT_NAMES):
+                skipped.setdefault(row["config"], Skipped(row["config"], OTHER))
+                continue
+            result, speed = _run(row, configs)
+            scored.append(_score(case, row, result))
+            speeds.append(speed)
+            anchor = row.get("anchor_speed", {}).get("sim_req_per_cpu_s")
+            ratios += [speed / anchor] if anchor else []
+        except (ConfigError, *_UNREADABLE) as error:
+            skipped[case] = Skipped(case, f"{type(error).__name__}: {error}")
+    if not scored:
+        raise ConfigError(f"{reference}: no run that can be scored; the first: {next(iter(skipped.values()), 'none')}")
+    speed_of = {"requests_per_cpu_s_median": median(speeds), "requests_per_cpu_s_least": min(speeds)}
+    if ratios:
+        speed_of |= {"times_reference_median": median(ratios), "times_reference_least": min(ratios)}
+    return summarize("dram", scored, threshold=0.0, speed=speed_of, skipped=tuple(skipped.values()))
+
+
+def _load(path: Path, key: str) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))[key]
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; --reference needs runs.json and configs.json") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{path}: not a JSON object with '{key}': {error}") from None
+
+
+def _name(row: Any) -> str:
+    if not isinstance(row, dict):
+        return str(row)[:40]
+    return "/".join(str(row.get(key)) for key in ("config", "pattern", "load"))
+
+
+def _run(row: Mapping[str, Any], configs: Mapping[str, Any]) -> tuple[Replayed, float]:
+    """The run, and requests per CPU second."""
+    if row["config"] not in configs:
+        raise ConfigError(f"configs.json has no configuration '{row['config']}'")
+    device, mapping, policy, channels = read(row["config"], configs[row["config"]], row["req_bytes"])
+    arrivals, addresses, writes = stream(row["pattern"], row["n"], row["req_bytes"], row["num"], row["den"])
+    few = slice(0, 100)
+    replay(device, mapping, policy, arrivals[few], addresses[few], writes[few], channels)  # compiled before the clock
+    start_s = time.process_time()
+    result = replay(device, mapping, policy, arrivals, addresses, writes, channels)
+    return result, row["n"] / max(time.process_time() - start_s, 1e-9)
+
+
+def _score(case: str, row: Mapping[str, Any], result: Replayed) -> Scored:
+    """Cycles; where those are equal, the mean read latency."""
+    cycles = Scored(case, row["cycles"], result.cycles)
+    recorded = row["lat_from_accept"]
+    if cycles.error_pct or not recorded or not row["reads"]:
+        return cycles
+    _, _, writes = stream(row["pattern"], row["n"], row["req_bytes"], row["num"], row["den"])
+    mean = float(np.mean((result.ended - result.accepted)[writes == 0]))
+    if abs(mean - recorded["mean"]) <= 0.6 * 10**-MEAN_DECIMALS:
+        return cycles
+    return Scored(f"{case} read latency", recorded["mean"], mean)

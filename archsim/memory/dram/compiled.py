@@ -1,0 +1,153 @@
+"""A device, a policy and an address map as the kernel's records."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from archsim.errors import ConfigError
+from archsim.memory.dram import address
+from archsim.memory.dram.device import AddressMap, Constraint, Device, Policy
+from archsim.memory.dram.kernel import layout as k
+
+COMMANDS = {
+    "RD": k.RD,
+    "WR": k.WR,
+    "PREpb": k.PRE,
+    "ACT": k.ACT,
+    "ACT1": k.ACT,
+    "ACT2": k.ACT2,
+    "CAS_RD": k.CAS_RD,
+    "CAS_WR": k.CAS_WR,
+    "RDA": k.RDA,
+    "WRA": k.WRA,
+    "PREab": k.PREAB,
+    "REFab": k.REFAB,
+    "REFpb": k.REFPB,
+}
+_PROTOCOLS = {"single": k.SINGLE, "split": k.SPLIT, "dual": k.DUAL}
+_OF_RANK = (k.PREAB, k.REFAB)  # commands to all banks of a rank, kept at its first bank
+LONG_AGO = -(1 << 40)  # cycles; before time 0 by more than any constraint
+
+Rule = tuple[int, int, int, int, int]  # follow, size, around, step, cycles (see Rules)
+
+
+@lru_cache(maxsize=64)
+def rules(device: Device, policy: Policy, mapping: AddressMap) -> Any:
+    """(1,) Rules, not to be written to. Raises ConfigError for unknown commands and too many."""
+    found = np.zeros(1, k.RULES)
+    for name, value in _scalars(device, policy).items():
+        found[name] = value
+    found["images"] = address.images(device, mapping)
+    _enter_rules(found, device, _used(device, policy))
+    found.setflags(write=False)
+    return found
+
+
+def _scalars(device: Device, policy: Policy) -> dict[str, int]:
+    if device.all_banks > k.MOST_BANKS or max(policy.read_queue, policy.write_queue) > k.MOST_QUEUED:
+        raise ConfigError(
+            f"{device.standard}: {device.all_banks} banks, queues of {policy.read_queue} and {policy.write_queue}; "
+            f"allowed at most {k.MOST_BANKS} banks, queues of {k.MOST_QUEUED}"
+        )
+    refreshes = device.refresh_cycles if policy.refresh != "none" else 0
+    write_leave = policy.write_low * policy.write_queue
+    return {
+        "bank_bits": device.all_banks.bit_length() - 1,
+        "banks": device.all_banks,
+        "protocol": _PROTOCOLS[device.protocol],
+        "read_end": device.read_latency + device.burst_cycles,
+        "write_end": device.write_latency + device.burst_cycles,
+        "read_queue": policy.read_queue,
+        "write_queue": policy.write_queue,
+        "write_enter": int(policy.write_high * policy.write_queue) + 1,
+        "write_leave": int(write_leave) - (write_leave == int(write_leave)),
+        "row_policy": k.CLOSED if policy.rows == "closed" else k.OPEN,
+        "refresh_interval": refreshes or k.NEVER,
+        "refresh_scope": 1 if policy.refresh == "per_bank" else device.size_of("rank"),
+        "activate_window": device.activate_window,
+        "clock_linger": device.clock_linger,
+    }
+
+
+def _used(device: Device, policy: Policy) -> set[int]:
+    """The commands that can occur; constraints on others cost time for nothing."""
+    used = {k.RD, k.WR, k.PRE, k.ACT}
+    used |= {k.REFPB} if policy.refresh == "per_bank" else {k.PREAB, k.REFAB}
+    used |= {k.RDA, k.WRA} if policy.rows == "closed" else set()
+    return used | ({k.ACT2, k.CAS_RD, k.CAS_WR} if device.protocol == "split" else set())
+
+
+def _enter_rules(found: Any, device: Device, used: set[int]) -> None:
+    after, windows = _sorted_out(device, used)
+    kept = [(command, rule) for command, listed in after.items() for rule in _without_weaker(listed)]
+    if len(kept) > k.MOST_RULES or len(windows) > k.MOST_WINDOWS:
+        raise ConfigError(f"{device.standard}: more constraints than {k.MOST_RULES}, {k.MOST_WINDOWS} with windows")
+    for command in range(k.COMMANDS + 1):
+        found["first"][0, command] = sum(before < command for before, _ in kept)
+    for number, (_, rule) in enumerate(kept):
+        for name, value in zip(("follow", "size", "around", "step", "cycles"), rule, strict=True):
+            found[name][0, number] = value
+    found["windows"] = len(windows)
+    for number, window in enumerate(windows):
+        for name, value in zip(("before", "follow", "size", "count", "cycles"), window, strict=True):
+            found[f"window_{name}"][0, number] = value
+
+
+def _sorted_out(device: Device, used: set[int]) -> tuple[dict[int, list[Rule]], list[Rule]]:
+    """Rules by the command that they follow, and windows (before, follow, size, count, cycles)."""
+    after: dict[int, list[Rule]] = {command: [] for command in range(k.COMMANDS)}
+    windows: list[Rule] = []
+    for constraint in device.constraints:
+        size = device.size_of(constraint.level)
+        alone = constraint.siblings and size == device.around(constraint.level)
+        for first, second in _pairs(device, constraint, used):
+            if constraint.window > 1:
+                windows.append((first, second, size, constraint.window, constraint.cycles))
+            elif not alone:
+                after[first].append(_rule(device, constraint, second))
+    return after, windows
+
+
+def _pairs(device: Device, constraint: Constraint, used: set[int]) -> list[tuple[int, int]]:
+    for name in (*constraint.before, *constraint.after):
+        if name not in COMMANDS:
+            raise ConfigError(f"{device.standard}: unknown command '{name}'; allowed {', '.join(COMMANDS)}")
+    if constraint.window > k.LONGEST_WINDOW:
+        raise ConfigError(f"{device.standard}: a window of {constraint.window}; allowed at most {k.LONGEST_WINDOW}")
+    before = sorted({COMMANDS[name] for name in constraint.before} & used)
+    return [(first, second) for first in before for second in sorted({COMMANDS[n] for n in constraint.after} & used)]
+
+
+def _rule(device: Device, constraint: Constraint, follow: int) -> Rule:
+    size = device.size_of(constraint.level)
+    step = device.size_of("rank") if follow in _OF_RANK else 1
+    if constraint.siblings:
+        return follow, size, device.around(constraint.level), step, constraint.cycles
+    return follow, 0 if size == device.all_banks else size, 0, step, constraint.cycles
+
+
+def _without_weaker(listed: list[Rule]) -> list[Rule]:
+    """Without rules that another one implies: on the same command, in a unit at least as large, at least as long."""
+    kept: list[Rule] = []
+    for rule in sorted(set(listed), key=lambda rule: (rule[2], rule[1] != 0, -rule[1], -rule[4])):
+        wider = [other for other in kept if other[0] == rule[0] and other[2] == rule[2] == 0]
+        if not any(other[4] >= rule[4] for other in wider):
+            kept.append(rule)
+    return kept
+
+
+def channels(device: Device, rules_: Any, count: int) -> Any:
+    """(count,) Channel at time 0: rows closed, queues empty, the first refresh one interval away."""
+    found = np.zeros(count, k.CHANNEL)
+    found["free_slots"] = k.MOST_ENTRIES
+    found["free"] = np.arange(k.MOST_ENTRIES)[::-1]
+    found["held"] = found["synced"] = found["open_row"] = found["bank_list"] = k.NONE
+    found["refresh_due"] = rules_["refresh_interval"][0]
+    found["planned_at"] = found["column_at"] = k.NEVER
+    found["history"] = LONG_AGO
+    blocked = k.BLOCKED * device.all_banks
+    found["ready"][:, blocked : blocked + device.all_banks] = k.NEVER
+    return found

@@ -1,0 +1,104 @@
+"""What a DRAM channel is: its organisation, its timing constraints as data, and how its controller behaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from archsim.errors import ConfigError
+
+Level = Literal["channel", "rank", "bankgroup", "bank"]
+Protocol = Literal["single", "split", "dual"]
+LEVELS: tuple[Level, ...] = ("channel", "rank", "bankgroup", "bank")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constraint:
+    """At least ``cycles`` from any command of ``before`` to any of ``after`` in one instance of ``level``.
+
+    ``siblings``: to the other instances within the same parent instead; ``window``: from the window-th last.
+    """
+
+    level: Level
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    cycles: int
+    window: int = 1
+    siblings: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """One channel of a DRAM. Times are cycles of the command clock.
+
+    ``banks`` per bank group, ``groups`` per rank, ``ranks`` per channel (of HBM: pseudo-channels, which share the
+    command buses); ``columns`` in bursts of ``burst_bytes``. ``protocol``: single, one command a cycle; split,
+    activates in two commands and a data clock that is started by a CAS (LPDDR5); dual, a column and a row command a
+    cycle (HBM). ``activate_window``: from the first half of an activate to its second at the latest;
+    ``clock_linger``: for which the data clock runs on after the last beat, 0 when it never stops.
+    ``refresh_cycles``: interval of refreshes, 0 for none.
+    """
+
+    standard: str
+    ranks: int
+    groups: int
+    banks: int
+    columns: int
+    burst_bytes: int
+    protocol: Protocol
+    read_latency: int
+    write_latency: int
+    burst_cycles: int
+    refresh_cycles: int
+    constraints: tuple[Constraint, ...]
+    activate_window: int = 0
+    clock_linger: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what no controller can work with."""
+        for name in ("ranks", "groups", "banks", "columns", "burst_bytes"):
+            value = getattr(self, name)
+            if value < 1 or value & (value - 1):
+                raise ConfigError(f"{self.standard}: {name}: found {value}; allowed powers of two")
+
+    @property
+    def all_banks(self) -> int:
+        """Banks of the channel."""
+        return self.ranks * self.groups * self.banks
+
+    def size_of(self, level: Level) -> int:
+        """Banks of one instance of a level."""
+        return {"channel": self.all_banks, "rank": self.groups * self.banks, "bankgroup": self.banks, "bank": 1}[level]
+
+    def around(self, level: Level) -> int:
+        """Banks of the instance that an instance of ``level`` lies in."""
+        return self.size_of(LEVELS[max(0, LEVELS.index(level) - 1)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How a controller chooses: room of its queues, when it drains writes, what it does with rows and refreshes.
+
+    It drains writes above ``write_high`` of its write queue, or while no read waits, until fewer than ``write_low``
+    of it are left and a read waits. ``rows``: open (closed on demand) or closed (with the access after which no
+    queued one goes to the row). ``refresh``: all banks of a rank at once, or bank by bank.
+    """
+
+    read_queue: int = 32
+    write_queue: int = 32
+    write_high: float = 0.8
+    write_low: float = 0.2
+    rows: Literal["open", "closed"] = "open"
+    refresh: Literal["all_bank", "per_bank", "none"] = "all_bank"
+
+
+@dataclass(frozen=True, slots=True)
+class AddressMap:
+    """Which bits of a burst's number on its channel choose what: fields from the lowest bit up, then XORs.
+
+    ``fields``: (name, bits) of column, rank, bankgroup, bank; the row is what is left. ``xors``: (field, first bit
+    of the column that is XORed into it), the row's included.
+    """
+
+    fields: tuple[tuple[str, int], ...]
+    xors: tuple[tuple[str, int], ...] = field(default=())

@@ -1,0 +1,206 @@
+"""Issuing the planned command: what it does to its bank, its access and the data clock."""
+
+from __future__ import annotations
+
+from archsim.kernels import inlined, njit
+from archsim.memory.dram.kernel.layout import (
+    ACT,
+    ACT2,
+    ACTIVE,
+    CAS_RD,
+    CLOSED,
+    DUAL,
+    NONE,
+    PRE,
+    PREAB,
+    RD,
+    RDA,
+    REFRESH,
+    SECOND,
+    SPLIT,
+    WR,
+    WRITES,
+    Channel,
+    Log,
+    Rules,
+)
+from archsim.memory.dram.kernel.queues import leave, leave_active, reconsider
+from archsim.memory.dram.kernel.select import plan_row, refresh_command
+from archsim.memory.dram.kernel.timing import constrain
+
+
+@njit
+def tick(rules: Rules, ch: Channel, log: Log, now: int) -> int:
+    """Issue what is planned for cycle ``now``; the slot of the access that got its column command, or NONE."""
+    if rules.protocol != DUAL:
+        return _issue(rules, ch, log, now)
+    done = NONE
+    if ch.column_at == now:
+        ch.planned_at, ch.planned_from, ch.planned = ch.column_at, ch.column_from, ch.column
+        done = _issue(rules, ch, log, now)
+        plan_row(rules, ch, now)
+    if ch.planned_at == now:
+        _issue(rules, ch, log, now)
+    return done
+
+
+@inlined
+def _issue(rules: Rules, ch: Channel, log: Log, now: int) -> int:
+    if ch.planned_from == REFRESH:
+        _refresh(rules, ch, log, now)
+        return NONE
+    if ch.planned_from == SECOND:
+        _second(rules, ch, log, now)
+        return NONE
+    slot = _slot(ch)
+    command = ch.need[slot] >> rules.bank_bits
+    if command <= WR:
+        if rules.clock_linger and _synchronise(rules, ch, log, slot, command, now):
+            return NONE
+        _count(ch, slot, command)
+        _access(rules, ch, log, slot, command, now)
+        return slot
+    _count(ch, slot, command)
+    if command == ACT:
+        _activate(rules, ch, log, slot, now)
+    else:
+        _put(rules, ch, log, PRE, slot, now)
+        _close(rules, ch, ch.bank[slot], 1)
+    return NONE
+
+
+@inlined
+def _slot(ch: Channel) -> int:
+    if ch.planned_from == ACTIVE:
+        slot: int = ch.active_order[ch.planned]
+    elif ch.planned_from == WRITES:
+        slot = ch.write_order[ch.planned]
+    else:
+        slot = ch.read_order[ch.planned]
+    return slot
+
+
+@inlined
+def _put(rules: Rules, ch: Channel, log: Log, command: int, slot: int, now: int) -> None:
+    """A command of an access on the bus."""
+    _enter(rules, ch, log, command, ch.bank[slot], ch.row[slot], ch.col[slot], now)
+
+
+@njit
+def _enter(rules: Rules, ch: Channel, log: Log, command: int, bank: int, row: int, column: int, now: int) -> None:
+    constrain(rules, ch, command, bank, now)
+    ch.counts[command] += 1
+    if log.count < log.limit:
+        log.rows[log.count, 0], log.rows[log.count, 1], log.rows[log.count, 2] = now, command, bank
+        log.rows[log.count, 3], log.rows[log.count, 4] = row, column
+        log.count += 1
+
+
+@inlined
+def _count(ch: Channel, slot: int, command: int) -> None:
+    """An access is a row hit, miss or conflict by the first command that it causes."""
+    if ch.counted[slot]:
+        return
+    if command <= WR:
+        ch.hits += 1
+        ch.counted[slot] = 1
+    elif command == ACT:
+        ch.misses += 1
+        ch.counted[slot] = 2
+    else:
+        ch.conflicts += 1
+        ch.counted[slot] = 3
+
+
+@inlined
+def _activate(rules: Rules, ch: Channel, log: Log, slot: int, now: int) -> None:
+    bank = ch.bank[slot]
+    _put(rules, ch, log, ACT, slot, now)
+    leave(rules, ch, slot, ch.planned)
+    ch.holder[bank] = 1
+    if rules.protocol == SPLIT:
+        ch.held, ch.deadline = slot, now + rules.activate_window
+        reconsider(rules, ch, bank, bank + 1)
+    else:
+        _hold(rules, ch, slot)
+
+
+@njit
+def _second(rules: Rules, ch: Channel, log: Log, now: int) -> None:
+    _put(rules, ch, log, ACT2, ch.held, now)
+    _hold(rules, ch, ch.held)
+    ch.held = NONE
+
+
+@inlined
+def _hold(rules: Rules, ch: Channel, slot: int) -> None:
+    """The row is open, and kept so until the access that opened it has had its column command."""
+    bank = ch.bank[slot]
+    ch.open_row[bank] = ch.row[slot]
+    ch.need[slot] = ((RD + ch.write[slot]) << rules.bank_bits) + bank
+    ch.active_order[ch.active] = slot
+    ch.active += 1
+    reconsider(rules, ch, bank, bank + 1)
+
+
+@inlined
+def _access(rules: Rules, ch: Channel, log: Log, slot: int, command: int, now: int) -> None:
+    bank = ch.bank[slot]
+    if ch.planned_from == ACTIVE:
+        leave_active(ch, ch.planned)
+        ch.holder[bank] = 0
+        reconsider(rules, ch, bank, bank + 1)
+    else:
+        leave(rules, ch, slot, ch.planned)
+    ch.synced = NONE
+    if rules.clock_linger:
+        end = rules.write_end if command == WR else rules.read_end
+        ch.clock_until = max(ch.clock_until, now + end + rules.clock_linger)
+    if rules.row_policy == CLOSED and ch.holder[bank] == 0 and not _wanted(ch, slot):
+        _put(rules, ch, log, RDA + command, slot, now)
+        _close(rules, ch, bank, 1)
+    else:
+        _put(rules, ch, log, command, slot, now)
+
+
+@njit
+def _wanted(ch: Channel, slot: int) -> bool:
+    """Whether a queued access goes to the row of this one."""
+    other = ch.bank_list[ch.bank[slot]]
+    while other != NONE:
+        if ch.row[other] == ch.row[slot]:
+            return True
+        other = ch.following[other]
+    return False
+
+
+@inlined
+def _synchronise(rules: Rules, ch: Channel, log: Log, slot: int, command: int, now: int) -> bool:
+    """Start the data clock with a CAS when it has stopped; the access follows in the next cycle."""
+    if ch.synced != NONE or now < ch.clock_until:
+        return False
+    if ch.held != NONE and ch.deadline <= now + 1:
+        _second(rules, ch, log, now)
+        return True
+    _put(rules, ch, log, CAS_RD + command, slot, now)
+    ch.synced, ch.synced_from = ch.planned, ch.planned_from
+    return True
+
+
+@inlined
+def _refresh(rules: Rules, ch: Channel, log: Log, now: int) -> None:
+    low = ch.planned
+    command = refresh_command(rules, ch, low)
+    _enter(rules, ch, log, command, low, NONE, NONE, now)
+    if command in (PREAB, PRE):
+        _close(rules, ch, low, rules.refresh_scope)
+    else:
+        ch.refresh_done += 1
+
+
+@njit
+def _close(rules: Rules, ch: Channel, low: int, banks: int) -> None:
+    """The rows of ``banks`` banks are closed."""
+    for b in range(low, low + banks):
+        ch.open_row[b] = NONE
+    reconsider(rules, ch, low, low + banks)

@@ -1,0 +1,191 @@
+"""Which command comes next, and when: the accesses whose row is open for them, then refresh, then the queue.
+
+Among the commands of one buffer the first to become legal comes first, of several the oldest access. The queue is the
+reads' or the writes', with hysteresis. A plan holds until an access is taken in, a refresh falls due or a command is
+issued; the queue to drain is chosen in the cycle after any of those in which nothing else comes first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from archsim.kernels import inlined, njit
+from archsim.memory.dram.kernel.layout import (
+    ACT,
+    ACTIVE,
+    DUAL,
+    NEVER,
+    NONE,
+    PRE,
+    PREAB,
+    RD,
+    READS,
+    REFAB,
+    REFPB,
+    REFRESH,
+    SECOND,
+    SPLIT,
+    WR,
+    WRITES,
+    Channel,
+    Rules,
+)
+from archsim.memory.dram.kernel.timing import legal_at
+
+
+@njit
+def plan(rules: Rules, ch: Channel, first: int) -> None:
+    """Plan the next command, not before cycle ``first``, with the refresh that is due by then."""
+    if ch.refresh_due <= first:
+        ch.refresh_due += rules.refresh_interval
+        ch.refresh_asked += 1 if rules.refresh_scope == 1 else rules.banks // rules.refresh_scope
+    if rules.protocol == DUAL:
+        _plan_column(rules, ch, first)
+        plan_row(rules, ch, first)
+    elif rules.protocol == SPLIT and _half_done(rules, ch, first):
+        pass
+    else:
+        _plan_single(rules, ch, first)
+        if rules.protocol == SPLIT and ch.held != NONE and ch.planned_at > first:
+            ch.planned_at, ch.planned_from, ch.planned = first, SECOND, ch.held
+
+
+@inlined
+def next_at(rules: Rules, ch: Channel) -> int:
+    """The cycle of the next planned command; NEVER without one."""
+    if rules.protocol == DUAL:
+        return min(ch.planned_at, ch.column_at)
+    return ch.planned_at
+
+
+@inlined
+def _half_done(rules: Rules, ch: Channel, first: int) -> bool:
+    """What cannot wait: the access after its CAS, and the second half of an activate at its deadline."""
+    if ch.synced != NONE:
+        ch.planned_at, ch.planned_from, ch.planned = first, ch.synced_from, ch.synced
+        return True
+    if ch.held != NONE and ch.deadline <= first:
+        ch.planned_at, ch.planned_from, ch.planned = first, SECOND, ch.held
+        return True
+    return False
+
+
+@inlined
+def _plan_single(rules: Rules, ch: Channel, first: int) -> None:
+    ch.planned_at, ch.planned = NEVER, NONE
+    if ch.active:
+        _from_active(rules, ch, first)
+        if ch.planned_at == first:
+            return
+    if ch.refresh_asked > ch.refresh_done:
+        _from_refresh(rules, ch, first)
+        return
+    choose_queue(rules, ch)
+    _from_queue(rules, ch, first, RD, PRE if ch.held != NONE else ACT)
+
+
+@inlined
+def _plan_column(rules: Rules, ch: Channel, first: int) -> None:
+    """The column bus: accesses whose row is open for them, then row hits."""
+    ch.planned_at, ch.planned = NEVER, NONE
+    if ch.active:
+        _from_active(rules, ch, first)
+    if ch.planned_at > first and ch.refresh_asked == ch.refresh_done:
+        choose_queue(rules, ch)
+        _from_queue(rules, ch, first, RD, WR)
+    ch.column_at, ch.column_from, ch.column = ch.planned_at, ch.planned_from, ch.planned
+
+
+@njit
+def plan_row(rules: Rules, ch: Channel, first: int) -> None:
+    """The row bus: refresh, then activates and precharges."""
+    ch.planned_at, ch.planned = NEVER, NONE
+    if ch.refresh_asked > ch.refresh_done:
+        _from_refresh(rules, ch, first)
+        return
+    choose_queue(rules, ch)
+    _from_queue(rules, ch, first, PRE, ACT)
+
+
+@inlined
+def _from_active(rules: Rules, ch: Channel, first: int) -> None:
+    arrived = NEVER
+    for i in range(ch.active):
+        slot = ch.active_order[i]
+        at = max(legal_at(rules, ch, ch.need[slot]), first)
+        if at < ch.planned_at or (at == ch.planned_at and ch.arrived[slot] < arrived):
+            ch.planned_at, ch.planned_from, ch.planned = at, ACTIVE, i
+            arrived = ch.arrived[slot]
+
+
+@inlined
+def refresh_command(rules: Rules, ch: Channel, low: int) -> int:
+    """A precharge while a bank of the unit is open, then the refresh."""
+    for b in range(low, low + rules.refresh_scope):
+        if ch.open_row[b] != NONE:
+            return PRE if rules.refresh_scope == 1 else PREAB
+    return REFPB if rules.refresh_scope == 1 else REFAB
+
+
+@inlined
+def _from_refresh(rules: Rules, ch: Channel, first: int) -> None:
+    """The refresh that was asked for first; it waits for rows that are held open."""
+    low = ch.refresh_done * rules.refresh_scope % rules.banks
+    for b in range(low, low + rules.refresh_scope):
+        if ch.holder[b]:
+            return
+    code = (refresh_command(rules, ch, low) << rules.bank_bits) + low
+    at = max(legal_at(rules, ch, code), first)
+    if at < ch.planned_at:
+        ch.planned_at, ch.planned_from, ch.planned = at, REFRESH, low
+
+
+@inlined
+def choose_queue(rules: Rules, ch: Channel) -> None:
+    """Drain writes from the high mark on or without reads, down to the low mark when reads wait."""
+    if ch.writing:
+        if ch.writes <= rules.write_leave and ch.reads:
+            ch.writing = 0
+    elif ch.writes >= rules.write_enter or ch.reads == 0:
+        ch.writing = 1
+
+
+@njit
+def _from_queue(rules: Rules, ch: Channel, first: int, least: int, most: int) -> None:
+    """The oldest of the accesses in the queue whose next command, of ``least`` to ``most``, is legal first."""
+    rows, count = (ch.write_rows, ch.writes) if ch.writing else (ch.read_rows, ch.reads)
+    if (least >= PRE and rows == 0) or (most < PRE and rows == count):
+        return
+    if ch.writing:
+        start, count, rows = ch.writes_first, ch.writes, ch.write_rows
+        at, position = _oldest_first(rules, ch, ch.write_order, start, count, rows, first, least, most)
+    else:
+        start, count, rows = ch.reads_first, ch.reads, ch.read_rows
+        at, position = _oldest_first(rules, ch, ch.read_order, start, count, rows, first, least, most)
+    if at < ch.planned_at:
+        ch.planned_at, ch.planned_from, ch.planned = at, WRITES if ch.writing else READS, position
+
+
+@inlined
+def _oldest_first(
+    rules: Rules, ch: Channel, order: Any, start: int, count: int, rows: int, first: int, least: int, most: int
+) -> tuple[int, int]:
+    """``rows``: how many of the queue need a row command; without any, none is legal before the bus is free."""
+    best, position, soonest = NEVER, NONE, first
+    data, closes, opens = ch.bus[RD + ch.writing], ch.bus[PRE], ch.bus[ACT]
+    if rows == 0:
+        soonest = max(first, data)
+    low, high = least << rules.bank_bits, (most + 1) << rules.bank_bits
+    precharges, activates = PRE << rules.bank_bits, ACT << rules.bank_bits
+    for i in range(np.uint32(start), np.uint32(start + count)):
+        code = ch.need[order[i]]
+        if low <= code < high:
+            bus = opens if code >= activates else closes if code >= precharges else data
+            at = max(ch.ready[code], bus)
+            if at < best:
+                best, position = at, i
+                if at <= soonest:
+                    break
+    return max(best, first), position

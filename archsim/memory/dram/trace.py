@@ -1,0 +1,99 @@
+"""A request trace on the memory model alone: every request's times, every command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from archsim.errors import ConfigError
+from archsim.memory.dram import compiled
+from archsim.memory.dram.device import AddressMap, Device, Policy
+
+Numbers = npt.NDArray[np.int64]
+_MOST_BURSTS = 1 << 32  # on a channel
+_LAST_CYCLE = 1 << 40
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What came of a trace; times in clock cycles, an element for each request in its order.
+
+    ``accepted``: taken into its queue; ``ended``: a read's last beat, the issue of a write; ``hits``, ``misses``
+    and ``conflicts``: requests by the state of their row when they first caused a command, by channel.
+    ``commands``: (n, 5) cycle, command, bank, row and column by channel where asked for, None otherwise.
+    ``issued``: (channels, commands).
+    """
+
+    accepted: Numbers
+    ended: Numbers
+    hits: Numbers
+    misses: Numbers
+    conflicts: Numbers
+    issued: Numbers
+    commands: tuple[Numbers, ...] | None
+
+    @property
+    def cycles(self) -> int:
+        """The cycle at which the last read ended or the last write was issued."""
+        return int(self.ended.max(initial=0))
+
+
+def replay(
+    device: Device,
+    mapping: AddressMap,
+    policy: Policy,
+    arrivals: Numbers,
+    addresses: Numbers,
+    writes: Numbers,
+    channels: int = 1,
+    log: bool = False,
+) -> Replayed:
+    """Serve requests in their order: each when it has arrived (cycles, never falling) and its queue has room.
+
+    A request is one burst at a byte address; the bits above the burst choose the channel. Requests wait for those
+    before them, on any channel. Raises ConfigError for arrivals that fall, and negative or too large numbers.
+    """
+    from archsim.memory.dram.kernel.layout import LOG, LOG_ROOM, NEVER
+    from archsim.memory.dram.kernel.replay import replay as run
+
+    requests = _requests(arrivals, addresses // device.burst_bytes, writes, channels)
+    rules = compiled.rules(device, policy, mapping)
+    state = compiled.channels(device, rules, channels)
+    logs = np.zeros(channels, LOG)
+    logs["limit"] = LOG_ROOM if log else 0
+    progress, planned = np.array([0, 0, -1]), np.full(channels, NEVER, np.int64)
+    kept: list[list[Numbers]] = [[] for _ in range(channels)]
+    done = False
+    while not done:
+        done = bool(run(rules[0], state, requests, progress, planned, logs))
+        for number in range(channels if log else 0):
+            kept[number].append(logs["rows"][number, : logs["count"][number]].copy())
+        logs["count"] = 0
+    return Replayed(
+        accepted=requests[:, 4],
+        ended=requests[:, 5],
+        hits=state["hits"],
+        misses=state["misses"],
+        conflicts=state["conflicts"],
+        issued=state["counts"],
+        commands=tuple(np.concatenate(rows) for rows in kept) if log else None,
+    )
+
+
+def _requests(arrivals: Numbers, bursts: Numbers, writes: Numbers, channels: int) -> Any:
+    """(n, 6) arrival, channel, burst on it, write, and two to be filled in."""
+    falls = arrivals[1:] < arrivals[:-1]
+    if falls.any():
+        at = int(np.argmax(falls)) + 1
+        raise ConfigError(f"request {at} arrives at cycle {arrivals[at]}, before the one ahead of it")
+    for what, numbers, end in (("cycle", arrivals, _LAST_CYCLE), ("burst number", bursts, _MOST_BURSTS * channels)):
+        if numbers.size and not (numbers.min() >= 0 and numbers.max() < end):
+            at = int(np.argmax((numbers < 0) | (numbers >= end)))
+            raise ConfigError(f"request {at}: {what} {numbers[at]}; allowed 0 to {end - 1}")
+    table = np.empty((arrivals.size, 6), np.int64)
+    table[:, 0], table[:, 3] = arrivals, writes
+    table[:, 2], table[:, 1] = (bursts, 0) if channels == 1 else np.divmod(bursts, channels)
+    return table

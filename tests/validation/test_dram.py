@@ -1,0 +1,83 @@
+"""The DRAM controller against measured runs: cycles, latencies and, in short runs, every command."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from archsim.lab.validate import dram
+from archsim.lab.validate.dram_configs import read
+from archsim.lab.validate.dram_streams import stream
+from archsim.memory.dram.device import Device
+from archsim.memory.dram.trace import Replayed, replay
+from tests.tools.dram_commands import named
+
+DATA = Path(__file__).parents[2] / "studies" / "validation" / "dram"
+CONFIGS = json.loads((DATA / "configs.json").read_text())["configs"]
+GOLDEN = json.loads((DATA / "golden.json").read_text())["traces"]
+RUNS = json.loads((DATA / "runs.json").read_text())["results"]
+pytestmark = pytest.mark.slow  # compiles the controller
+
+
+def test_every_run_is_exact() -> None:
+    result = dram.run(DATA)
+    assert result.met and result.cases == result.exact == sum(run["config"].startswith("ram_") for run in RUNS) == 72
+    assert {row.case for row in result.skipped} == {"ds3_ddr4_2400_1r_bglow", "ds3_hbm2_1ch"}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_every_command_is_the_reference_s(name: str) -> None:
+    golden = GOLDEN[name]
+    size = 64 if CONFIGS[golden["config"]]["standard"] == "DDR4" else 32
+    device, mapping, policy, channels = read(golden["config"], CONFIGS[golden["config"]], size)
+    requests = stream(golden["pattern"], golden["requests"], size, golden["num"], golden["den"])
+    result = replay(device, mapping, policy, *requests, channels, log=True)
+    assert (result.cycles, len(commands(device, result))) == (golden["cycles"], golden["commands"])
+    assert digest(commands(device, result)) == golden["commands_sha256"]
+    _, addresses, writes = requests
+    reads = np.flatnonzero(writes == 0)
+    times = np.stack([addresses[reads], result.accepted[reads], result.ended[reads]], axis=1)
+    assert digest([",".join(map(str, row)) for row in sorted(times.tolist())]) == golden["reads_sha256"]
+
+
+def commands(device: Device, result: Replayed) -> list[str]:
+    """cycle, command, rank and, but for commands to a whole rank, bank group, bank, row, column."""
+    assert result.commands is not None
+    rows = result.commands[0]
+    lines = []
+    for (cycle, name, bank, row), column in zip(named(device, rows), rows[:, 4].tolist(), strict=True):
+        rank, group = bank // device.size_of("rank"), bank // device.banks % device.groups
+        place = [rank] if name in ("PREab", "REFab") else [rank, group, bank % device.banks, row, column]
+        lines.append(",".join(map(str, [cycle, name, *place])))
+    return lines
+
+
+def digest(lines: list[str]) -> str:
+    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+
+
+def test_row_hits_are_the_reference_s() -> None:
+    for run in RUNS:
+        if run["config"].startswith("ram_") and run["load"] == 0.5:
+            device, mapping, policy, channels = read(run["config"], CONFIGS[run["config"]], run["req_bytes"])
+            requests = stream(run["pattern"], run["n"], run["req_bytes"], run["num"], run["den"])
+            result = replay(device, mapping, policy, *requests, channels)
+            stats = run["stats"]
+            expected = (stats["row_hits"], stats["row_misses"], stats["row_conflicts"])
+            assert (int(result.hits[0]), int(result.misses[0]), int(result.conflicts[0])) == expected
+
+
+def test_what_cannot_be_scored_is_said(tmp_path: Path) -> None:
+    (tmp_path / "configs.json").write_text(json.dumps({"configs": CONFIGS}))
+    odd = [dict(RUNS[-1], pattern="seq_red"), dict(RUNS[-1], config="ram_ddr6"), {"config": "ram_ddr4_2400_1r_roco"}]
+    kept = next(run for run in RUNS if run["config"].startswith("ram_") and run["load"] == 0.2)
+    (tmp_path / "runs.json").write_text(json.dumps({"results": [dict(kept, cycles=kept["cycles"] + 1), *odd]}))
+    result = dram.run(tmp_path)
+    assert not result.met and result.cases == 1 and result.failed[0].got == kept["cycles"]
+    said = " ".join(row.reason for row in result.skipped)
+    assert "did you mean 'seq_rd'" in said or "no configuration" in said
+    assert "no configuration 'ram_ddr6'" in said and "KeyError" in said
