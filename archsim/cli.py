@@ -167,6 +167,35 @@ def verify(
 
 
 @app.command()
+def dram(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="CSV or parquet: cycle or time_ns, address, write.")],
+    standard: Annotated[str, typer.Option(metavar="NAME", help="A DRAM standard: ddr4, lpddr5, hbm2.")],
+    speed: Annotated[int, typer.Option(metavar="MT/S", min=1, help="Transfers per second and pin, in millions.")],
+    channels: Annotated[int, typer.Option(min=1, metavar="N", help="The address bits above a burst choose one.")] = 1,
+    width: Annotated[int | None, typer.Option(metavar="BITS", min=1, help="Of a channel; as usual if absent.")] = None,
+    capacity: Annotated[str | None, typer.Option(metavar="SIZE", help="Of all channels, such as '8 GiB'.")] = None,
+    mapping: Annotated[str, typer.Option(metavar="NAME", help="RoBaRaCoCh or MOP4CLXOR.")] = "RoBaRaCoCh",
+    rows: Annotated[opt.Rows, typer.Option(help="Keep rows open, or close them behind their last access.")] = (
+        opt.Rows.OPEN
+    ),
+    refresh: Annotated[opt.Refresh, typer.Option(help="All banks of a rank at once, or never.")] = opt.Refresh.ALL_BANK,
+    format_: opt.FormatOption = opt.Format.TABLE,
+) -> None:
+    """Replay a request trace on the memory model alone: bandwidth, latency, rows, commands, energy."""
+    from archsim.lab.dram.measure import Asked, measure
+    from archsim.report import dram_trace
+
+    asked = Asked(
+        trace=trace, standard=standard, speed_mts=speed, channels=channels, width_bits=width, capacity=capacity,
+        mapping=mapping, rows=rows.value, refresh=refresh.value,
+    )  # fmt: skip
+    with _progress() as say:
+        say("replaying the trace")
+        found = measure(asked)
+    print(dram_trace.to_json(found) if format_ is opt.Format.JSON else dram_trace.to_table(found))
+
+
+@app.command()
 def report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="What 'run --out' wrote.")]) -> None:
     """Make report.html and report.md again from stored results."""
     from archsim.report.files import rebuild

@@ -10,7 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from archsim.errors import NotBuiltError
 
-LATER_COMMANDS = ("sweep", "compare", "dram", "noc")
+LATER_COMMANDS = ("sweep", "compare", "noc")
 LATER_OPTIONS = ("--mapping", "--refine", "--fidelity", "--repeat", "--warm")
 
 
@@ -34,6 +34,20 @@ class Unsupported(StrEnum):
 
     ERROR = "error"
     HOST = "host"
+
+
+class Rows(StrEnum):
+    """What a DRAM controller does with open rows."""
+
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+class Refresh(StrEnum):
+    """How a DRAM controller refreshes."""
+
+    ALL_BANK = "all_bank"
+    NONE = "none"
 
 
 class VerifyNumbers(StrEnum):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from archsim.lab.validate.dram_configs import read
 from archsim.lab.validate.dram_streams import stream
+from archsim.memory.dram import catalogue
 from archsim.memory.dram.address import by_name
 from archsim.memory.dram.compiled import COMMANDS
 from archsim.memory.dram.device import Device, Policy
@@ -22,7 +23,20 @@ from tests.tools.dram_commands import named, violations
 
 CONFIGS = json.loads((Path(__file__).parents[2] / "studies/validation/dram/configs.json").read_text())["configs"]
 BYTES = {"DDR4": 64, "LPDDR5": 32, "HBM2": 32}
-DEVICES = {name: read(name, config, BYTES[config["standard"]])[0] for name, config in CONFIGS.items()}
+REFERENCES = {name: read(name, config, BYTES[config["standard"]])[0] for name, config in CONFIGS.items()}
+
+
+def found_by_name() -> dict[str, Device]:
+    """A usual channel of every standard that exists command by command, at every speed."""
+    found = {}
+    for name in catalogue.by_commands():
+        width_bits, capacity_bytes = catalogue.usual(name)
+        for speed in catalogue.speeds_mts(name):
+            found[f"{name}-{speed}"] = catalogue.device(name, speed, width_bits, 1, capacity_bytes)
+    return found
+
+
+DEVICES = REFERENCES | found_by_name()
 pytestmark = pytest.mark.slow  # compiles the controller
 ONE = np.zeros(1, np.int64)
 

@@ -20,14 +20,11 @@ from archsim.memory.dram.timing import DramTiming, edge_ps
 
 MIB, GIB = 1 << 20, 1 << 30
 FAR_PS = 10**15
-GRADES = {
-    "ddr3": (64, 1066, 1333, 1600, 1866, 2133),
-    "ddr4": (64, 1600, 1866, 2133, 2400, 2666, 2933, 3200),
-    "hbm2": (64, 1600, 2000, 2400),
-    "lpddr4": (16, 1600, 2133, 2667, 3200, 3733, 4267),
-    "lpddr5": (16, 3200, 4267, 5500, 6400),
-}
-EVERY_GRADE = [(name, width, speed) for name, (width, *speeds) in GRADES.items() for speed in speeds]
+EVERY_GRADE = [
+    (name, catalogue.usual_width_bits(name), speed)
+    for name in catalogue.names()
+    for speed in catalogue.speeds_mts(name)
+]
 SEEDS = st.integers(0, 2**64)
 quantified = settings(max_examples=40, deadline=None, derandomize=True)
 

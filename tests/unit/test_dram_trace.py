@@ -16,6 +16,7 @@ from archsim.memory.dram.kernel.layout import BANK_BITS, CHUNK_BITS, COLUMN_BITS
 
 DEVICE = Device(
     standard="test",
+    clock_hz=10**9,
     ranks=2,
     groups=4,
     banks=4,

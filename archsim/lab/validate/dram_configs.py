@@ -52,6 +52,7 @@ def _device(config: Mapping[str, Any], request_bytes: int) -> Device:
     synchronises = config["controller"].get("wck_sync_mode", "need_sync") == "need_sync"
     return Device(
         standard=config["standard"],
+        clock_hz=round(10**12 / timing["tCK_ps"]),
         ranks=counts.get("rank", 1) * counts.get("pseudochannel", 1),
         groups=counts.get("bankgroup", 1),
         banks=counts["bank"],

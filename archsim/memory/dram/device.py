@@ -40,6 +40,7 @@ class Device:
     """
 
     standard: str
+    clock_hz: int
     ranks: int
     groups: int
     banks: int
@@ -60,6 +61,12 @@ class Device:
             value = getattr(self, name)
             if value < 1 or value & (value - 1):
                 raise ConfigError(f"{self.standard}: {name}: found {value}; allowed powers of two")
+
+    @property
+    def peak_bytes_per_s(self) -> int:
+        """Of the channel's data pins; pseudo-channels have pins of their own."""
+        buses = self.ranks if self.protocol == "dual" else 1
+        return buses * self.burst_bytes * self.clock_hz // self.burst_cycles
 
     @property
     def all_banks(self) -> int:

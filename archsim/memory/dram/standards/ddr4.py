@@ -1,8 +1,8 @@
 """DDR4 SDRAM (JESD79-4C): x8 devices, 4 bank groups of 4 banks, burst length 8, 1 KiB page per device.
 
 A channel of ``width_bits`` is width/8 devices in step, so its row is 1024 columns x width. Speed bins
-(CL-nRCD-nRP), tRAS and CWL (set 1): JESD79-4C speed bin tables; the bin named in each line. tRRD_S, tFAW (1
-KiB page), tWTR_L, tRTP, tWR: JESD79-4C tables 169-170. DDR4-2400 reproduces the reference configuration
+(CL-nRCD-nRP), tRAS and CWL (set 1): JESD79-4C speed bin tables; the bin named in each line. tRRD, tFAW (1
+KiB page), tCCD_L, tWTR, tRTP, tWR: JESD79-4C tables 169-170. DDR4-2400 reproduces the reference configuration
 ram_ddr4_2400 (Ramulator 2.1, bin R) cycle for cycle, tRFC1 of 8 Gb included, which there is 360 ns (JEDEC:
 350 ns); the intervals differ by its rounding of tCK to 833 ps. tREFI 7.8 us below 85 C. nRTW = CL + BL/2 + 2
 - CWL.
@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from archsim.memory.dram.constraints import Timings, ddr
+from archsim.memory.dram.device import Device
 from archsim.memory.dram.standards._resolve import (
     Clock,
     check_counts,
@@ -25,12 +27,16 @@ from archsim.memory.dram.standards._resolve import (
 from archsim.memory.dram.timing import DramTiming
 
 _BURST_CYCLES = 4  # burst length 8, two transfers per cycle
+_BURST_LENGTH = 8
 _BANKS = 16
+_GROUPS = 4
 _COLUMNS = 1024
 _T_RFC_PS = {2: 160_000, 4: 260_000, 8: 360_000, 16: 550_000}  # tRFC1 by die density in Gbit
 _T_REFI_PS = 7_800_000
 _T_WR_PS = 15_000
 _T_WTR_L_PS = _T_RTP_PS = 7_500  # both at least 4 cycles
+_T_WTR_S_PS = 2_500  # at least 2 cycles
+_RANK_SWITCH_CYCLES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +45,23 @@ class _Grade:
     cwl: int
     t_ras_ps: int
     t_rrd_s_ps: int
+    t_rrd_l_ps: int
     t_faw_ps: int
+    t_ccd_l_ps: int
 
 
-_GRADES = {
-    1600: _Grade(cl=11, cwl=9, t_ras_ps=35_000, t_rrd_s_ps=5_000, t_faw_ps=25_000),  # 1600K
-    1866: _Grade(cl=13, cwl=10, t_ras_ps=34_000, t_rrd_s_ps=4_200, t_faw_ps=23_000),  # 1866M
-    2133: _Grade(cl=15, cwl=11, t_ras_ps=33_000, t_rrd_s_ps=3_700, t_faw_ps=21_000),  # 2133P
-    2400: _Grade(cl=16, cwl=12, t_ras_ps=32_000, t_rrd_s_ps=3_300, t_faw_ps=21_000),  # 2400R
-    2666: _Grade(cl=19, cwl=14, t_ras_ps=32_000, t_rrd_s_ps=3_000, t_faw_ps=21_000),  # 2666V
-    2933: _Grade(cl=21, cwl=16, t_ras_ps=32_000, t_rrd_s_ps=2_700, t_faw_ps=21_000),  # 2933Y
-    3200: _Grade(cl=22, cwl=16, t_ras_ps=32_000, t_rrd_s_ps=2_500, t_faw_ps=21_000),  # 3200AA
+_GRADES = {  # CL, CWL, tRAS, tRRD_S, tRRD_L, tFAW, tCCD_L; times in ps
+    1600: _Grade(11, 9, 35_000, 5_000, 6_000, 25_000, 6_250),  # 1600K
+    1866: _Grade(13, 10, 34_000, 4_200, 5_300, 23_000, 5_355),  # 1866M
+    2133: _Grade(15, 11, 33_000, 3_700, 5_300, 21_000, 5_355),  # 2133P
+    2400: _Grade(16, 12, 32_000, 3_300, 4_900, 21_000, 5_000),  # 2400R
+    2666: _Grade(19, 14, 32_000, 3_000, 4_900, 21_000, 5_000),  # 2666V
+    2933: _Grade(21, 16, 32_000, 2_700, 4_900, 21_000, 5_000),  # 2933Y
+    3200: _Grade(22, 16, 32_000, 2_500, 4_900, 21_000, 5_000),  # 3200AA
 }
 SPEEDS_MTS = tuple(_GRADES)
 USUAL_WIDTH_BITS = 64
+USUAL_CHANNEL = (64, 8 << 30)  # one rank of x8 dies of 8 Gb
 
 
 def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramTiming:
@@ -86,4 +95,50 @@ def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) 
         t_rfc_ps=clock.cover_ps(_T_RFC_PS[density_gbit]),
         t_refi_ps=clock.cover_ps(_T_REFI_PS),
         source=f"JESD79-4C and the Ramulator 2.1 preset of DDR4-2400, x8 devices of {density_gbit} Gb",
+    )
+
+
+def device(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Device:
+    """One channel command by command; arguments and errors as ``timing``."""
+    whole = timing(speed_mts, width_bits, channels, capacity_bytes)
+    grade, clock = _GRADES[speed_mts], Clock(whole.clock_hz)
+    ras = clock.cycles(grade.t_ras_ps)
+    timings = Timings(
+        bl=_BURST_CYCLES,
+        bl_long=_BURST_CYCLES,
+        cl=grade.cl,
+        cwl=grade.cwl,
+        rcd_rd=grade.cl,
+        rcd_wr=grade.cl,
+        rp=grade.cl,
+        rpab=grade.cl,
+        ras=ras,
+        rc=ras + grade.cl,
+        wr=clock.cycles(_T_WR_PS),
+        rtp=clock.cycles(_T_RTP_PS, least=4),
+        ccd_s=_BURST_CYCLES,
+        ccd_l=clock.cycles(grade.t_ccd_l_ps, least=5),
+        rrd_s=clock.cycles(grade.t_rrd_s_ps, least=4),
+        rrd_l=clock.cycles(grade.t_rrd_l_ps, least=4),
+        wtr_s=clock.cycles(_T_WTR_S_PS, least=2),
+        wtr_l=clock.cycles(_T_WTR_L_PS, least=4),
+        faw=clock.cycles(grade.t_faw_ps, least=20),
+        rfc=clock.cycles(whole.t_rfc_ps),
+        refi=clock.cycles(_T_REFI_PS),
+        cs=_RANK_SWITCH_CYCLES,
+    )
+    return Device(
+        standard="ddr4",
+        clock_hz=whole.clock_hz,
+        ranks=whole.ranks,
+        groups=_GROUPS,
+        banks=_BANKS // _GROUPS,
+        columns=_COLUMNS // _BURST_LENGTH,
+        burst_bytes=whole.burst_bytes,
+        protocol="single",
+        read_latency=timings.cl,
+        write_latency=timings.cwl,
+        burst_cycles=timings.bl,
+        refresh_cycles=timings.refi,
+        constraints=ddr(timings),
     )

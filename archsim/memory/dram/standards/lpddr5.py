@@ -1,18 +1,22 @@
-"""LPDDR5 SDRAM (JESD209-5): channels of 16 bits, 4 bank groups of 4 banks, burst length 16, 2 KiB page, WCK =
-4 CK.
+"""LPDDR5 SDRAM (JESD209-5): channels of 16 bits, 4 bank groups of 4 banks, burst length 16, 2 KiB page, WCK = 4 CK.
 
 A wider "channel" is that many native 16-bit channels, each on its own: 64 b x 1 channel gives 4. LPDDR5-6400
-reproduces the reference configuration ram_lpddr5_6400 (Ramulator 2.1) cycle for cycle: nCL 17, nRCD 15, nRP
-15, nRAS 34, nWR 28, nRTP 8, nCWL 9, nRRD 4, nFAW 16, nRFC 168 (210 ns, 8 Gb), nREFI 3125, RD to WR 12, WR to
-RD in a bank group 23. Its nanoseconds (tRCD 18, tRPpb 18, tRAS 42, tWR 34, tRRD 5, tFAW 20, tWTR_L 12, tRTP
-10) hold at the other speeds. Read and write latency (set 0, set A) at other speeds than 6400: estimated, from
-the JESD209-5 latency tables as recalled; each gives 21 to 23 ns as 6400 does. tRFCab 130, 180, 210, 280 ns at
-2, 4, 8, 16 Gb: Ramulator 2; 32 Gb, 380 ns: estimated, as LPDDR4's step. The clock is CK; a burst of a bank
-group lasts 2 CK on the bus (nBL_min), 4 CK inside the group.
+reproduces the reference configuration ram_lpddr5_6400 (Ramulator 2.1) cycle for cycle: nCL 17, nRCD 15, nRP 15,
+nRAS 34, nWR 28, nRTP 8, nCWL 9, nRRD 4, nFAW 16, nRFC 168 (210 ns, 8 Gb), nREFI 3125, RD to WR 12, WR to RD in a
+bank group 23. Its nanoseconds (tRCD 18, tRPpb 18, tRAS 42, tWR 34, tRRD 5, tFAW 20, tWTR_L 12, tRTP 10) hold at the
+other speeds. Read and write latency (set 0, set A) at other speeds than 6400: estimated, from the JESD209-5 latency
+tables as recalled; each gives 21 to 23 ns as 6400 does. tRFCab 130, 180, 210, 280 ns at 2, 4, 8, 16 Gb: Ramulator
+2; 32 Gb, 380 ns: estimated, as LPDDR4's step. tRFCpb 120 ns at 8 Gb: the reference configuration; 60, 90, 140, 190
+ns at the others: estimated, as tRFCab's steps. tRPab 21, tWTR_S 6.25, tPBR2PBR 90, tPBR2ACT 7.5 ns and tPPD 2, tAAD
+8, tWCKPST 1 cycles: the reference configuration. The clock is CK; a burst of a bank group lasts 2 CK on the bus
+(nBL_min), 4 CK inside the group.
 """
 
 from __future__ import annotations
 
+from archsim.errors import ConfigError
+from archsim.memory.dram.constraints import Timings, lpddr5
+from archsim.memory.dram.device import Device
 from archsim.memory.dram.standards._resolve import (
     Clock,
     check_counts,
@@ -42,6 +46,16 @@ _T_WR_PS = 34_000
 _T_WTR_L_PS = 12_000
 _T_RRD_PS = 5_000
 _T_FAW_PS = 20_000
+_T_RP_ALL_PS = 21_000
+_T_WTR_S_PS = 6_250
+_T_RFC_BANK_PS = {2: 60_000, 4: 90_000, 8: 120_000, 16: 140_000, 32: 190_000}  # tRFCpb
+_T_PBR2PBR_PS, _T_PBR2ACT_PS = 90_000, 7_500
+_GROUPS = 4
+_BURST_LENGTH = 16
+_PRECHARGE_CYCLES = 2  # tPPD
+_RANK_SWITCH_CYCLES = 2
+_ACTIVATE_WINDOW = 8  # tAAD
+_CLOCK_LINGER = 1  # tWCKPST
 
 _GRADES = {
     3200: (9, 5),
@@ -49,6 +63,9 @@ _GRADES = {
     5500: (15, 8),
     6400: (17, 9),
 }  # MT/s: read latency, write latency in CK
+SPEEDS_MTS = tuple(_GRADES)
+USUAL_WIDTH_BITS = 16
+USUAL_CHANNEL = (16, 1 << 30)  # 8 Gb
 
 
 def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramTiming:
@@ -83,6 +100,61 @@ def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) 
         t_rfc_ps=clock.cover_ps(_T_RFC_PS[density_gbit]),
         t_refi_ps=clock.cover_ps(_T_REFI_PS),
         source=_source(speed_mts, density_gbit),
+    )
+
+
+def device(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Device:
+    """One 16-bit channel command by command; arguments and errors as ``timing``."""
+    whole = timing(speed_mts, width_bits, channels, capacity_bytes)
+    if width_bits != _NATIVE_BITS:
+        raise ConfigError(f"lpddr5: width: found {width_bits} b; command by command a channel has {_NATIVE_BITS} b")
+    clock, (read_latency, write_latency) = Clock(whole.clock_hz), _GRADES[speed_mts]
+    _, density_gbit = ranks_and_density(channels, capacity_bytes, _T_RFC_PS)
+    ras, rp = clock.cycles(_T_RAS_PS), clock.cycles(_T_RP_PS)
+    timings = Timings(
+        bl=_BURST_CYCLES,
+        bl_long=_GROUP_BURST_CYCLES,
+        cl=read_latency,
+        cwl=write_latency,
+        rcd_rd=clock.cycles(_T_RCD_PS),
+        rcd_wr=clock.cycles(_T_RCD_PS),
+        rp=rp,
+        rpab=clock.cycles(_T_RP_ALL_PS),
+        ras=ras,
+        rc=ras + rp,
+        wr=clock.cycles(_T_WR_PS),
+        rtp=clock.cycles(_T_RTP_PS),
+        ccd_s=_BURST_CYCLES,
+        ccd_l=_GROUP_BURST_CYCLES,
+        rrd_s=clock.cycles(_T_RRD_PS),
+        rrd_l=clock.cycles(_T_RRD_PS),
+        wtr_s=clock.cycles(_T_WTR_S_PS),
+        wtr_l=clock.cycles(_T_WTR_L_PS),
+        faw=clock.cycles(_T_FAW_PS),
+        rfc=clock.cycles(whole.t_rfc_ps),
+        refi=clock.cycles(_T_REFI_PS),
+        cs=_RANK_SWITCH_CYCLES,
+        ppd=_PRECHARGE_CYCLES,
+        rfcpb=clock.cycles(_T_RFC_BANK_PS[density_gbit]),
+        pbr2pbr=clock.cycles(_T_PBR2PBR_PS),
+        pbr2act=clock.cycles(_T_PBR2ACT_PS),
+    )
+    return Device(
+        standard="lpddr5",
+        clock_hz=whole.clock_hz,
+        ranks=whole.ranks,
+        groups=_GROUPS,
+        banks=_BANKS // _GROUPS,
+        columns=_COLUMNS // _BURST_LENGTH,
+        burst_bytes=whole.burst_bytes,
+        protocol="split",
+        read_latency=timings.cl,
+        write_latency=timings.cwl,
+        burst_cycles=timings.bl,
+        refresh_cycles=timings.refi,
+        constraints=lpddr5(timings),
+        activate_window=_ACTIVATE_WINDOW,
+        clock_linger=_CLOCK_LINGER,
     )
 
 

@@ -1,0 +1,1 @@
+"""The memory model alone: a request trace replayed, measured and put into figures."""

@@ -1,0 +1,145 @@
+"""Figures of a replayed trace: bandwidth, latencies, rows, commands, energy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from archsim.energy.dram import load_dram
+from archsim.lab.dram.requests import Requests, load
+from archsim.memory.dram import catalogue
+from archsim.memory.dram.address import by_name
+from archsim.memory.dram.compiled import COMMANDS
+from archsim.memory.dram.device import Device, Policy
+from archsim.memory.dram.trace import Replayed, replay
+from archsim.units import SIZE, parse_whole
+
+SCHEMA = "archsim.dram/1"
+PERCENTILES = (50, 90, 99, 99.9)
+BINS_PER_DECADE = 5
+PJ = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A trace and the memory that serves it. ``width_bits`` and ``capacity`` (with its unit): None = the usual ones."""
+
+    trace: Path
+    standard: str
+    speed_mts: int
+    channels: int = 1
+    width_bits: int | None = None
+    capacity: str | None = None
+    mapping: str = "RoBaRaCoCh"
+    rows: Literal["open", "closed"] = "open"
+    refresh: Literal["all_bank", "none"] = "all_bank"
+
+
+def measure(asked: Asked) -> dict[str, Any]:
+    """Everything that ``archsim dram --format json`` prints; raises ConfigError for what cannot be."""
+    usual_width, usual_capacity = catalogue.usual(asked.standard)
+    width = asked.width_bits or usual_width
+    capacity = parse_whole(asked.capacity, SIZE) if asked.capacity is not None else usual_capacity * asked.channels
+    device = catalogue.device(asked.standard, asked.speed_mts, width, asked.channels, capacity)
+    requests = load(asked.trace, device.clock_hz, device.burst_bytes, capacity)
+    policy = Policy(rows=asked.rows, refresh=asked.refresh)
+    mapping = by_name(asked.mapping, device)
+    result = replay(
+        device, mapping, policy, requests.arrivals, requests.addresses, requests.writes, channels=asked.channels
+    )
+    seconds = result.cycles / device.clock_hz
+    found: dict[str, Any] = {
+        "schema": SCHEMA,
+        "trace": asked.trace.name,
+        "memory": {
+            "standard": asked.standard,
+            "speed_mts": asked.speed_mts,
+            "channels": asked.channels,
+            "width_bits": width,
+            "capacity_bytes": capacity,
+            "ranks": device.ranks,
+            "mapping": asked.mapping,
+            "rows": asked.rows,
+            "refresh": asked.refresh,
+        },
+    }
+    return found | _traffic(asked, device, requests, result, seconds) | _energy(asked, device, width, result, seconds)
+
+
+def _traffic(asked: Asked, device: Device, requests: Requests, result: Replayed, seconds: float) -> dict[str, Any]:
+    moved, peak = requests.arrivals.size * device.burst_bytes, device.peak_bytes_per_s * asked.channels
+    hits, misses, conflicts = int(result.hits.sum()), int(result.misses.sum()), int(result.conflicts.sum())
+    served = hits + misses + conflicts
+    reads = requests.writes == 0
+    return {
+        "requests": int(requests.arrivals.size),
+        "reads": int(reads.sum()),
+        "writes": int((~reads).sum()),
+        "cycles": result.cycles,
+        "time_s": seconds,
+        "bytes": moved,
+        "bandwidth_bytes_per_s": moved / seconds if seconds else 0.0,
+        "peak_bytes_per_s": peak,
+        "utilization": moved / seconds / peak if seconds else 0.0,
+        "row_hits": hits,
+        "row_misses": misses,
+        "row_conflicts": conflicts,
+        "row_hit_rate": hits / served if served else 0.0,
+        "read_latency": _latency((result.ended - result.accepted)[reads], device.clock_hz),
+        "read_latency_from_arrival": _latency((result.ended - requests.arrivals)[reads], device.clock_hz),
+        "commands": _commands(device, result),
+    }
+
+
+def _commands(device: Device, result: Replayed) -> dict[str, int]:
+    hidden = "ACT" if device.protocol == "split" else "ACT1"
+    counts = result.issued.sum(axis=0)
+    return {name: int(counts[code]) for name, code in COMMANDS.items() if name != hidden and counts[code]}
+
+
+def _latency(cycles: Any, clock_hz: int) -> dict[str, Any] | None:
+    """Mean, percentiles and histogram in ns; None without reads."""
+    if not cycles.size:
+        return None
+    times = cycles * 1e9 / clock_hz
+    percentiles = np.percentile(times, PERCENTILES, method="inverted_cdf")
+    found: dict[str, Any] = {"mean_cycles": float(cycles.mean()), "mean_ns": float(times.mean())}
+    found |= {f"p{share:g}_ns": float(time) for share, time in zip(PERCENTILES, percentiles, strict=True)}
+    found |= {"least_ns": float(times.min()), "most_ns": float(times.max())}
+    low, high = np.floor(np.log10(max(times.min(), 1e-3)) * BINS_PER_DECADE), np.log10(times.max()) * BINS_PER_DECADE
+    edges = 10.0 ** (np.arange(low, high + 2) / BINS_PER_DECADE)
+    counts, _ = np.histogram(times, edges)
+    bins = zip(edges[:-1], edges[1:], counts, strict=True)
+    return found | {"histogram": [{"from_ns": float(a), "to_ns": float(b), "reads": int(n)} for a, b, n in bins if n]}
+
+
+def _energy(asked: Asked, device: Device, width: int, result: Replayed, seconds: float) -> dict[str, Any]:
+    """Joules by cause: the table's energies of commands and bits, and standing power over the time of the trace."""
+    table = load_dram(asked.standard)
+    counts = result.issued.sum(axis=0)
+    share = width / float(table.width_bits)
+    bits = device.burst_bytes * 8
+
+    def issued(*names: str) -> int:
+        return int(sum(counts[COMMANDS[name]] for name in names))
+
+    refreshes = issued("REFab") / (device.ranks if device.protocol == "dual" else 1)
+    parts = {
+        "activate": issued("ACT") * table.activate_pj.value * share * PJ,
+        "read": issued("RD", "RDA") * bits * table.read_pj_per_bit.value * PJ,
+        "write": issued("WR", "WRA") * bits * table.write_pj_per_bit.value * PJ,
+        "refresh": refreshes * table.refresh_pj.value * share * PJ,
+        "background": table.background_mw.value * 1e-3 * share * asked.channels * seconds,
+    }
+    values = {name: float(value) for name, value in parts.items()}
+    sources = {
+        "read": table.read_pj_per_bit.source,
+        "write": table.write_pj_per_bit.source,
+        "activate": table.activate_pj.source,
+        "refresh": table.refresh_pj.source,
+        "background": table.background_mw.source,
+    }
+    return {"energy_j": values | {"total": sum(values.values())}, "sources": sources}

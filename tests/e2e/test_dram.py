@@ -1,0 +1,113 @@
+"""``archsim dram``: a request trace on the memory model alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from archsim.errors import ConfigError
+from archsim.lab.dram.measure import Asked, measure
+from archsim.lab.validate.dram_streams import stream
+from archsim.memory.dram import catalogue
+from archsim.memory.dram.address import by_name
+from archsim.memory.dram.device import Policy
+from archsim.memory.dram.trace import replay
+
+Archsim = Callable[..., subprocess.CompletedProcess[str]]
+pytestmark = pytest.mark.slow  # compiles the controller
+GOLDEN = json.loads((Path(__file__).parents[2] / "studies/validation/dram/golden.json").read_text())["traces"]
+MEMORIES = {"ram_lpddr5_6400_mop4": ("lpddr5", 6400, 32), "ram_hbm2_2000_1ch_mop4": ("hbm2", 2000, 32)}
+
+
+def written(folder: Path, pattern: str, requests: int, size: int, num: int, den: int) -> Path:
+    """A stream as a CSV file, addresses in hexadecimal."""
+    arrivals, addresses, writes = stream(pattern, requests, size, num, den)
+    rows = zip(arrivals, addresses, writes, strict=True)
+    lines = [f"{cycle},{address:#x},{'RW'[write]}" for cycle, address, write in rows]
+    path = folder / "t.csv"
+    path.write_text("\n".join(["cycle,address,write", *lines, ""]))
+    return path
+
+
+@pytest.mark.parametrize("config", MEMORIES)
+def test_a_standard_by_name_is_the_reference(config: str, tmp_path: Path) -> None:
+    golden = GOLDEN[f"{config}_rand_mix_L500"]
+    standard, speed, size = MEMORIES[config]
+    path = written(tmp_path, golden["pattern"], golden["requests"], size, golden["num"], golden["den"])
+    asked = Asked(trace=path, standard=standard, speed_mts=speed, mapping="MOP4CLXOR")
+    with pytest.raises(ConfigError, match="address: found .*; allowed 0 to"):
+        measure(asked)  # the stream covers 4 GiB
+    arrivals, addresses, writes = stream(golden["pattern"], golden["requests"], size, golden["num"], golden["den"])
+    width_bits, capacity_bytes = catalogue.usual(standard)
+    device = catalogue.device(standard, speed, width_bits, 1, capacity_bytes)
+    found = replay(device, by_name("MOP4CLXOR", device), Policy(), arrivals, addresses, writes)
+    assert found.cycles == golden["cycles"]
+
+
+def test_figures(archsim: Archsim, tmp_path: Path) -> None:
+    path = written(tmp_path, "dma_tile", 2000, 64, 0, 1)
+    done = archsim("dram", str(path), "--standard", "ddr4", "--speed", "2400", "--format", "json")
+    found = json.loads(done.stdout)
+    assert found["requests"] == found["reads"] + found["writes"] == 2000
+    assert found["row_hits"] + found["row_misses"] + found["row_conflicts"] == 2000
+    assert found["peak_bytes_per_s"] == 19_200_000_000 and 0.5 < found["utilization"] < 1
+    assert sum(row["reads"] for row in found["read_latency"]["histogram"]) == found["reads"]
+    assert found["commands"]["RD"] == found["reads"] and found["commands"]["WR"] == found["writes"]
+    energy = found["energy_j"]
+    assert energy["total"] == pytest.approx(sum(value for name, value in energy.items() if name != "total"))
+    table = archsim("dram", str(path), "--standard", "ddr4", "--speed", "2400", "--channels", "2")
+    assert "2 x 64 b" in table.stdout and "of 38.4 GB/s" in table.stdout and "pJ/bit" in table.stdout
+    closed = archsim("dram", str(path), "--standard", "ddr4", "--speed", "2400", "--rows", "closed")
+    assert "RDA" in closed.stdout
+
+
+def test_parquet_and_time(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"time_ns": [0.0, 0.9, 100.0], "address": [0, 64, 128], "write": [0, 0, 1]}).to_parquet(path)
+    found = measure(Asked(trace=path, standard="ddr4", speed_mts=2400))
+    assert found["reads"] == 2 and found["cycles"] > 120
+
+
+BAD = [
+    ("cycle,address,write\n5,0,R\n4,0,R\n", "t.csv:3: cycle: found 4; allowed times that do not fall"),
+    ("cycle,address,write\n-5,0,R\n", "t.csv:2: cycle: found -5; allowed 0 or more"),
+    ("cycle,address,write\n5,63,R\n", "t.csv:2: address: found 63; allowed multiples of 64 B"),
+    ("cycle,address,write\n5,0x800000000,R\n", "allowed 0 to 8589934528 (--capacity)"),
+    ("cycle,address,write\n5,-64,R\n", "t.csv:2: address: found -64"),
+    ("cycle,address,write\n5,abc,R\n", "t.csv:2: address: found abc; allowed integers"),
+    ("cycle,address,write\n5,0,X\n", "t.csv:2: write: found X; allowed 0, 1, R, W"),
+    ("cycle,adress,write\n5,0,R\n", "no column 'address'"),
+    ("address,write\n0,R\n", "one of the columns 'cycle' and 'time_ns'"),
+    ("time_ns,address,write\nx,0,R\n", "t.csv:2: time_ns: found x; allowed numbers"),
+    ("cycle,address,write\n", "no requests"),
+    ("", "cannot be read"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), BAD)
+def test_bad_traces(archsim: Archsim, tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    done = archsim("dram", str(path), "--standard", "ddr4", "--speed", "2400")
+    assert done.returncode == 2 and done.stdout == "" and said in done.stderr.replace("\n", "")
+
+
+def test_bad_memories(archsim: Archsim, tmp_path: Path) -> None:
+    path = written(tmp_path, "seq_rd", 4, 64, 0, 1)
+    for options, said in (
+        (("--standard", "ddr4", "--speed", "2401"), "found 2401 MT/s"),
+        (("--standard", "ddr9", "--speed", "2400"), "ddr9"),
+        (("--standard", "ddr3", "--speed", "1600"), "not built command by command yet; these are: ddr4, hbm2, lpddr5"),
+        (("--standard", "ddr4", "--speed", "2400", "--mapping", "x"), "no address map 'x'"),
+        (("--standard", "ddr4", "--speed", "2400", "--capacity", "8"), "8"),
+        (("--standard", "lpddr5", "--speed", "6400", "--width", "32"), "16 b"),
+    ):
+        done = archsim("dram", str(path), *options)
+        assert done.returncode == 2 and said in done.stderr, done.stderr
+    assert np.all([name in archsim("dram", "--help").stdout for name in ("--standard", "--mapping", "--rows")])

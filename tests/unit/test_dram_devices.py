@@ -1,0 +1,53 @@
+"""Devices from standards: their constraints are those of the reference configurations, down to each number."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from archsim.lab.validate.dram_configs import read
+from archsim.memory.dram import catalogue
+from archsim.memory.dram.device import Constraint, Device
+
+DATA = Path(__file__).parents[2] / "studies" / "validation" / "dram" / "configs.json"
+CONFIGS = json.loads(DATA.read_text())["configs"]
+NAMED = [
+    ("ram_ddr4_2400_1r_roco", "ddr4", 2400, 64),
+    ("ram_lpddr5_6400_mop4", "lpddr5", 6400, 32),
+    ("ram_hbm2_2000_1ch_mop4", "hbm2", 2000, 32),
+]
+ROUNDED = {"ddr4": {433: 432}}  # tRFC: the reference rounds the clock to 833 ps
+
+
+def pairs(constraints: tuple[Constraint, ...], rounded: dict[int, int]) -> dict[tuple[object, ...], int]:
+    """The longest wait for each (level, command, command, window, siblings)."""
+    found: dict[tuple[object, ...], int] = {}
+    for item in constraints:
+        for before in item.before:
+            for after in item.after:
+                key = (item.level, before, after, item.window, item.siblings)
+                found[key] = max(found.get(key, -1), rounded.get(item.cycles, item.cycles))
+    return found
+
+
+@pytest.mark.parametrize(("config", "standard", "speed", "size"), NAMED)
+def test_a_standard_is_its_reference_configuration(config: str, standard: str, speed: int, size: int) -> None:
+    expected = read(config, CONFIGS[config], size)[0]
+    width_bits, capacity_bytes = catalogue.usual(standard)
+    found = catalogue.device(standard, speed, width_bits, 1, capacity_bytes)
+    rounded = ROUNDED.get(standard, {})
+    assert pairs(found.constraints, {}) == pairs(expected.constraints, rounded)
+    apart = {"standard", "constraints"} | ({"clock_hz", "refresh_cycles"} if rounded else set())
+    for field in fields(Device):
+        if field.name not in apart:
+            assert getattr(found, field.name) == getattr(expected, field.name), field.name
+
+
+def test_peaks() -> None:
+    """Law 41: pins x transfers: 8 B x 2400 MT/s, 2 B x 6400 MT/s, 16 B x 2000 MT/s."""
+    for standard, speed, peak in (("ddr4", 2400, 19.2e9), ("lpddr5", 6400, 12.8e9), ("hbm2", 2000, 32e9)):
+        width_bits, capacity_bytes = catalogue.usual(standard)
+        assert catalogue.device(standard, speed, width_bits, 1, capacity_bytes).peak_bytes_per_s == peak
