@@ -13,8 +13,6 @@ from archsim.spec.architecture import Architecture, Memory
 if TYPE_CHECKING:
     from mapper.costs import Outer
 
-_PS = 10**12
-
 
 def outer_rates(architecture: Architecture) -> dict[str, Outer]:
     """DRAM parts by name; one of infinite rate is left out."""
@@ -31,5 +29,7 @@ def _outer(part: Memory) -> Outer | None:
         return None if rate is None else Outer(float(rate * part.clock_hz), latency_s, latency_s)
     from archsim.memory.dram import catalogue
 
-    timing = catalogue.timing(part.standard, part.speed_mts, part.width_bits, part.channels, part.capacity_bytes)
-    return Outer(float(timing.peak_bytes_per_s), timing.t_cl_ps / _PS, timing.t_cwl_ps / _PS, timing.burst_bytes)
+    dram = catalogue.dram(part.standard, part.speed_mts, part.width_bits, part.channels, part.capacity_bytes)
+    device = dram.device
+    read_s, write_s = device.read_latency / device.clock_hz, device.write_latency / device.clock_hz
+    return Outer(float(dram.peak_bytes_per_s), read_s, write_s, device.burst_bytes)

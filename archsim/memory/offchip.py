@@ -6,9 +6,7 @@ reach it in the order of their queue, then of their command.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import count
-from math import floor
 from typing import NamedTuple
 
 from archsim.ir.activity import DramStats, edge_ps
@@ -27,7 +25,7 @@ PINS = {False: "pin_read_bytes", True: "pin_write_bytes"}
 
 
 class Shape(NamedTuple):
-    """A transfer without its address; ``least_ps``: what it takes at least, in open rows at peak rate."""
+    """A transfer without its address; ``least_ps``: what it takes at least."""
 
     write: bool
     run_bytes: int
@@ -44,9 +42,8 @@ class OffChip:
 
     def __init__(self, spec: Memory, kernel: Kernel, tally: Tally) -> None:
         self.name = spec.name
-        self._behind = build_model(spec)
-        self.model = self._behind.model
-        self.peak_bytes_per_s = self._behind.peak_bytes_per_s
+        self.model = build_model(spec)
+        self.peak_bytes_per_s = self.model.peak_bytes_per_s
         self._kernel = kernel
         self._tally = tally
         self._number = kernel.attach(self.model)
@@ -63,9 +60,7 @@ class OffChip:
 
     def shape(self, touched: Footprint, *, write: bool) -> Shape:
         """What a transfer of ``touched`` is, wherever it starts."""
-        least_ps = self._behind.write_latency_ps if write else self._behind.read_latency_ps
-        if self.peak_bytes_per_s is not None:
-            least_ps += floor(touched.size_bytes * PS_PER_S / self.peak_bytes_per_s)
+        least_ps = self.model.least_ps(touched.size_bytes, write=write)
         extents = tuple(extent for extent, _ in touched.outer)
         strides = tuple(stride for _, stride in touched.outer)
         return Shape(write, touched.run_bytes, extents, strides, least_ps)
@@ -73,9 +68,8 @@ class OffChip:
     def charge(self, layer: str, completion: Completion) -> None:
         """Count what a transfer of ``layer`` cost on the pins."""
         self._tally.add(layer, self.name, PINS[completion.write], completion.pin_bytes)
-        activates = completion.row_misses + completion.row_conflicts
-        if activates:
-            self._tally.add(layer, self.name, "activates", activates)
+        if completion.activates:
+            self._tally.add(layer, self.name, "activates", completion.activates)
         self._tally.moved(
             self.name, completion.first_beat_ps, completion.time_ps, completion.useful_bytes, write=completion.write
         )
@@ -97,22 +91,12 @@ class OffChip:
         )
 
 
-class Behind(NamedTuple):
-    """The model behind a DRAM part, the peak rate of its pins (None = infinite), and what no access undercuts."""
-
-    model: DramModel
-    peak_bytes_per_s: Fraction | None
-    read_latency_ps: int
-    write_latency_ps: int
-
-
-def build_model(spec: Memory) -> Behind:
+def build_model(spec: Memory) -> DramModel:
     """The model of a DRAM part."""
     if spec.standard != CONSTANT:
-        timing = catalogue.timing(spec.standard, spec.speed_mts, spec.width_bits, spec.channels, spec.capacity_bytes)
-        return Behind(DramController(timing), timing.peak_bytes_per_s, timing.t_cl_ps, timing.t_cwl_ps)
+        dram = catalogue.dram(spec.standard, spec.speed_mts, spec.width_bits, spec.channels, spec.capacity_bytes)
+        return DramController(dram)
     latency_ps = edge_ps(spec.latency_cycles, spec.clock_hz)
     if spec.bytes_per_cycle is None:
-        return Behind(ConstantRateMemory(None, latency_ps), None, 0, 0)
-    peak = spec.bytes_per_cycle * spec.clock_hz
-    return Behind(ConstantRateMemory(peak / PS_PER_S, latency_ps), peak, 0, 0)
+        return ConstantRateMemory(None, latency_ps)
+    return ConstantRateMemory(spec.bytes_per_cycle * spec.clock_hz / PS_PER_S, latency_ps)

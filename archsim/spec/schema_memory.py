@@ -42,8 +42,8 @@ class Dram(Storage):
         None, description="data lines of one channel"
     )
     channels: Annotated[int, d.count(1, 1024)] = Field(1, description="independent channels")
-    fidelity: Annotated[str, d.choice("open_row", later=("exact", "fast"))] = Field(
-        "open_row", description="timing model: channels, banks and open rows"
+    fidelity: Annotated[str, d.choice("exact", later=("fast",))] = Field(
+        "exact", description="timing model: exact, command by command"
     )
     bandwidth: (
         Annotated[

@@ -14,17 +14,19 @@ from archsim.errors import ConfigError, nearest
 from archsim.memory.dram.device import AddressMap, Device
 from archsim.memory.dram.kernel.layout import BANK_BITS, CHUNK_BITS, CHUNKS, COLUMN_BITS
 
+DEFAULT = "RoRaBaCoBg"
 CHUNK_OF_LINES = 2  # column bits below the banks in MOP4CLXOR: four bursts of a row in turn
 
 
 def by_name(name: str, device: Device) -> AddressMap:
-    """RoBaRaCoCh or MOP4CLXOR for a device; raises ConfigError for another name.
+    """A map for a device by name; raises ConfigError for another name.
 
-    RoBaRaCoCh: column, rank, bank group, bank, row from the lowest bit. MOP4CLXOR: two column bits, rank, bank
+    RoRaBaCoBg: bank group (and before it HBM's pseudo-channel), column, bank, rank, row from the lowest bit, so that
+    a stream walks over the bank groups of a row. RoBaRaCoCh: column, rank, bank group, bank, row from the lowest bit. MOP4CLXOR: two column bits, rank, bank
     group, bank, the other column bits, row; then consecutive column bits from the lowest on are XORed into rank,
     bank group, bank, row.
     """
-    makers = {"RoBaRaCoCh": _ro_ba_ra_co_ch, "MOP4CLXOR": _mop4clxor}
+    makers = {"RoRaBaCoBg": _ro_ra_ba_co_bg, "RoBaRaCoCh": _ro_ba_ra_co_ch, "MOP4CLXOR": _mop4clxor}
     if name not in makers:
         raise ConfigError(f"no address map '{name}'{nearest(name, makers)}; allowed {', '.join(makers)}")
     return makers[name](device)
@@ -32,6 +34,12 @@ def by_name(name: str, device: Device) -> AddressMap:
 
 def _banks(device: Device) -> tuple[tuple[str, int], ...]:
     return ("rank", _bits(device.ranks)), ("bankgroup", _bits(device.groups)), ("bank", _bits(device.banks))
+
+
+def _ro_ra_ba_co_bg(device: Device) -> AddressMap:
+    rank, group, bank = _banks(device)
+    inner = (group, ("column", _bits(device.columns)), bank)
+    return AddressMap((rank, *inner) if device.buses > 1 else (*inner, rank))
 
 
 def _ro_ba_ra_co_ch(device: Device) -> AddressMap:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from archsim import registry
 from archsim.errors import NotBuiltError
-from archsim.memory.dram.device import Device
+from archsim.memory.dram.device import Device, Dram
 from archsim.memory.dram.timing import DramTiming
 
 _PACKAGE = "archsim.memory.dram.standards"
@@ -58,6 +58,12 @@ def usual(standard: str) -> tuple[int, int]:
 def device(standard: str, speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Device:
     """One channel of a standard command by command; as ``timing``, and NotBuiltError where only that exists."""
     return cast(Device, _by_commands(standard).device(speed_mts, width_bits, channels, capacity_bytes))
+
+
+def dram(standard: str, speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
+    """A DRAM part; arguments and errors as ``timing``."""
+    found = device(standard, speed_mts, {"lpddr5": 16, "hbm2": 128}.get(standard, width_bits), channels, capacity_bytes)
+    return Dram(device=found, channels=channels, capacity_bytes=capacity_bytes, source="")
 
 
 def _by_commands(standard: str) -> Any:

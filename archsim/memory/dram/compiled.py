@@ -58,6 +58,7 @@ def _scalars(device: Device, policy: Policy) -> dict[str, int]:
         "bank_bits": device.all_banks.bit_length() - 1,
         "banks": device.all_banks,
         "protocol": _PROTOCOLS[device.protocol],
+        "burst": device.burst_cycles,
         "read_end": device.read_latency + device.burst_cycles,
         "write_end": device.write_latency + device.burst_cycles,
         "read_queue": policy.read_queue,

@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from archsim.errors import ConfigError, SimulationError
 from archsim.memory.dram.interface import Completion, DramStats, Transfer, useful_bytes
+from archsim.sim.clock import PS_PER_S
 
 
 class ConstantRateMemory:
@@ -43,6 +44,15 @@ class ConstantRateMemory:
         self._ending: list[tuple[int, int, Completion]] = []
         self._moved = {False: 0, True: 0}
         self._count = {False: 0, True: 0}
+
+    @property
+    def peak_bytes_per_s(self) -> Fraction | None:
+        """Of the port; None when infinite."""
+        return PS_PER_S / self._ps_per_byte if self._ps_per_byte else None
+
+    def least_ps(self, size_bytes: int, *, write: bool) -> int:
+        """At the port's rate."""
+        return math.floor(size_bytes * self._ps_per_byte)
 
     def submit(self, at_ps: int, transfers: Sequence[Transfer]) -> None:
         """Queue the transfers on the port in the given order; raises SimulationError when ``at_ps`` is in the past."""
@@ -112,4 +122,5 @@ class ConstantRateMemory:
             row_hits=0,
             row_misses=0,
             row_conflicts=0,
+            activates=0,
         )

@@ -1,69 +1,82 @@
-"""The ``open_row`` DRAM controller behind the co-simulation interface.
+"""The DRAM controller, command by command, behind the co-simulation interface.
 
-Time inside is counted in DRAM clock cycles by a compiled kernel (open_row, which states the rules); this
-class keeps the slots of the transfers under way, turns picoseconds into edges and back, and grows every array
-before it is full.
+Time inside is counted in DRAM clock cycles by a compiled kernel (kernel/serve.py states the rules); this class keeps
+the slots of the transfers under way, turns picoseconds into edges and back, and grows every array before it is full.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
-
-import numpy as np
+from typing import Any, ClassVar
 
 from archsim.errors import ConfigError, SimulationError
-from archsim.memory.dram import records
-from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion, DramStats, Transfer
-from archsim.memory.dram.timing import DramTiming, edge_after, edge_ps
+from archsim.memory.dram.address import DEFAULT, by_name
+from archsim.memory.dram.device import AddressMap, Dram, Policy
+from archsim.memory.dram.interface import Completion, DramStats, Transfer
+from archsim.memory.dram.kernel.layout import NEVER, NONE
+from archsim.memory.dram.regions import folded
+from archsim.sim.clock import PS_PER_S, Clock
 
-__all__ = ["Completion", "DramController", "DramStats", "Transfer"]
-
-WINDOW_BURSTS = 32  # look-ahead per channel: the queue depth of the reference controllers
 TURN_BURSTS = 16  # bursts of one transfer before the next has its turn on a channel
 
 
 class DramController:
-    """Channels with banks and open rows, bursts in order, look-ahead for row commands (fidelity
-    ``open_row``).
+    """All channels of a DRAM part (fidelity ``exact``).
 
-    ``interleave_bytes``: contiguous bytes on one channel, a power of two >= the burst; default one burst, so
-    that the lowest address bits above the burst choose the channel. Raises ConfigError on a value that cannot
-    work.
+    ``interleave_bytes``: contiguous bytes on one channel, a power of two >= the burst; default one burst, so that the
+    lowest address bits above the burst choose the channel. ``log``: keep every command (``commands``). Raises
+    ConfigError on a value that cannot work.
     """
 
-    fidelity: ClassVar[str] = "open_row"
+    fidelity: ClassVar[str] = "exact"
 
     def __init__(
         self,
-        timing: DramTiming,
+        dram: Dram,
+        policy: Policy | None = None,
+        mapping: AddressMap | None = None,
         *,
         interleave_bytes: int | None = None,
-        window_bursts: int = WINDOW_BURSTS,
         turn_bursts: int = TURN_BURSTS,
+        log: bool = False,
     ) -> None:
-        from archsim.memory.dram import open_row, state  # the compiler is slow to import: only now
+        from archsim.memory.dram import state  # the compiler is slow to import: only now
+        from archsim.memory.dram.kernel import serve
 
-        interleave = timing.burst_bytes if interleave_bytes is None else interleave_bytes
-        _check_options(timing, interleave, window_bursts, turn_bursts)
-        self.timing = timing
-        self._kernel, self._layout = open_row, state
-        self._state = state.initial(timing, interleave, window_bursts, turn_bursts)
+        interleave = dram.device.burst_bytes if interleave_bytes is None else interleave_bytes
+        _check_options(dram, interleave, turn_bursts)
+        self.dram = dram
+        self.policy = policy or Policy()
+        self.mapping = mapping or by_name(DEFAULT, dram.device)
+        self._clock = Clock(dram.device.clock_hz)
+        self._kernel, self._layout = serve, state
+        self._state = state.initial(dram, self.policy, self.mapping, interleave, turn_bursts, log=log)
         self._rows = state.table(self._state.transfers)
-        self._results = state.columns(records.ACTIVE, "first_beat", "conflicts")
-        self._fresh = state.padded(np.zeros(0, np.int64), state.FIRST_SLOTS)
+        self._results = state.results()
+        self._fresh = state.padded(self._state.done[:0], state.FIRST_SLOTS)
         self._fresh_count = 0
         self._free = list(range(state.FIRST_SLOTS - 1, -1, -1))
         self._transfers: list[Transfer | None] = [None] * state.FIRST_SLOTS
         self._useful = [0] * state.FIRST_SLOTS
         self._useful_total = [0, 0]
         self._submitted = 0
-        self._next_event: int = open_row.NEVER
+        self._next_end: int = NEVER
         self._submitted_ps = self._now_ps = 0
 
+    @property
+    def peak_bytes_per_s(self) -> int:
+        """Of the data pins of all channels."""
+        return self.dram.peak_bytes_per_s
+
+    def least_ps(self, size_bytes: int, *, write: bool) -> int:
+        """No transfer of ``size_bytes`` ends sooner after it was submitted: queued writes may serve or absorb some."""
+        device = self.dram.device
+        absorbed = self.dram.channels * self.policy.write_queue * device.burst_bytes
+        first = self._clock.edge((device.write_latency if write else device.read_latency) + device.burst_cycles)
+        return first - self._clock.edge(1) + max(0, size_bytes - absorbed) * PS_PER_S // self.peak_bytes_per_s
+
     def submit(self, at_ps: int, transfers: Sequence[Transfer]) -> None:
-        """Hand over all transfers of the instant ``at_ps``, in service order; seen at the first edge after
-        it.
+        """Hand over all transfers of the instant ``at_ps``, in service order; seen at the first edge after it.
 
         Raises SimulationError when ``at_ps`` is before the time reached or before an earlier submit, or a transfer is
         malformed or outside the memory.
@@ -72,72 +85,64 @@ class DramController:
         if at_ps < reached_ps:
             raise SimulationError(f"DRAM: transfer submitted at {at_ps} ps, after the memory reached {reached_ps} ps")
         self._submitted_ps = at_ps
-        visible = edge_after(at_ps, self.timing.clock_hz)
+        visible = self._clock.cycle(at_ps + 1)
         for transfer in transfers:
             self._take_in(transfer, visible)
         if transfers:
-            self._next_event = min(self._next_event, visible)
+            self._next_end = min(self._next_end, visible)
 
     def advance(self, until_ps: int) -> list[Completion]:
         """Run to the first instant <= ``until_ps`` with a completion and return all of that instant, or []."""
         if until_ps < self._now_ps:
             raise SimulationError(f"DRAM: told to run to {until_ps} ps, already at {self._now_ps} ps")
-        until = min(edge_after(until_ps, self.timing.clock_hz) - 1, self._kernel.NEVER - 1)
-        count = 0
-        if self._next_event <= until:
-            count, self._next_event = self._kernel.advance(self._state, self._fresh, self._fresh_count, until)
-            self._fresh_count = 0
+        until = min(self._clock.cycle(until_ps + 1) - 1, NEVER - 1)
+        count, self._next_end = self._kernel.advance(self._state, self._fresh, self._fresh_count, until)
+        self._fresh_count = 0
         completions = [self._complete(int(slot)) for slot in self._state.done[:count]]
         self._now_ps = completions[0].time_ps if completions else until_ps
         return completions
 
     def next_event_ps(self) -> int | None:
-        """A lower bound of the next time at which anything could happen; None when nothing is under way."""
-        if self._next_event == self._kernel.NEVER:
+        """A lower bound of the next completion; None when nothing is under way."""
+        if self._next_end == NEVER:
             return None
-        return edge_ps(self._next_event, self.timing.clock_hz)
+        return self._clock.edge(self._next_end)
 
     @property
     def stats(self) -> DramStats:
         """Totals since time 0 (see DramStats for when each is counted)."""
-        channels = self._state.channels
-        total = {name: int(channels[name].sum()) for name in ("reads", "writes", "hits", "misses", "conflicts")}
-        bursts = channels["reads"] + channels["writes"]
-        burst_bytes, clock_hz = self.timing.burst_bytes, self.timing.clock_hz
+        channels, device = self._state.channels, self.dram.device
+        reads, writes, activates, refreshes = self._layout.issued(channels)
+        bursts = (reads + writes).tolist()
+        hits, misses, conflicts = (int(channels[name].sum()) for name in ("hits", "misses", "conflicts"))
         return DramStats(
-            reads=total["reads"],
-            writes=total["writes"],
-            read_bytes=total["reads"] * burst_bytes,
-            write_bytes=total["writes"] * burst_bytes,
+            reads=int(reads.sum()),
+            writes=int(writes.sum()),
+            read_bytes=int(reads.sum()) * device.burst_bytes,
+            write_bytes=int(writes.sum()) * device.burst_bytes,
             useful_read_bytes=self._useful_total[0],
             useful_write_bytes=self._useful_total[1],
-            row_hits=total["hits"],
-            row_misses=total["misses"],
-            row_conflicts=total["conflicts"],
-            activates=total["misses"] + total["conflicts"],
-            refreshes=self._refreshes() * self.timing.ranks,
-            busy_ps=tuple(edge_ps(int(n) * self.timing.cycles(self.timing.t_burst_ps), clock_hz) for n in bursts),
+            row_hits=hits,
+            row_misses=misses,
+            row_conflicts=conflicts,
+            activates=int(activates.sum()),
+            refreshes=int(refreshes.sum()),
+            busy_ps=tuple(self._clock.edge(n * device.burst_cycles // device.buses) for n in bursts),
         )
 
-    def _refreshes(self) -> int:
-        if self.timing.t_refi_ps == 0:
-            return 0
-        interval = self.timing.cycles(self.timing.t_refi_ps)
-        now = edge_after(self._now_ps, self.timing.clock_hz) - 1
-        performed = 0
-        for channel in self._state.channels:
-            overdue = max(0, (now - int(channel["refresh_due"])) // interval + 1)
-            performed += int(channel["refreshes"]) + overdue
-        return performed
+    @property
+    def commands(self) -> Sequence[Any]:
+        """(n, 5) cycle, command, bank, row and column by channel; raises SimulationError when there were too many."""
+        return self._layout.commands(self._state)
 
     def _take_in(self, transfer: Transfer, visible: int) -> None:
-        run_bytes, extents, strides, useful = _normalised(transfer, self.timing.capacity_bytes)
+        run_bytes, extents, strides, useful = folded(transfer, self.dram.capacity_bytes)
         if not self._free:
             self._grow()
         slot = self._free.pop()
         self._rows[slot] = (
             transfer.write, visible, self._submitted, transfer.address, run_bytes, extents[-1], strides[-1],
-            *extents[:-1], *strides[:-1], 0, self._kernel.NEVER, 0, 0, 0, 0, self._kernel.NONE,
+            *extents[:-1], *strides[:-1], 0, 0, NEVER, 0, 0, 0, 0, 0, NONE,
         )  # fmt: skip
         self._transfers[slot] = transfer
         self._useful[slot] = useful
@@ -146,7 +151,7 @@ class DramController:
         self._submitted += 1
 
     def _complete(self, slot: int) -> Completion:
-        first_beat, last_beat, hits, misses, conflicts = self._rows[slot, self._results].tolist()
+        first_beat, last_beat, hits, misses, conflicts, activates = self._rows[slot, self._results].tolist()
         transfer = self._transfers[slot]
         if transfer is None:
             raise SimulationError(f"DRAM: slot {slot} completed without a transfer")
@@ -155,14 +160,15 @@ class DramController:
         self._useful_total[transfer.write] += self._useful[slot]
         return Completion(
             id=transfer.id,
-            time_ps=edge_ps(last_beat, self.timing.clock_hz),
-            first_beat_ps=edge_ps(first_beat, self.timing.clock_hz),
+            time_ps=self._clock.edge(last_beat),
+            first_beat_ps=self._clock.edge(first_beat),
             write=transfer.write,
             useful_bytes=self._useful[slot],
-            pin_bytes=(hits + misses + conflicts) * self.timing.burst_bytes,
+            pin_bytes=(hits + misses + conflicts) * self.dram.device.burst_bytes,
             row_hits=hits,
             row_misses=misses,
             row_conflicts=conflicts,
+            activates=activates,
         )
 
     def _grow(self) -> None:
@@ -176,49 +182,17 @@ class DramController:
         self._free += range(2 * slots - 1, slots - 1, -1)
 
 
-def warm_up(timing: DramTiming) -> None:
+def warm_up(dram: Dram) -> None:
     """Compile the kernel, or load it from the cache, by moving one burst; seconds on an empty cache."""
-    controller = DramController(timing)
-    controller.submit(0, [Transfer(id=0, write=False, address=0, run_bytes=timing.burst_bytes)])
+    controller = DramController(dram)
+    controller.submit(0, [Transfer(id=0, write=False, address=0, run_bytes=dram.device.burst_bytes)])
     while controller.next_event_ps() is not None:
-        controller.advance(edge_ps(1 << 40, timing.clock_hz))
+        controller.advance(PS_PER_S)
 
 
-def _normalised(transfer: Transfer, capacity_bytes: int) -> tuple[int, tuple[int, ...], tuple[int, ...], int]:
-    """Run, extents and strides with loops of one trip and contiguous inner loops folded away, and the useful bytes."""
-    _check_shape(transfer)
-    run_bytes = useful = transfer.run_bytes
-    low = high = transfer.address
-    loops: list[tuple[int, int]] = []
-    for extent, stride in zip(reversed(transfer.extents), reversed(transfer.strides), strict=True):
-        useful *= extent
-        reach = (extent - 1) * stride
-        low, high = low + min(0, reach), high + max(0, reach)
-        if stride == run_bytes and not loops:
-            run_bytes *= extent
-        elif extent != 1:
-            loops.append((extent, stride))
-    if useful == 0:
-        return 0, (1,) * MAX_OUTER_EXTENTS, (0,) * MAX_OUTER_EXTENTS, 0
-    if low < 0 or high + transfer.run_bytes > capacity_bytes:
-        raise SimulationError(f"DRAM: {transfer} touches [{low}, {high + transfer.run_bytes}) of {capacity_bytes} B")
-    loops += [(1, 0)] * (MAX_OUTER_EXTENTS - len(loops))
-    extents, strides = zip(*reversed(loops), strict=True)
-    return run_bytes, extents, strides, useful
-
-
-def _check_shape(transfer: Transfer) -> None:
-    loops = len(transfer.extents)
-    if loops != len(transfer.strides) or loops > MAX_OUTER_EXTENTS:
-        raise SimulationError(f"DRAM: malformed {transfer}; allowed up to {MAX_OUTER_EXTENTS} extents, a stride each")
-    if transfer.run_bytes < 0 or min(transfer.extents, default=0) < 0:
-        raise SimulationError(f"DRAM: malformed {transfer}; allowed run_bytes >= 0, extents >= 0")
-
-
-def _check_options(timing: DramTiming, interleave_bytes: int, window_bursts: int, turn_bursts: int) -> None:
-    if interleave_bytes < timing.burst_bytes or interleave_bytes & (interleave_bytes - 1):
-        raise ConfigError(
-            f"dram interleave_bytes: found {interleave_bytes}; allowed powers of two >= {timing.burst_bytes} B"
-        )
-    if window_bursts < 1 or turn_bursts < 1:
-        raise ConfigError(f"dram window_bursts, turn_bursts: found {window_bursts}, {turn_bursts}; allowed >= 1")
+def _check_options(dram: Dram, interleave_bytes: int, turn_bursts: int) -> None:
+    burst_bytes = dram.device.burst_bytes
+    if interleave_bytes < burst_bytes or interleave_bytes & (interleave_bytes - 1):
+        raise ConfigError(f"dram interleave: found {interleave_bytes} B; allowed powers of two >= {burst_bytes} B")
+    if turn_bursts < 1:
+        raise ConfigError(f"dram turn_bursts: found {turn_bursts}; allowed >= 1")

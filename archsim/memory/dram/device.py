@@ -65,8 +65,12 @@ class Device:
     @property
     def peak_bytes_per_s(self) -> int:
         """Of the channel's data pins; pseudo-channels have pins of their own."""
-        buses = self.ranks if self.protocol == "dual" else 1
-        return buses * self.burst_bytes * self.clock_hz // self.burst_cycles
+        return self.buses * self.burst_bytes * self.clock_hz // self.burst_cycles
+
+    @property
+    def buses(self) -> int:
+        """Data buses of the channel."""
+        return self.ranks if self.protocol == "dual" else 1
 
     @property
     def all_banks(self) -> int:
@@ -80,6 +84,21 @@ class Device:
     def around(self, level: Level) -> int:
         """Banks of the instance that an instance of ``level`` lies in."""
         return self.size_of(LEVELS[max(0, LEVELS.index(level) - 1)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dram:
+    """A DRAM part: so many native channels of one device; ``source``: where its timings come from."""
+
+    device: Device
+    channels: int
+    capacity_bytes: int
+    source: str
+
+    @property
+    def peak_bytes_per_s(self) -> int:
+        """Of the data pins of all channels."""
+        return self.channels * self.device.peak_bytes_per_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar, Protocol
 
 MAX_OUTER_EXTENTS = 5
@@ -49,9 +50,9 @@ class Completion:
     """The end of a transfer: its last beat is on the data bus at ``time_ps``, its first began at
     ``first_beat_ps``.
 
-    ``pin_bytes`` = bursts x burst size, ``useful_bytes`` = bytes that were asked for. Each burst is a row
-    hit, a row miss (the bank was closed) or a row conflict (another row was open); memories without rows
-    report none of them.
+    ``pin_bytes`` = bursts on the pins x burst size, ``useful_bytes`` = bytes that were asked for. Each burst on the
+    pins is a row hit, a row miss (the bank was closed) or a row conflict (another row was open); ``activates``: rows
+    that were opened for them. Memories without rows report none.
     """
 
     id: int
@@ -63,15 +64,15 @@ class Completion:
     row_hits: int
     row_misses: int
     row_conflicts: int
+    activates: int
 
 
 @dataclass(frozen=True, slots=True)
 class DramStats:
-    """Totals since time 0. ``reads`` and ``writes`` are bursts, counted when the controller accepts them (at
-    most its look-ahead window before they are on the bus); useful bytes count when their transfer completes.
+    """Totals since time 0. ``reads`` and ``writes`` are bursts on the pins, counted when their command is issued;
+    useful bytes count when their transfer completes.
 
-    ``refreshes`` = all-bank refresh commands, one per rank, due up to the time the model has reached.
-    ``busy_ps`` = data bus time per channel.
+    ``refreshes`` = refresh commands issued, of a rank or of a bank. ``busy_ps`` = data bus time per channel.
     """
 
     reads: int
@@ -93,6 +94,13 @@ class DramModel(Protocol):
 
     fidelity: ClassVar[str]
 
+    @property
+    def peak_bytes_per_s(self) -> Fraction | int | None:
+        """Of the data pins; None when infinite."""
+
+    def least_ps(self, size_bytes: int, *, write: bool) -> int:
+        """No transfer of ``size_bytes`` ends sooner after it was submitted."""
+
     def submit(self, at_ps: int, transfers: Sequence[Transfer]) -> None:
         """Hand over all transfers of the instant ``at_ps``, in service order; seen at the first edge after
         it.
@@ -107,7 +115,7 @@ class DramModel(Protocol):
         """
 
     def next_event_ps(self) -> int | None:
-        """A lower bound of the next time at which anything could happen; None when nothing is under way."""
+        """A lower bound of the next completion; None when nothing is under way."""
 
     @property
     def stats(self) -> DramStats:

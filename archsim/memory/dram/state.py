@@ -1,4 +1,4 @@
-"""Building and growing the arrays of the ``open_row`` kernel."""
+"""Building, growing and reading the arrays of the machine's DRAM kernel."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ from typing import Any
 
 import numpy as np
 
-from archsim.memory.dram import records
-from archsim.memory.dram.open_row import NEVER, NONE
-from archsim.memory.dram.timing import DramTiming
+from archsim.errors import SimulationError
+from archsim.memory.dram import compiled
+from archsim.memory.dram.device import AddressMap, Dram, Policy
+from archsim.memory.dram.kernel import layout as k
+from archsim.memory.dram.kernel import transfers as t
 
 FIRST_SLOTS = 16  # transfers under way before the arrays first grow
-_LONG_AGO = -(1 << 40)  # cycles; before time 0 by more than any constraint
 _SLOT_AXES = {"transfers": 0, "cursors": 1, "done": 0}
 
 
-def initial(timing: DramTiming, interleave_bytes: int, window_bursts: int, turn_bursts: int) -> records.State:
-    """The arrays of an idle DRAM at time 0: rows closed, refresh not yet due."""
-    channels = timing.channels
-    banks = np.zeros((channels, timing.banks), records.BANK)
-    banks["row"] = NONE
-    ranks = np.zeros((channels, timing.ranks), records.RANK)
-    for name in records.RANK.names or ():
-        ranks[name] = _LONG_AGO
-    return records.State(
-        timing=_cycles(timing, interleave_bytes, window_bursts, turn_bursts),
-        channels=_channels(timing),
-        ranks=ranks,
-        banks=banks,
-        window=np.zeros((channels, window_bursts), np.int64),
-        transfers=np.zeros(FIRST_SLOTS, records.ACTIVE),
-        cursors=np.zeros((channels, FIRST_SLOTS), records.CURSOR),
-        ending=np.full(1, NONE, np.int64),
+def initial(
+    dram: Dram, policy: Policy, mapping: AddressMap, interleave_bytes: int, turn_bursts: int, *, log: bool
+) -> t.State:
+    """The arrays of an idle DRAM at time 0: rows closed, the first refresh one interval away."""
+    rules = compiled.rules(dram.device, policy, mapping)
+    logs = np.zeros(dram.channels, k.LOG)
+    logs["limit"] = k.LOG_ROOM if log else 0
+    return t.State(
+        rules=rules,
+        spread=_spread(dram, rules, interleave_bytes, turn_bursts),
+        channels=compiled.channels(dram.device, rules, dram.channels),
+        feeds=_feeds(dram, rules),
+        transfers=np.zeros(FIRST_SLOTS, t.TRANSFER),
+        cursors=np.zeros((dram.channels, FIRST_SLOTS), t.CURSOR),
+        ending=np.full(1, k.NONE, np.int64),
         done=np.zeros(FIRST_SLOTS, np.int64),
+        logs=logs,
     )
 
 
-def grown(state: records.State, slots: int) -> records.State:
+def grown(state: t.State, slots: int) -> t.State:
     """The same state with room for ``slots`` more transfers."""
     return state._replace(**{name: padded(getattr(state, name), slots, axis) for name, axis in _SLOT_AXES.items()})
 
@@ -52,37 +52,43 @@ def table(array: Any) -> Any:
     return array.view(np.int64).reshape(array.size, -1)
 
 
-def columns(record: np.dtype[np.void], first: str, last: str) -> slice:
-    """The table's columns that hold the fields ``first`` to ``last``."""
-    offsets = {name: field[1] for name, field in (record.fields or {}).items()}
-    return slice(offsets[first] // 8, offsets[last] // 8 + 1)
+def results() -> slice:
+    """The columns of a transfer's row that are read when it has ended: first_beat to activates."""
+    offsets = {name: field[1] for name, field in (t.TRANSFER.fields or {}).items()}
+    return slice(offsets["first_beat"] // 8, offsets["activates"] // 8 + 1)
 
 
-def _channels(timing: DramTiming) -> Any:
-    channels = np.zeros(timing.channels, records.CHANNEL)
-    channels["number"] = np.arange(timing.channels)
-    channels["ready_tail"] = channels["pending_head"] = NONE
-    channels["next_accept"] = NEVER
-    channels["read_column"] = channels["write_end"] = _LONG_AGO
-    channels["refresh_due"] = timing.cycles(timing.t_refi_ps) or NEVER
-    return channels
+def issued(channels: Any) -> tuple[Any, Any, Any, Any]:
+    """Reads, writes, activates and refreshes by channel."""
+    counts = channels["counts"]
+    reads, writes = counts[:, k.RD] + counts[:, k.RDA], counts[:, k.WR] + counts[:, k.WRA]
+    return reads, writes, counts[:, k.ACT], counts[:, k.REFAB] + counts[:, k.REFPB]
 
 
-def _cycles(timing: DramTiming, interleave_bytes: int, window_bursts: int, turn_bursts: int) -> Any:
-    structure = {
-        "channels": timing.channels,
-        "granule_bits": _bits(timing.burst_bytes),
-        "interleave_bits": _bits(interleave_bytes // timing.burst_bytes),
-        "column_bits": _bits(timing.row_bytes // timing.burst_bytes),
-        "bank_bits": _bits(timing.banks),
-        "rank_bits": _bits(timing.ranks),
-        "window": window_bursts,
-        "turn": turn_bursts,
-    }
-    cycles = np.zeros(1, records.CYCLES)
-    for name in records.CYCLES.names or ():
-        cycles[name] = structure[name] if name in structure else timing.cycles(getattr(timing, f"t_{name}_ps"))
-    return cycles
+def commands(state: t.State) -> list[Any]:
+    """Every command by channel; raises SimulationError when there were more than are kept."""
+    if (state.logs["limit"] == 0).any() or (state.logs["count"] >= state.logs["limit"]).any():
+        raise SimulationError(f"DRAM: its commands were not kept, or are more than {k.LOG_ROOM} on a channel")
+    return [log["rows"][: log["count"]].copy() for log in state.logs]
+
+
+def _spread(dram: Dram, rules: Any, interleave_bytes: int, turn_bursts: int) -> Any:
+    found = np.zeros(1, t.SPREAD)
+    found["channels"] = dram.channels
+    found["burst_bits"] = _bits(dram.device.burst_bytes)
+    found["interleave_bits"] = _bits(interleave_bytes // dram.device.burst_bytes)
+    found["turn"] = turn_bursts
+    found["shortest"] = min(int(rules["read_end"][0]), int(rules["write_end"][0]))
+    return found
+
+
+def _feeds(dram: Dram, rules: Any) -> Any:
+    found = np.zeros(dram.channels, t.FEED)
+    found["number"] = np.arange(dram.channels)
+    found["next_at"] = rules["refresh_interval"][0]
+    found["planned"] = found["take_at"] = k.NEVER
+    found["pending_head"] = found["tails"] = k.NONE
+    return found
 
 
 def _bits(power_of_two: int) -> int:

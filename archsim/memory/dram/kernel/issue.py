@@ -9,8 +9,12 @@ from archsim.memory.dram.kernel.layout import (
     ACTIVE,
     CAS_RD,
     CLOSED,
+    CONFLICT,
     DUAL,
+    HIT,
+    MISS,
     NONE,
+    OPENED,
     PRE,
     PREAB,
     RD,
@@ -24,7 +28,7 @@ from archsim.memory.dram.kernel.layout import (
     Log,
     Rules,
 )
-from archsim.memory.dram.kernel.queues import leave, leave_active, reconsider
+from archsim.memory.dram.kernel.queues import first_of, leave, leave_active, reconsider
 from archsim.memory.dram.kernel.select import plan_row, refresh_command
 from archsim.memory.dram.kernel.timing import constrain
 
@@ -103,13 +107,13 @@ def _count(ch: Channel, slot: int, command: int) -> None:
         return
     if command <= WR:
         ch.hits += 1
-        ch.counted[slot] = 1
+        ch.counted[slot] = HIT
     elif command == ACT:
         ch.misses += 1
-        ch.counted[slot] = 2
+        ch.counted[slot] = MISS
     else:
         ch.conflicts += 1
-        ch.counted[slot] = 3
+        ch.counted[slot] = CONFLICT
 
 
 @inlined
@@ -137,6 +141,7 @@ def _hold(rules: Rules, ch: Channel, slot: int) -> None:
     """The row is open, and kept so until the access that opened it has had its column command."""
     bank = ch.bank[slot]
     ch.open_row[bank] = ch.row[slot]
+    ch.counted[slot] += OPENED
     ch.need[slot] = ((RD + ch.write[slot]) << rules.bank_bits) + bank
     ch.active_order[ch.active] = slot
     ch.active += 1
@@ -183,7 +188,7 @@ def _synchronise(rules: Rules, ch: Channel, log: Log, slot: int, command: int, n
         _second(rules, ch, log, now)
         return True
     _put(rules, ch, log, CAS_RD + command, slot, now)
-    ch.synced, ch.synced_from = ch.planned, ch.planned_from
+    ch.synced, ch.synced_from = ch.planned - first_of(ch, ch.planned_from), ch.planned_from
     return True
 
 

@@ -17,6 +17,7 @@ ACTIVE, REFRESH, READS, WRITES, SECOND = range(5)  # where the planned command c
 SINGLE, SPLIT, DUAL = range(3)  # one command a cycle; with split activates and WCK; a row and a column command
 OPEN, CLOSED = range(2)  # row policies
 INTAKE = 8  # accesses a channel takes in per cycle
+HIT, MISS, CONFLICT, OPENED = 1, 2, 3, 4  # how an access was counted; OPENED is added when a row was opened for it
 
 
 # Room for what a device and its controller have; a channel's record holds all of it side by side.
@@ -53,6 +54,7 @@ class Rules:
     bank_bits: int
     banks: int
     protocol: int
+    burst: int  # cycles of a burst on the data bus
     read_end: int  # from a read command to its last beat
     write_end: int
     read_queue: int
@@ -103,7 +105,7 @@ class Channel:
     held: int  # the access whose split activate is half done
     deadline: int  # of its other half
     clock_until: int  # the data clock runs
-    synced: int  # the access whose CAS has been issued
+    synced: int  # the access whose CAS has been issued: its position behind the oldest one of its buffer
     synced_from: int
     refresh_due: int
     refresh_asked: int

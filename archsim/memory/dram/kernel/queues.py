@@ -17,6 +17,8 @@ from archsim.memory.dram.kernel.layout import (
     NONE,
     PRE,
     RD,
+    READS,
+    WRITES,
     Channel,
     Rules,
 )
@@ -69,6 +71,14 @@ def has_room(rules: Rules, ch: Channel, write: int) -> bool:
     if write:
         return ch.writes < rules.write_queue
     return ch.reads < rules.read_queue
+
+
+@inlined
+def first_of(ch: Channel, source: int) -> int:
+    """The position of the oldest access of a buffer in its order."""
+    if source == READS:
+        return ch.reads_first
+    return ch.writes_first if source == WRITES else 0
 
 
 @inlined

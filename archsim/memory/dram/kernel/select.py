@@ -32,6 +32,7 @@ from archsim.memory.dram.kernel.layout import (
     Channel,
     Rules,
 )
+from archsim.memory.dram.kernel.queues import first_of
 from archsim.memory.dram.kernel.timing import legal_at
 
 
@@ -64,7 +65,8 @@ def next_at(rules: Rules, ch: Channel) -> int:
 def _half_done(rules: Rules, ch: Channel, first: int) -> bool:
     """What cannot wait: the access after its CAS, and the second half of an activate at its deadline."""
     if ch.synced != NONE:
-        ch.planned_at, ch.planned_from, ch.planned = first, ch.synced_from, ch.synced
+        ch.planned_at, ch.planned_from = first, ch.synced_from
+        ch.planned = first_of(ch, ch.synced_from) + ch.synced
         return True
     if ch.held != NONE and ch.deadline <= first:
         ch.planned_at, ch.planned_from, ch.planned = first, SECOND, ch.held

@@ -1,0 +1,231 @@
+"""The memory of the machine: channels fed by strided transfers, run beside the event kernel.
+
+The controller is that of the trace (select, issue, queues); what is added is how transfers come to its queues, which a
+second implementation must share to be equal bit for bit:
+
+1. Each channel keeps a ring of the transfers that read and one of those that write. A transfer with bursts on the
+   channel joins the tail in the cycle in which it becomes visible (of one cycle, in order of submission).
+2. In each cycle, after the command, each queue takes in up to INTAKE bursts while it has room: reads first, always from
+   the head of its ring. A transfer that has had ``turn`` bursts in a row goes to the tail; with its last burst
+   on the channel it leaves the ring.
+3. A burst ends with its last beat, read_end or write_end cycles after its column command; one that is served from a
+   queued write, or merged into one, as many cycles after it was taken in. A transfer ends with the last end of its
+   bursts; an empty one when it becomes visible.
+
+Between completions channels do not know of one another, and no burst taken in or issued in cycle c ends before
+c + shortest, so each may run alone that far.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from archsim.kernels import inlined, njit
+from archsim.memory.dram.kernel.issue import tick
+from archsim.memory.dram.kernel.layout import (
+    CONFLICT,
+    HIT,
+    INTAKE,
+    NEVER,
+    NONE,
+    OPENED,
+    REFAB,
+    REFPB,
+    Channel,
+    Log,
+    Rules,
+)
+from archsim.memory.dram.kernel.queues import QUEUED, has_room, release, take_in
+from archsim.memory.dram.kernel.regions import rewind, seek
+from archsim.memory.dram.kernel.rings import (
+    admit,
+    append_pending,
+    first_completion,
+    insert_ending,
+    next_turn,
+    remove_head,
+)
+from archsim.memory.dram.kernel.select import next_at, plan
+from archsim.memory.dram.kernel.transfers import Feed, Spread, State
+
+
+@njit
+def advance(state: State, fresh: Any, fresh_count: int, until: int) -> tuple[int, int]:
+    """Take over the transfers of slots ``fresh[:fresh_count]``, then run to the first completion up to ``until``.
+
+    Returns how many slots of ``state.done`` completed at that instant, 0 when none did, and the cycle before
+    which no further one can; NEVER when none is under way.
+    """
+    rules, spread = state.rules[0], state.spread[0]
+    channels, feeds, transfers = state.channels, state.feeds, state.transfers
+    cursors, ending = state.cursors, state.ending
+    for i in range(fresh_count):
+        _arrive(spread, feeds, transfers, cursors, ending, fresh[i])
+    horizon = _horizon(spread, feeds, first_completion(transfers, ending), until)
+    while horizon >= 0:
+        for c in range(feeds.size):
+            if feeds[c].next_at <= horizon:
+                _serve(rules, spread, channels[c], feeds[c], transfers, cursors[c], ending, state.logs[c], horizon)
+        horizon = _horizon(spread, feeds, first_completion(transfers, ending), until)
+    count = _collect(transfers, ending, state.done, until)
+    spread.under_way -= count
+    if spread.under_way == 0:
+        return count, NEVER
+    return count, min(_first_event(feeds) + spread.shortest, first_completion(transfers, ending))
+
+
+@njit
+def _horizon(spread: Spread, feeds: Any, completion: int, until: int) -> int:
+    """The cycle up to which channels may run unordered, or -1 when nothing may happen before a completion."""
+    limit = min(until, completion)
+    first = _first_event(feeds)
+    if first > limit:
+        return -1
+    if spread.under_way == 0:
+        return limit
+    return min(limit, first + spread.shortest - 1)
+
+
+@njit
+def _first_event(feeds: Any) -> int:
+    first = NEVER
+    for c in range(feeds.size):
+        first = min(first, feeds[c].next_at)
+    return first
+
+
+@njit
+def _collect(transfers: Any, ending: Any, done: Any, until: int) -> int:
+    count = 0
+    instant = first_completion(transfers, ending)
+    while instant <= until and first_completion(transfers, ending) == instant:
+        done[count] = ending[0]
+        ending[0] = transfers[ending[0]].ends_before
+        count += 1
+    return count
+
+
+@njit
+def _arrive(spread: Spread, feeds: Any, transfers: Any, cursors: Any, ending: Any, slot: int) -> None:
+    transfer = transfers[slot]
+    spread.under_way += 1
+    for c in range(feeds.size):
+        feed, cursor = feeds[c], cursors[c, slot]
+        rewind(spread, c, transfer, cursor)
+        if seek(spread, c, transfer, cursor):
+            transfer.open_channels += 1
+            append_pending(feed, cursors[c], slot)
+            feed.take_at = min(feed.take_at, transfer.visible)
+            feed.next_at = min(feed.next_at, transfer.visible)
+    if transfer.open_channels == 0:
+        transfer.first_beat = transfer.last_beat = transfer.visible
+        insert_ending(transfers, ending, slot)
+
+
+@njit
+def _serve(
+    rules: Rules,
+    spread: Spread,
+    ch: Channel,
+    feed: Feed,
+    transfers: Any,
+    cursors: Any,
+    ending: Any,
+    log: Log,
+    horizon: int,
+) -> None:
+    """Run one channel up to ``horizon``, before which no transfer ends that is not known to."""
+    while feed.next_at <= horizon:
+        now = feed.next_at
+        if ch.refresh_due <= now:
+            _skip_refreshes(rules, ch, feed, horizon)
+            now = max(now, ch.refresh_due)
+            plan(rules, ch, now)
+            feed.planned = next_at(rules, ch)
+        if feed.planned == now:
+            slot = tick(rules, ch, log, now)
+            if slot != NONE:
+                _finish(rules, ch, transfers, ending, slot, now)
+            feed.planned = NONE
+        feed.take_at = NEVER
+        if feed.pending_head != NONE:
+            admit(feed, transfers, cursors, now)
+            if feed.pending_head != NONE:
+                feed.take_at = transfers[feed.pending_head].visible
+        _take(rules, spread, ch, feed, transfers, cursors, ending, now)
+        if feed.planned == NONE:
+            plan(rules, ch, now + 1)
+            feed.planned = next_at(rules, ch)
+        feed.next_at = min(feed.planned, ch.refresh_due, feed.take_at)
+
+
+@inlined
+def _finish(rules: Rules, ch: Channel, transfers: Any, ending: Any, slot: int, now: int) -> None:
+    """A burst has had its column command."""
+    owner = ch.owner[slot]
+    transfer = transfers[owner]
+    end = now + (rules.write_end if transfer.write else rules.read_end)
+    transfer.first_beat = min(transfer.first_beat, end - rules.burst)
+    transfer.last_beat = max(transfer.last_beat, end)
+    counted = ch.counted[slot]
+    transfer.activates += counted // OPENED
+    if counted % OPENED == HIT:
+        transfer.hits += 1
+    elif counted % OPENED == CONFLICT:
+        transfer.conflicts += 1
+    else:
+        transfer.misses += 1
+    release(ch, slot)
+    transfer.queued -= 1
+    if transfer.queued == 0 and transfer.open_channels == 0:
+        insert_ending(transfers, ending, owner)
+
+
+@inlined
+def _take(
+    rules: Rules, spread: Spread, ch: Channel, feed: Feed, transfers: Any, cursors: Any, ending: Any, now: int
+) -> None:
+    """Take bursts in from the rings, as far as there is room."""
+    for write in range(2):
+        left = INTAKE
+        while feed.tails[write] != NONE and has_room(rules, ch, write):
+            if left == 0:
+                feed.take_at = now + 1
+                break
+            left -= 1
+            slot = cursors[feed.tails[write]].following
+            transfer, cursor = transfers[slot], cursors[slot]
+            if take_in(rules, ch, now, write, cursor.local, slot) == QUEUED:
+                transfer.queued += 1
+                feed.planned = NONE
+            else:
+                end = now + (rules.write_end if write else rules.read_end)
+                transfer.first_beat = min(transfer.first_beat, end - rules.burst)
+                transfer.last_beat = max(transfer.last_beat, end)
+            cursor.local += 1
+            feed.turns[write] += 1
+            if cursor.local >= cursor.stop and not seek(spread, feed.number, transfer, cursor):
+                remove_head(feed, cursors, write)
+                transfer.open_channels -= 1
+                if transfer.open_channels == 0 and transfer.queued == 0:
+                    insert_ending(transfers, ending, slot)
+            elif feed.turns[write] >= spread.turn:
+                next_turn(feed, cursors, write)
+
+
+@njit
+def _skip_refreshes(rules: Rules, ch: Channel, feed: Feed, horizon: int) -> None:
+    """Leave out refreshes that an idle channel with closed rows performs on time, all but the last two."""
+    skipped = (horizon - ch.refresh_due) // rules.refresh_interval - 2
+    if skipped <= 0 or ch.reads or ch.writes or ch.active or ch.refresh_asked > ch.refresh_done:
+        return
+    if feed.pending_head != NONE or feed.tails[0] != NONE or feed.tails[1] != NONE:
+        return
+    for bank in range(rules.banks):
+        if ch.open_row[bank] != NONE:
+            return
+    units = 1 if rules.refresh_scope == 1 else rules.banks // rules.refresh_scope
+    ch.refresh_due += skipped * rules.refresh_interval
+    ch.refresh_asked += skipped * units
+    ch.refresh_done += skipped * units
+    ch.counts[REFPB if rules.refresh_scope == 1 else REFAB] += skipped * units

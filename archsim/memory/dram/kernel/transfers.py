@@ -1,0 +1,89 @@
+"""Memory layout of the transfers under way: strided regions, and where each channel stands in them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from archsim.memory.dram.interface import MAX_OUTER_EXTENTS
+from archsim.memory.dram.kernel.layout import record
+
+OuterLoops = Annotated[Any, np.int64, (MAX_OUTER_EXTENTS - 1,)]  # outside the innermost one, outermost first
+ByDirection = Annotated[Any, np.int64, (2,)]  # reads, writes
+
+
+class Spread:
+    """How addresses spread over channels and transfers take turns; ``*_bits`` are shifts."""
+
+    channels: int
+    burst_bits: int
+    interleave_bits: int  # bursts side by side on a channel
+    turn: int  # bursts of one transfer before the next
+    shortest: int  # cycles from taking a burst in, or issuing it, to its end, at least
+    under_way: int  # transfers
+
+
+class Transfer:
+    """One transfer under way; the innermost of its loops is here, the others are in the outer ones."""
+
+    write: int
+    visible: int
+    order: int
+    address: int
+    run_bytes: int
+    extent: int
+    stride: int
+    outer_extents: OuterLoops
+    outer_strides: OuterLoops
+    open_channels: int  # that have not taken all of its bursts in
+    queued: int  # bursts taken in that have not had their column command
+    first_beat: int
+    last_beat: int
+    hits: int
+    misses: int
+    conflicts: int
+    activates: int
+    ends_before: int  # the slot of the next completion
+
+
+class Cursor:
+    """Where one channel stands in one transfer: burst numbers [local, stop) of the current run on this channel."""
+
+    following: int
+    index: int  # of the innermost loop
+    outer_indices: OuterLoops  # all 0 before and after a transfer
+    run_address: int
+    last_burst: int
+    local: int
+    stop: int
+
+
+class Feed:
+    """What a channel is fed from: transfers to come, and a ring of those under way for each direction."""
+
+    number: int
+    next_at: int  # before which the channel can do nothing
+    planned: int  # the cycle of its planned command; NONE: to be planned
+    take_at: int  # when it can take bursts in, if not with an event of its own
+    pending_head: int
+    pending_tail: int
+    tails: ByDirection
+    turns: ByDirection  # bursts that the head of a ring has had in its turn
+
+
+SPREAD, TRANSFER, CURSOR, FEED = map(record, (Spread, Transfer, Cursor, Feed))
+
+
+class State(NamedTuple):
+    """All arrays of a memory. C channels, S slots for transfers under way."""
+
+    rules: Any  # (1,) Rules
+    spread: Any  # (1,) Spread
+    channels: Any  # (C,) Channel
+    feeds: Any  # (C,) Feed
+    transfers: Any  # (S,) Transfer
+    cursors: Any  # (C, S) Cursor
+    ending: Any  # (1,) the slot of the first completion to come
+    done: Any  # (S,) slots that completed
+    logs: Any  # (C,) Log
