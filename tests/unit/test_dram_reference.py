@@ -1,36 +1,63 @@
-"""The open_row kernel against the reference implementation of fixtures_dram: equal bit for bit on random traffic."""
+"""The machine's DRAM kernel against a second implementation that ticks every cycle: equal bit for bit."""
 
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
-from fixtures_dram import NAMES, Reference, check_constraints
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.memory.dram.controller import Completion, DramController, Transfer
-from archsim.memory.dram.timing import DramTiming, edge_ps
+from archsim.memory.dram.address import by_name
+from archsim.memory.dram.constraints import Timings, ddr, hbm, lpddr5
+from archsim.memory.dram.controller import DramController
+from archsim.memory.dram.device import AddressMap, Device, Dram, Policy
+from archsim.memory.dram.interface import Completion, Transfer
+from tests.tools.dram_commands import named, violations
+from tests.tools.dram_reference import Reference
+
+FAMILIES: dict[str, Any] = {"single": ddr, "split": lpddr5, "dual": hbm}
 
 
-def random_timing(rng: Random) -> DramTiming:
-    clock_hz = rng.choice([1_200_000_000, 800_000_000, 533_375_000, 10**12, 999_999_937, 7])
-    cycles = {name: rng.randint(1, 12) for name in NAMES} | {"faw": rng.randint(1, 50)}
-    close = max(cycles["ras"], cycles["rtp"], cycles["cwl"] + cycles["burst"] + cycles["wr"])
-    least = close + cycles["rp"] + cycles["rfc"] + 3
-    cycles["refi"] = rng.choice([0, rng.randint(least, least + 100)])
-    ranks = rng.choice([1, 2])
-    return DramTiming(
+def random_device(rng: Random) -> Device:
+    protocol = rng.choice(["single", "split", "dual"])
+    burst = rng.randint(1, 4)
+    timings = {name: rng.randint(1, 12) for name in Timings.__dataclass_fields__}
+    timings |= {"bl": burst, "bl_long": burst + rng.randint(0, 2), "ccd_s": burst, "ccd_l": burst + rng.randint(0, 3)}
+    timings["cwl"] = rng.randint(1, timings["cl"] + timings["bl"] + 2)
+    timings["rc"] = timings["ras"] + timings["rp"]
+    timings["faw"] = rng.randint(1, 50)
+    t = Timings(**timings)
+    return Device(
         standard="random",
-        clock_hz=clock_hz,
-        channels=rng.randint(1, 5),
-        ranks=ranks,
-        banks=ranks * rng.choice([1, 2, 4]),
-        row_bytes=32 * rng.choice([1, 2, 8]),
+        clock_hz=rng.choice([1_200_000_000, 800_000_000, 533_375_000, 10**12, 999_999_937, 7]),
+        ranks=rng.choice([1, 2]),
+        groups=rng.choice([1, 2, 4]),
+        banks=rng.choice([2, 4]),
+        columns=rng.choice([4, 8, 16]),
         burst_bytes=32,
-        capacity_bytes=1 << 20,
-        source="random",
-        **{f"t_{name}_ps": edge_ps(n, clock_hz) for name, n in cycles.items()},
+        protocol=protocol,
+        read_latency=t.cl,
+        write_latency=t.cwl,
+        burst_cycles=t.bl,
+        refresh_cycles=rng.choice([0, rng.randint(120, 400)]),
+        constraints=FAMILIES[protocol](t),
+        activate_window=rng.randint(1, 8) if protocol == "split" else 0,
+        clock_linger=rng.randint(1, 4) if protocol == "split" else 0,
     )
+
+
+def random_policy(rng: Random) -> Policy:
+    return Policy(
+        read_queue=rng.choice([1, 2, 5, 32]),
+        write_queue=rng.choice([1, 2, 5, 32]),
+        rows=rng.choice(["open", "open", "closed"]),
+        refresh=rng.choice(["all_bank", "all_bank", "per_bank", "none"]),
+    )
+
+
+def random_map(rng: Random, device: Device) -> AddressMap:
+    return by_name(rng.choice(["RoRaBaCoBg", "RoBaRaCoCh", "MOP4CLXOR"]), device)
 
 
 def random_transfer(rng: Random, number: int) -> Transfer:
@@ -42,82 +69,109 @@ def random_transfer(rng: Random, number: int) -> Transfer:
         id=number,
         write=rng.random() < 0.5,
         address=rng.randint(5000, 9000),
-        run_bytes=rng.choice([0, rng.randint(0, 100), rng.randint(0, 900)]) // (1 + len(loops)),
+        run_bytes=rng.choice([0, rng.randint(0, 100), rng.randint(0, 900), rng.randint(0, 4000)]) // (1 + len(loops)),
         extents=tuple(extent for extent, _ in loops),
         strides=tuple(stride for _, stride in loops),
     )
 
 
-def random_submissions(rng: Random, timing: DramTiming) -> list[tuple[int, list[Transfer]]]:
-    period = edge_ps(100, timing.clock_hz)
+class Case:
+    """A memory with random options, and the same by the second implementation."""
+
+    def __init__(self, rng: Random) -> None:
+        device = random_device(rng)
+        self.part = Dram(device=device, channels=rng.randint(1, 4), capacity_bytes=1 << 20, source="random")
+        self.interleave, self.turn = 32 * rng.choice([1, 1, 2, 8]), rng.choice([1, 3, 16])
+        self.policy, self.mapping = random_policy(rng), random_map(rng, device)
+        self.log = rng.random() < 0.7  # without, refreshes of idle channels are not played out
+        self.dram = DramController(
+            self.part,
+            self.policy,
+            self.mapping,
+            interleave_bytes=self.interleave,
+            turn_bursts=self.turn,
+            log=self.log,
+        )
+        self.reference = Reference(self.part, self.policy, self.mapping, self.interleave, self.turn)
+
+    def ps(self, cycles: int) -> int:
+        return cycles * 10**12 // self.part.device.clock_hz
+
+
+def submissions(rng: Random, case: Case) -> list[tuple[int, list[Transfer]]]:
     result, at, number = [], 0, 0
     for _ in range(rng.randint(1, 8)):
-        at += rng.randint(0, rng.choice([1, period // 5, 20 * period]))
+        at += rng.randint(0, rng.choice([1, case.ps(20), case.ps(800)]))
         batch = [random_transfer(rng, number + i) for i in range(rng.randint(1, 4))]
         result.append((at, batch))
         number += len(batch)
     return result
 
 
-def kernel(dram: DramController, submitted: list[tuple[int, list[Transfer]]], end_ps: int) -> list[Completion]:
+def served(case: Case, submitted: list[tuple[int, list[Transfer]]], end_ps: int) -> list[Completion]:
     completions: list[Completion] = []
     for at, batch in [*submitted, (end_ps, [])]:
-        while found := dram.advance(at):
+        while found := case.dram.advance(at):
             completions += found
-        dram.submit(at, batch)
+        case.dram.submit(at, batch)
     return completions
 
 
 @given(st.integers(0, 2**64))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 def test_kernel_equals_reference(seed: int) -> None:
     rng = Random(seed)
-    timing = random_timing(rng)
-    submitted = random_submissions(rng, timing)
-    interleave = 32 * rng.choice([1, 1, 2, 8])
-    window, turn = rng.choice([(32, 16), (1, 1), (4, 3), (2, 16)])
-    dram = DramController(timing, interleave_bytes=interleave, window_bursts=window, turn_bursts=turn)
-    reference = Reference(timing, interleave, window, turn)
-    expected = reference.run(submitted)
-    end_ps = expected[-1].time_ps + edge_ps(3, timing.clock_hz)
-    assert kernel(dram, submitted, end_ps) == expected
-    check_totals(dram, expected, reference)
-    for log in reference.commands.values():
-        check_constraints(log, reference.cycles, timing.ranks)
+    case = Case(rng)
+    submitted = submissions(rng, case)
+    expected = case.reference.run(submitted)
+    assert served(case, submitted, expected[-1].time_ps + case.ps(1)) == expected
+    check_commands(case)
+    check_totals(case.dram, expected)
 
 
 @given(st.integers(0, 2**64))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 def test_submits_at_completions_equal_reference(seed: int) -> None:
-    """Each completion is answered at its own instant: no channel may have run beyond it."""
+    """Law 34: each completion is answered at its own instant, and no channel has run beyond it."""
     rng = Random(seed)
-    timing = random_timing(rng)
-    window, turn = rng.choice([(1, 1), (2, 3), (4, 16)])  # small: few bursts fill the window
-    dram = DramController(timing, window_bursts=window, turn_bursts=turn)
+    case = Case(rng)
+    dram = case.dram
     todo = [random_transfer(rng, number) for number in range(20)]
     start = [todo.pop() for _ in range(rng.randint(1, 6))]
     submitted, completions = [(0, start)], []
     dram.submit(0, start)
     while (at := dram.next_event_ps()) is not None:
-        found = dram.advance(at + edge_ps(10**6, timing.clock_hz))
+        found = dram.advance(at + case.ps(rng.choice([0, 10, 10**6])))
+        assert all(at <= completion.time_ps for completion in found)
         completions += found
         answers = [todo.pop() for _ in found[: len(todo)]]
         if answers:
             dram.submit(found[0].time_ps, answers)
             submitted.append((found[0].time_ps, answers))
-    assert completions == Reference(timing, timing.burst_bytes, window, turn).run(submitted)
+    assert completions == case.reference.run(submitted)
+    check_commands(case)
 
 
-def check_totals(dram: DramController, expected: list[Completion], reference: Reference) -> None:
+def check_commands(case: Case) -> None:
+    """The same commands in the same cycles, none of them too soon."""
+    if not case.log:
+        return
+    for channel, rows in zip(case.reference.channels, case.dram.commands, strict=True):
+        device = case.part.device
+        found = named(device, rows)
+        last = channel.issued[-1][0] if channel.issued else -1
+        assert [command for command in found if command[0] <= last] == channel.issued
+        assert violations(device, found) == []
+
+
+def check_totals(dram: DramController, expected: list[Completion]) -> None:
     stats = dram.stats
-    logs = reference.commands.values()
-    assert stats.reads == sum(c.kind == "read" for log in logs for c in log)
-    assert stats.writes == sum(c.kind == "write" for log in logs for c in log)
-    assert stats.activates == sum(c.kind == "activate" for log in logs for c in log)
-    assert stats.read_bytes == sum(c.pin_bytes for c in expected if not c.write)
-    assert stats.write_bytes == sum(c.pin_bytes for c in expected if c.write)
-    assert stats.useful_read_bytes == sum(c.useful_bytes for c in expected if not c.write)
-    assert stats.useful_write_bytes == sum(c.useful_bytes for c in expected if c.write)
+    reads, writes = [c for c in expected if not c.write], [c for c in expected if c.write]
+    assert stats.read_bytes == sum(c.pin_bytes for c in reads) == stats.reads * dram.dram.device.burst_bytes
+    assert stats.write_bytes == sum(c.pin_bytes for c in writes) == stats.writes * dram.dram.device.burst_bytes
+    assert stats.useful_read_bytes == sum(c.useful_bytes for c in reads)
+    assert stats.useful_write_bytes == sum(c.useful_bytes for c in writes)
     assert stats.row_hits == sum(c.row_hits for c in expected)
     assert stats.row_misses == sum(c.row_misses for c in expected)
     assert stats.row_conflicts == sum(c.row_conflicts for c in expected)
+    assert stats.activates == sum(c.activates for c in expected)

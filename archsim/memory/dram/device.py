@@ -61,6 +61,8 @@ class Device:
             value = getattr(self, name)
             if value < 1 or value & (value - 1):
                 raise ConfigError(f"{self.standard}: {name}: found {value}; allowed powers of two")
+        if self.groups * self.banks == 1:
+            raise ConfigError(f"{self.standard}: banks: found 1 in a rank; allowed 2 or more")
 
     @property
     def peak_bytes_per_s(self) -> int:

@@ -21,12 +21,14 @@ def initial(
 ) -> t.State:
     """The arrays of an idle DRAM at time 0: rows closed, the first refresh one interval away."""
     rules = compiled.rules(dram.device, policy, mapping)
+    channels = compiled.channels(dram.device, rules, dram.channels)
+    channels["writing"] = 1  # as after a cycle in which no read waits; nothing is submitted before the first
     logs = np.zeros(dram.channels, k.LOG)
     logs["limit"] = k.LOG_ROOM if log else 0
     return t.State(
         rules=rules,
         spread=_spread(dram, rules, interleave_bytes, turn_bursts),
-        channels=compiled.channels(dram.device, rules, dram.channels),
+        channels=channels,
         feeds=_feeds(dram, rules),
         transfers=np.zeros(FIRST_SLOTS, t.TRANSFER),
         cursors=np.zeros((dram.channels, FIRST_SLOTS), t.CURSOR),

@@ -56,7 +56,7 @@ def replay(
     A request is one burst at a byte address; the bits above the burst choose the channel. Requests wait for those
     before them, on any channel. Raises ConfigError for arrivals that fall, and negative or too large numbers.
     """
-    from archsim.memory.dram.kernel.layout import LOG, LOG_ROOM, NEVER
+    from archsim.memory.dram.kernel.layout import LOG, LOG_ROOM, NONE
     from archsim.memory.dram.kernel.replay import replay as run
 
     requests = _requests(arrivals, addresses // device.burst_bytes, writes, channels)
@@ -64,7 +64,7 @@ def replay(
     state = compiled.channels(device, rules, channels)
     logs = np.zeros(channels, LOG)
     logs["limit"] = LOG_ROOM if log else 0
-    progress, planned = np.array([0, 0, -1]), np.full(channels, NEVER, np.int64)
+    progress, planned = np.array([0, 0, -1]), np.full(channels, NONE, np.int64)
     kept: list[list[Numbers]] = [[] for _ in range(channels)]
     done = False
     while not done:

@@ -18,14 +18,14 @@ def replay(rules: Rules, channels: Any, requests: Any, progress: Any, planned: A
     ``requests``: (requests, 6) arrival cycle, channel, number of the burst on it, whether it is written, and,
     filled in, the cycles at which it is taken in and ends: a read with its last beat, a write when it is issued or
     merged, a forwarded read one cycle after it was taken in. ``progress``: requests taken in, requests done, cycle;
-    at first 0, 0, -1. ``planned``: each channel's next command. ``logs``: one Log for each channel.
+    at first 0, 0, -1. ``planned``: each channel's next command, at first NONE. ``logs``: one Log for each channel.
     """
     taken, done, now, total = progress[0], progress[1], progress[2], requests.shape[0]
     while done < total and not _is_full(logs):
         arrival = NEVER
         if taken < total and has_room(rules, channels[requests[taken, 1]], requests[taken, 3]):
             arrival = max(requests[taken, 0], now + 1)
-        now = min(_soonest(channels, planned), arrival)
+        now = min(_soonest(channels, planned), arrival) if now >= 0 else 0
         for c in range(channels.size):
             if channels[c].refresh_due <= now:
                 plan(rules, channels[c], now)

@@ -138,7 +138,8 @@ def _serve(
     while feed.next_at <= horizon:
         now = feed.next_at
         if ch.refresh_due <= now:
-            _skip_refreshes(rules, ch, feed, horizon)
+            if log.limit == 0:
+                _skip_refreshes(rules, ch, feed, horizon)
             now = max(now, ch.refresh_due)
             plan(rules, ch, now)
             feed.planned = next_at(rules, ch)

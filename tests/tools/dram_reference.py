@@ -1,0 +1,358 @@
+"""A second implementation of the machine's DRAM from its rules alone: it ticks every cycle of every channel.
+
+It knows all submissions beforehand, keeps plain lists, looks back over every command that was issued, and shares neither
+data structures nor shortcuts with the kernel.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from archsim.memory.dram.device import AddressMap, Device, Dram, Policy
+from archsim.memory.dram.interface import Completion, Transfer
+
+INTAKE = 8
+Place = tuple[int, int, int]  # bank of the channel, row, column
+
+
+@dataclass(eq=False)
+class Job:
+    """A transfer with the results that build up."""
+
+    transfer: Transfer
+    visible: int
+    left: int = 0  # bursts that have not been issued, merged or served from a write
+    beats: list[int] = field(default_factory=list)  # ends
+    counted: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+
+@dataclass(eq=False)
+class Access:
+    """A burst in a queue."""
+
+    job: Job
+    burst: int
+    place: Place
+    arrived: int
+    counted: str = ""
+
+    @property
+    def write(self) -> bool:
+        return self.job.transfer.write
+
+
+class Reference:
+    """All channels of a DRAM part."""
+
+    def __init__(self, dram: Dram, policy: Policy, mapping: AddressMap, interleave_bytes: int, turn: int) -> None:
+        self.dram, self.policy, self.mapping, self.turn = dram, policy, mapping, turn
+        self.interleave = interleave_bytes // dram.device.burst_bytes
+
+    def run(self, submissions: list[tuple[int, list[Transfer]]]) -> list[Completion]:
+        """Completions by time, then in order of submission."""
+        hz = self.dram.device.clock_hz
+        jobs = []
+        for at_ps, transfers in submissions:
+            visible = at_ps * hz // 10**12
+            while visible * 10**12 // hz <= at_ps:
+                visible += 1
+            jobs += [Job(transfer, visible) for transfer in transfers]
+        self.channels = [ReferenceChannel(self, number) for number in range(self.dram.channels)]
+        for job in jobs:
+            for channel in self.channels:
+                channel.expect(job)
+        now = 0
+        while any(job.left for job in jobs):
+            for channel in self.channels:
+                channel.tick(now)
+            now += 1
+        ends = [(max(job.beats, default=job.visible), n) for n, job in enumerate(jobs)]
+        return [self.completion(jobs[n]) for _, n in sorted(ends)]
+
+    def completion(self, job: Job) -> Completion:
+        device = self.dram.device
+
+        def ps(cycle: int) -> int:
+            return cycle * 10**12 // device.clock_hz
+
+        useful = job.transfer.run_bytes
+        for extent in job.transfer.extents:
+            useful *= extent
+        on_pins = sum(job.counted[kind] for kind in ("hit", "miss", "conflict"))
+        return Completion(
+            id=job.transfer.id,
+            time_ps=ps(max(job.beats, default=job.visible)),
+            first_beat_ps=ps(min(job.beats) - device.burst_cycles if job.beats else job.visible),
+            write=job.transfer.write,
+            useful_bytes=useful,
+            pin_bytes=on_pins * device.burst_bytes,
+            row_hits=job.counted["hit"],
+            row_misses=job.counted["miss"],
+            row_conflicts=job.counted["conflict"],
+            activates=job.counted["activate"],
+        )
+
+    def bursts(self, transfer: Transfer, channel: int) -> list[int]:
+        """Burst numbers on a channel, in order; the last of one run is not repeated as the first of the next."""
+        size = self.dram.device.burst_bytes
+        starts = [transfer.address]
+        for extent, stride in zip(transfer.extents, transfer.strides, strict=True):
+            starts = [start + i * stride for start in starts for i in range(extent)]
+        found: list[int] = []
+        last = None
+        for start in starts if transfer.run_bytes else []:
+            for burst in range(start // size, (start + transfer.run_bytes - 1) // size + 1):
+                if burst != last:
+                    found.append(burst)
+                last = burst
+        channels = self.dram.channels
+        mine = [burst for burst in found if burst // self.interleave % channels == channel]
+        return [b // self.interleave // channels * self.interleave + b % self.interleave for b in mine]
+
+    def place(self, burst: int) -> Place:
+        values = dict.fromkeys(("column", "rank", "bankgroup", "bank"), 0)
+        widths = dict(values)
+        for name, bits in self.mapping.fields:
+            values[name] += (burst % 2**bits) << widths[name]
+            widths[name] += bits
+            burst >>= bits
+        values["row"] = burst
+        for name, start in self.mapping.xors:
+            shifted = values["column"] >> start
+            values[name] ^= shifted if name == "row" else shifted % 2 ** widths[name]
+        device = self.dram.device
+        bank = (values["rank"] * device.groups + values["bankgroup"]) * device.banks + values["bank"]
+        return bank, values["row"], values["column"]
+
+
+class ReferenceChannel:
+    """One channel, cycle by cycle."""
+
+    def __init__(self, memory: Reference, number: int) -> None:
+        self.memory, self.number = memory, number
+        self.device: Device = memory.dram.device
+        self.policy = memory.policy
+        self.pending: list[tuple[Job, list[int]]] = []
+        self.rings: dict[bool, list[tuple[Job, list[int]]]] = {False: [], True: []}
+        self.turns = {False: 0, True: 0}
+        self.queues: dict[bool, list[Access]] = {False: [], True: []}
+        self.active: list[Access] = []
+        self.open: dict[int, int] = {}
+        self.holder: dict[int, Access] = {}
+        self.writing = False
+        self.held: tuple[Access, int] | None = None  # between the halves of its activate, and the deadline
+        self.synced: Access | None = None
+        self.clock_until = 0
+        self.due = self.device.refresh_cycles if self.policy.refresh != "none" else 0
+        self.asked = self.done = 0
+        self.issued: list[tuple[int, str, int, int]] = []  # cycle, command, bank, row
+        self.times: dict[tuple[str, int], list[int]] = defaultdict(list)  # by command and bank
+        split = self.device.protocol == "split"
+        self.names = {"ACT": "ACT1" if split else "ACT", "PRE": "PREpb", "RD": "RD", "WR": "WR"}
+        self.before: dict[str, list[tuple[str, str, int, int, bool]]] = defaultdict(list)
+        for c in self.device.constraints:
+            for after in c.after:
+                self.before[after] += [(b, c.level, c.cycles, c.window, c.siblings) for b in c.before]
+
+    def expect(self, job: Job) -> None:
+        bursts = self.memory.bursts(job.transfer, self.number)
+        if bursts:
+            self.pending.append((job, bursts))
+            job.left += len(bursts)
+
+    def tick(self, now: int) -> None:
+        if self.due and now == self.due:
+            per_rank = self.policy.refresh == "all_bank"
+            self.asked += self.device.ranks if per_rank else 1
+            self.due += self.device.refresh_cycles
+        if self.device.protocol == "dual":
+            self.column_bus(now)
+            self.row_bus(now)
+        else:
+            self.command_bus(now)
+        for job, bursts in [entry for entry in self.pending if entry[0].visible <= now]:
+            self.rings[job.transfer.write].append((job, bursts))
+        self.pending = [entry for entry in self.pending if entry[0].visible > now]
+        self.take_in(now, False)
+        self.take_in(now, True)
+
+    # ---- intake
+
+    def take_in(self, now: int, write: bool) -> None:
+        room = self.policy.write_queue if write else self.policy.read_queue
+        ring, queue = self.rings[write], self.queues[write]
+        for _ in range(INTAKE):
+            if not ring or len(queue) >= room:
+                return
+            job, bursts = ring[0]
+            burst = bursts.pop(0)
+            if any(other.burst == burst for other in self.queues[True]):
+                self.ends(job, now, write)
+            else:
+                queue.append(Access(job, burst, self.memory.place(burst), now))
+            self.turns[write] += 1
+            if not bursts:
+                ring.pop(0)
+                self.turns[write] = 0
+            elif self.turns[write] == self.memory.turn:
+                ring.append(ring.pop(0))
+                self.turns[write] = 0
+
+    def ends(self, job: Job, now: int, write: bool) -> None:
+        latency = self.device.write_latency if write else self.device.read_latency
+        job.beats.append(now + latency + self.device.burst_cycles)
+        job.left -= 1
+
+    # ---- choice
+
+    def legal(self, command: str, bank: int, now: int) -> bool:
+        for before, level, cycles, window, siblings in self.before[command]:
+            size, around = self.device.size_of(level), self.device.around(level)  # type: ignore[arg-type]
+            low, outer = bank // size * size, bank // around * around
+            if siblings:
+                banks = [b for b in range(outer, outer + around) if not low <= b < low + size]
+            else:
+                banks = list(range(low, low + size))
+            times = sorted(t for b in banks for t in self.times[before, b][-window:])
+            if len(times) >= window and now - times[-window] < cycles:
+                return False
+        return True
+
+    def needs(self, access: Access) -> str:
+        bank, row, _ = access.place
+        if self.open.get(bank) == row:
+            return "WR" if access.write else "RD"
+        if bank in self.holder:
+            return ""
+        return "PRE" if bank in self.open else "ACT"
+
+    def oldest_active(self, now: int) -> Access | None:
+        ready = [a for a in self.active if self.legal(self.needs(a), a.place[0], now)]
+        return min(ready, key=lambda access: access.arrived, default=None)
+
+    def oldest_queued(self, now: int, allowed: tuple[str, ...]) -> Access | None:
+        reads, writes = self.queues[False], self.queues[True]
+        if self.writing:
+            if len(writes) < self.policy.write_low * self.policy.write_queue and reads:
+                self.writing = False
+        elif len(writes) > self.policy.write_high * self.policy.write_queue or not reads:
+            self.writing = True
+        known: dict[tuple[str, int], bool] = {}
+        for access in self.queues[self.writing]:
+            need, bank = self.needs(access), access.place[0]
+            if need in allowed:
+                if (need, bank) not in known:
+                    known[need, bank] = self.legal(self.names[need], bank, now)
+                if known[need, bank]:
+                    return access
+        return None
+
+    def command_bus(self, now: int) -> None:
+        if self.synced is not None:
+            self.issue(self.synced, now)
+        elif self.held and self.held[1] <= now:
+            self.second_half(now)
+        elif (access := self.oldest_active(now)) is not None:
+            self.issue(access, now)
+        elif self.asked > self.done:
+            if not self.refresh(now) and self.held:
+                self.second_half(now)
+        else:
+            allowed = ("RD", "WR", "PRE") if self.held else ("RD", "WR", "PRE", "ACT")
+            access = self.oldest_queued(now, allowed)
+            if access is not None:
+                self.issue(access, now)
+            elif self.held:
+                self.second_half(now)
+
+    def column_bus(self, now: int) -> None:
+        access = self.oldest_active(now)
+        if access is None and self.asked == self.done:
+            access = self.oldest_queued(now, ("RD", "WR"))
+        if access is not None:
+            self.issue(access, now)
+
+    def row_bus(self, now: int) -> None:
+        if self.asked > self.done:
+            self.refresh(now)
+        elif (access := self.oldest_queued(now, ("PRE", "ACT"))) is not None:
+            self.issue(access, now)
+
+    # ---- commands
+
+    def put(self, command: str, bank: int, row: int, now: int) -> None:
+        self.issued.append((now, command, bank, row))
+        self.times[command, bank].append(now)
+
+    def issue(self, access: Access, now: int) -> None:
+        need = self.needs(access)
+        bank, row, _ = access.place
+        if need in ("RD", "WR"):
+            self.column(access, need, now)
+            return
+        access.counted = access.counted or {"ACT": "miss", "PRE": "conflict"}[need]
+        self.put(self.names[need], bank, row, now)
+        if need == "PRE":
+            del self.open[bank]
+            return
+        self.queues[access.write].remove(access)
+        self.holder[bank] = access
+        if self.device.protocol == "split":
+            self.held = access, now + self.device.activate_window
+        else:
+            self.opened(access)
+
+    def opened(self, access: Access) -> None:
+        access.job.counted["activate"] += 1
+        self.open[access.place[0]] = access.place[1]
+        self.active.append(access)
+
+    def second_half(self, now: int) -> None:
+        assert self.held
+        access = self.held[0]
+        self.put("ACT2", *access.place[:2], now)
+        self.held = None
+        self.opened(access)
+
+    def column(self, access: Access, need: str, now: int) -> None:
+        bank, row, _ = access.place
+        if self.device.clock_linger and self.synced is None and now >= self.clock_until:
+            if self.held and self.held[1] <= now + 1:
+                self.second_half(now)
+                return
+            self.put(f"CAS_{need}", bank, row, now)
+            self.synced = access
+            return
+        self.synced = None
+        access.job.counted[access.counted or "hit"] += 1
+        if access in self.active:
+            self.active.remove(access)
+            del self.holder[bank]
+        else:
+            self.queues[access.write].remove(access)
+        others = [a for queue in self.queues.values() for a in queue if a.place[:2] == (bank, row)]
+        closes = self.policy.rows == "closed" and bank not in self.holder and not others
+        self.put(f"{need}A" if closes else need, bank, row, now)
+        if closes:
+            del self.open[bank]
+        self.ends(access.job, now, access.write)
+        self.clock_until = max(self.clock_until, access.job.beats[-1] + self.device.clock_linger)
+
+    def refresh(self, now: int) -> bool:
+        """Whether a command for the refresh that was asked for first was issued."""
+        per_rank = self.policy.refresh == "all_bank"
+        size = self.device.size_of("rank") if per_rank else 1
+        low = self.done * size % self.device.all_banks
+        unit = range(low, low + size)
+        if any(bank in self.holder for bank in unit):
+            return False
+        closes = any(bank in self.open for bank in unit)
+        command = ("PREab" if per_rank else "PREpb") if closes else "REFab" if per_rank else "REFpb"
+        if not self.legal(command, low, now):
+            return False
+        self.put(command, low, -1, now)
+        for bank in unit:
+            self.open.pop(bank, None)
+        self.done += not closes
+        return True
