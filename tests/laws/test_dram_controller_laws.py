@@ -72,8 +72,9 @@ def traffic(draw: st.DrawFn) -> tuple[Any, ...]:
     policy = Policy(
         read_queue=draw(st.sampled_from([1, 8, 32, 64])),
         write_queue=draw(st.sampled_from([1, 8, 32])),
-        rows=draw(st.sampled_from(["open", "closed"])),
-        refresh=draw(st.sampled_from(["all_bank", "none"])),
+        rows=draw(st.sampled_from(["open", "closed", "timeout"])),
+        row_timeout_ps=draw(st.sampled_from([1, 20_000, 100_000])),
+        refresh=draw(st.sampled_from(["all_bank", "none", *(["per_bank"] if device.bank_refresh_cycles else [])])),
     )
     mapping = by_name(draw(st.sampled_from(["RoBaRaCoCh", "MOP4CLXOR"])), device)
     seed, count, space = draw(st.integers(0, 2**32)), 400, draw(st.sampled_from([256, 1 << 12, 1 << 22]))

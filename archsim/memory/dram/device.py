@@ -36,7 +36,9 @@ class Device:
     activates in two commands and a data clock that is started by a CAS (LPDDR5); dual, a column and a row command a
     cycle (HBM). ``activate_window``: from the first half of an activate to its second at the latest;
     ``clock_linger``: for which the data clock runs on after the last beat, 0 when it never stops.
-    ``refresh_cycles``: interval of refreshes, 0 for none.
+    ``refresh_cycles``: interval of refreshes of a rank, 0 for none. ``bank_refresh_cycles``: interval of refreshes
+    bank by bank on the channel, 0 where there are none; each is of ``bank_refresh_banks`` banks of a rank that are
+    equally far apart.
     """
 
     standard: str
@@ -52,15 +54,21 @@ class Device:
     burst_cycles: int
     refresh_cycles: int
     constraints: tuple[Constraint, ...]
+    bank_refresh_cycles: int = 0
+    bank_refresh_banks: int = 1
     activate_window: int = 0
     clock_linger: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what no controller can work with."""
-        for name in ("ranks", "groups", "banks", "columns", "burst_bytes"):
+        for name in ("ranks", "groups", "banks", "columns", "burst_bytes", "bank_refresh_banks"):
             value = getattr(self, name)
             if value < 1 or value & (value - 1):
                 raise ConfigError(f"{self.standard}: {name}: found {value}; allowed powers of two")
+        if self.bank_refresh_banks * 2 > self.groups * self.banks and self.bank_refresh_cycles:
+            raise ConfigError(
+                f"{self.standard}: bank_refresh_banks: found {self.bank_refresh_banks}; allowed half a rank"
+            )
 
     @property
     def peak_bytes_per_s(self) -> int:
@@ -87,15 +95,17 @@ class Policy:
     """How a controller chooses: room of its queues, when it drains writes, what it does with rows and refreshes.
 
     It drains writes above ``write_high`` of its write queue, or while no read waits, until fewer than ``write_low``
-    of it are left and a read waits. ``rows``: open (closed on demand) or closed (with the access after which no
-    queued one goes to the row). ``refresh``: all banks of a rank at once, or bank by bank.
+    of it are left and a read waits. ``rows``: open (closed on demand), closed (with the access after which no queued
+    one goes to the row) or timeout (closed ``row_timeout_ps`` after the last access in a cycle without another
+    command, unless a queued access goes to it). ``refresh``: all banks of a rank at once, or bank by bank.
     """
 
     read_queue: int = 32
     write_queue: int = 32
     write_high: float = 0.8
     write_low: float = 0.2
-    rows: Literal["open", "closed"] = "open"
+    rows: Literal["open", "closed", "timeout"] = "open"
+    row_timeout_ps: int = 100_000
     refresh: Literal["all_bank", "per_bank", "none"] = "all_bank"
 
 

@@ -138,5 +138,6 @@ def device(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) 
         write_latency=timings.cwl,
         burst_cycles=timings.bl,
         refresh_cycles=timings.refi,
+        bank_refresh_cycles=round(timings.refi / (_BANKS * _NATIVE_PER_DIE_CHANNEL)),
         constraints=hbm(timings),
     )

@@ -152,6 +152,8 @@ def device(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) 
         write_latency=timings.cwl,
         burst_cycles=timings.bl,
         refresh_cycles=timings.refi,
+        bank_refresh_cycles=round(timings.refi / (_BANKS // 2 * whole.ranks)),
+        bank_refresh_banks=2,
         constraints=lpddr5(timings),
         activate_window=_ACTIVATE_WINDOW,
         clock_linger=_CLOCK_LINGER,
