@@ -45,7 +45,7 @@ def test_a_standard_by_name_is_the_reference(config: str, tmp_path: Path) -> Non
         measure(asked)  # the stream covers 4 GiB
     arrivals, addresses, writes = stream(golden["pattern"], golden["requests"], size, golden["num"], golden["den"])
     width_bits, capacity_bytes = catalogue.usual(standard)
-    device = catalogue.device(standard, speed, width_bits, 1, capacity_bytes)
+    device = catalogue.dram(standard, speed, width_bits, 1, capacity_bytes).device
     found = replay(device, by_name("MOP4CLXOR", device), Policy(), arrivals, addresses, writes)
     assert found.cycles == golden["cycles"]
 

@@ -19,7 +19,7 @@ FAR = 100_000
 
 def device(standard: str, speed: int) -> Device:
     width_bits, capacity_bytes = catalogue.usual(standard)
-    return catalogue.device(standard, speed, width_bits, 1, capacity_bytes)
+    return catalogue.dram(standard, speed, width_bits, 1, capacity_bytes).device
 
 
 def commands(of: Device, policy: Policy, *requests: tuple[int, int, int]) -> list[Command]:

@@ -43,12 +43,13 @@ def measure(asked: Asked) -> dict[str, Any]:
     usual_width, usual_capacity = catalogue.usual(asked.standard)
     width = asked.width_bits or usual_width
     capacity = parse_whole(asked.capacity, SIZE) if asked.capacity is not None else usual_capacity * asked.channels
-    device = catalogue.device(asked.standard, asked.speed_mts, width, asked.channels, capacity)
+    memory = catalogue.dram(asked.standard, asked.speed_mts, width, asked.channels, capacity)
+    device = memory.device
     requests = load(asked.trace, device.clock_hz, device.burst_bytes, capacity)
     policy = Policy(rows=asked.rows, refresh=asked.refresh)
     mapping = by_name(asked.mapping, device)
     result = replay(
-        device, mapping, policy, requests.arrivals, requests.addresses, requests.writes, channels=asked.channels
+        device, mapping, policy, requests.arrivals, requests.addresses, requests.writes, channels=memory.channels
     )
     seconds = result.cycles / device.clock_hz
     found: dict[str, Any] = {

@@ -7,9 +7,9 @@ from typing import Literal
 
 from archsim.errors import ConfigError
 
-Level = Literal["channel", "rank", "bankgroup", "bank"]
+Level = Literal["channel", "rank", "stack", "bankgroup", "bank"]
 Protocol = Literal["single", "split", "dual"]
-LEVELS: tuple[Level, ...] = ("channel", "rank", "bankgroup", "bank")
+LEVELS: tuple[Level, ...] = ("channel", "rank", "stack", "bankgroup", "bank")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,8 @@ class Device:
     """One channel of a DRAM. Times are cycles of the command clock.
 
     ``banks`` per bank group, ``groups`` per rank, ``ranks`` per channel (of HBM: pseudo-channels, which share the
-    command buses); ``columns`` in bursts of ``burst_bytes``. ``protocol``: single, one command a cycle; split,
+    command buses); ``stacks``: parts of a rank between which other constraints hold (stack IDs of HBM3);
+    ``columns`` in bursts of ``burst_bytes``. ``protocol``: single, one command a cycle; split,
     activates in two commands and a data clock that is started by a CAS (LPDDR5); dual, a column and a row command a
     cycle (HBM). ``activate_window``: from the first half of an activate to its second at the latest;
     ``clock_linger``: for which the data clock runs on after the last beat, 0 when it never stops.
@@ -54,6 +55,7 @@ class Device:
     burst_cycles: int
     refresh_cycles: int
     constraints: tuple[Constraint, ...]
+    stacks: int = 1
     bank_refresh_cycles: int = 0
     bank_refresh_banks: int = 1
     activate_window: int = 0
@@ -61,7 +63,7 @@ class Device:
 
     def __post_init__(self) -> None:
         """Refuse what no controller can work with."""
-        for name in ("ranks", "groups", "banks", "columns", "burst_bytes", "bank_refresh_banks"):
+        for name in ("ranks", "groups", "banks", "columns", "burst_bytes", "stacks", "bank_refresh_banks"):
             value = getattr(self, name)
             if value < 1 or value & (value - 1):
                 raise ConfigError(f"{self.standard}: {name}: found {value}; allowed powers of two")
@@ -83,11 +85,34 @@ class Device:
 
     def size_of(self, level: Level) -> int:
         """Banks of one instance of a level."""
-        return {"channel": self.all_banks, "rank": self.groups * self.banks, "bankgroup": self.banks, "bank": 1}[level]
+        of_rank = self.groups * self.banks
+        sizes = {"rank": of_rank, "stack": of_rank // self.stacks, "bankgroup": self.banks, "bank": 1}
+        return sizes.get(level, self.all_banks)
 
     def around(self, level: Level) -> int:
         """Banks of the instance that an instance of ``level`` lies in."""
         return self.size_of(LEVELS[max(0, LEVELS.index(level) - 1)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dram:
+    """A memory of equal native channels: those that have command buses of their own. ``source`` of its numbers."""
+
+    device: Device
+    channels: int
+    capacity_bytes: int
+    source: str
+
+    @property
+    def peak_bytes_per_s(self) -> int:
+        """Of all data pins."""
+        return self.channels * self.device.peak_bytes_per_s
+
+    @property
+    def rows(self) -> int:
+        """Rows of a bank, as far as the capacity needs them."""
+        row_bytes = self.device.columns * self.device.burst_bytes
+        return -(-self.capacity_bytes // (self.channels * self.device.all_banks * row_bytes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
