@@ -9,6 +9,7 @@ from archsim.errors import ConfigError
 
 Level = Literal["channel", "rank", "stack", "bankgroup", "bank"]
 Protocol = Literal["single", "split", "dual"]
+ROW_TIMEOUT_PS = 100_000  # about two row cycles (tRC of 45 to 60 ns): a row idle so long has lost its stream of hits
 LEVELS: tuple[Level, ...] = ("channel", "rank", "stack", "bankgroup", "bank")
 
 
@@ -130,7 +131,7 @@ class Policy:
     write_high: float = 0.8
     write_low: float = 0.2
     rows: Literal["open", "closed", "timeout"] = "open"
-    row_timeout_ps: int = 100_000
+    row_timeout_ps: int = ROW_TIMEOUT_PS
     refresh: Literal["all_bank", "per_bank", "none"] = "all_bank"
 
 
@@ -138,8 +139,8 @@ class Policy:
 class AddressMap:
     """Which bits of a burst's number on its channel choose what: fields from the lowest bit up, then XORs.
 
-    ``fields``: (name, bits) of column, rank, bankgroup, bank; the row is what is left. ``xors``: (field, first bit
-    of the column that is XORed into it), the row's included.
+    ``fields``: (name, bits) of column, rank, bankgroup, bank, row; what is left above them is the row's too. ``xors``:
+    (field, first bit of the column that is XORed into it), the row's included.
     """
 
     fields: tuple[tuple[str, int], ...]
