@@ -169,16 +169,23 @@ def verify(
 @app.command()
 def dram(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="CSV or parquet: cycle or time_ns, address, write.")],
-    standard: Annotated[str, typer.Option(metavar="NAME", help="A DRAM standard: ddr4, lpddr5, hbm2.")],
+    standard: Annotated[str, typer.Option(metavar="NAME", help="A DRAM standard; 'show dram' lists them.")],
     speed: Annotated[int, typer.Option(metavar="MT/S", min=1, help="Transfers per second and pin, in millions.")],
     channels: Annotated[int, typer.Option(min=1, metavar="N", help="The address bits above a burst choose one.")] = 1,
     width: Annotated[int | None, typer.Option(metavar="BITS", min=1, help="Of a channel; as usual if absent.")] = None,
     capacity: Annotated[str | None, typer.Option(metavar="SIZE", help="Of all channels, such as '8 GiB'.")] = None,
-    mapping: Annotated[str, typer.Option(metavar="NAME", help="RoBaRaCoCh or MOP4CLXOR.")] = "RoBaRaCoCh",
-    rows: Annotated[opt.Rows, typer.Option(help="Keep rows open, or close them behind their last access.")] = (
+    map_: Annotated[
+        str, typer.Option("--map", metavar="MAP", help="RoBaRaCoCh, MOP4CLXOR or fields from the highest bit down.")
+    ] = "RoBaRaCoCh",
+    rows: Annotated[opt.Rows, typer.Option(help="Keep rows open, close them behind their last access or when idle.")] = (
         opt.Rows.OPEN
     ),
-    refresh: Annotated[opt.Refresh, typer.Option(help="All banks of a rank at once, or never.")] = opt.Refresh.ALL_BANK,
+    row_timeout: Annotated[
+        str | None, typer.Option(metavar="TIME", help="With --rows timeout: idle time of a row, 100 ns if absent.")
+    ] = None,
+    refresh: Annotated[opt.Refresh, typer.Option(help="All banks of a rank at once, bank by bank, or never.")] = (
+        opt.Refresh.ALL_BANK
+    ),
     format_: opt.FormatOption = opt.Format.TABLE,
 ) -> None:
     """Replay a request trace on the memory model alone: bandwidth, latency, rows, commands, energy."""
@@ -187,7 +194,7 @@ def dram(
 
     asked = Asked(
         trace=trace, standard=standard, speed_mts=speed, channels=channels, width_bits=width, capacity=capacity,
-        mapping=mapping, rows=rows.value, refresh=refresh.value,
+        mapping=map_, rows=rows.value, row_timeout=row_timeout, refresh=refresh.value,
     )  # fmt: skip
     with _progress() as say:
         say("replaying the trace")

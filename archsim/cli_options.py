@@ -41,12 +41,14 @@ class Rows(StrEnum):
 
     OPEN = "open"
     CLOSED = "closed"
+    TIMEOUT = "timeout"
 
 
 class Refresh(StrEnum):
     """How a DRAM controller refreshes."""
 
     ALL_BANK = "all_bank"
+    PER_BANK = "per_bank"
     NONE = "none"
 
 

@@ -63,9 +63,13 @@ def _standard(file: File, part: Declared[schema.Dram]) -> None:
         message = f"found '{spec.standard}'; allowed {', '.join(known)}{nearest(spec.standard, known)}"
         file.add(part, "standard", message)
     elif spec.speed and spec.width:
+        module = registry.load(STANDARDS, spec.standard)
+        if not hasattr(module, "timing"):
+            only = "which exists command by command only ('archsim dram')"
+            file.add(part, "standard", f"found '{spec.standard}', {only}; a chip's memory cannot be it yet")
+            return
         try:
-            timing = registry.load(STANDARDS, spec.standard).timing
-            timing(spec.speed // 10**6, spec.width, spec.channels, spec.capacity)
+            module.timing(spec.speed // 10**6, spec.width, spec.channels, spec.capacity)
         except ConfigError as error:
             key = next((key for key in (*_TIMED_ONLY, "capacity") if f"{key}:" in str(error)), "standard")
             file.add(part, key, str(error).removeprefix(f"{spec.standard}: {key}: "))

@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -45,7 +46,7 @@ def test_a_standard_by_name_is_the_reference(config: str, tmp_path: Path) -> Non
         measure(asked)  # the stream covers 4 GiB
     arrivals, addresses, writes = stream(golden["pattern"], golden["requests"], size, golden["num"], golden["den"])
     width_bits, capacity_bytes = catalogue.usual(standard)
-    device = catalogue.device(standard, speed, width_bits, 1, capacity_bytes)
+    device = catalogue.dram(standard, speed, width_bits, 1, capacity_bytes).device
     found = replay(device, by_name("MOP4CLXOR", device), Policy(), arrivals, addresses, writes)
     assert found.cycles == golden["cycles"]
 
@@ -65,6 +66,31 @@ def test_figures(archsim: Archsim, tmp_path: Path) -> None:
     assert "2 x 64 b" in table.stdout and "of 38.4 GB/s" in table.stdout and "pJ/bit" in table.stdout
     closed = archsim("dram", str(path), "--standard", "ddr4", "--speed", "2400", "--rows", "closed")
     assert "RDA" in closed.stdout
+
+
+def test_policies_maps_and_wide_channels(archsim: Archsim, tmp_path: Path) -> None:
+    """Rows closed when idle, refresh bank by bank, an order of bits, and a wide channel as the native ones it is."""
+    path = written(tmp_path, "seq_rd", 2000, 32, 40, 1)
+
+    def found(*options: str) -> dict[str, Any]:
+        done = archsim("dram", str(path), "--standard", "lpddr5x", "--speed", "8533", "--format", "json", *options)
+        assert done.returncode == 0, done.stderr
+        return dict(json.loads(done.stdout))
+
+    usual = found()
+    idle = found("--rows", "timeout", "--row-timeout", "20 ns")
+    assert idle["row_hits"] < usual["row_hits"] and idle["memory"]["row_timeout_ns"] == 20
+    assert "row_timeout_ns" not in usual["memory"] and usual["memory"]["source"].startswith("estimated")
+    bank = found("--refresh", "per_bank")
+    assert bank["commands"]["REFpb"] > 7 * usual["commands"]["REFab"] and "REFab" not in bank["commands"]
+    assert bank["energy_j"]["refresh"] == pytest.approx(usual["energy_j"]["refresh"], rel=0.2)
+    wide, four = found("--width", "64", "--capacity", "8 GiB"), found("--channels", "4")
+    assert wide["memory"]["native_channels"] == four["memory"]["native_channels"] == 4
+    assert [wide[key] for key in ("cycles", "energy_j", "peak_bytes_per_s")] == [
+        four[key] for key in ("cycles", "energy_j", "peak_bytes_per_s")
+    ]
+    assert found("--map", "row bank bankgroup column")["cycles"] == usual["cycles"]
+    assert found("--map", "row column bank bankgroup")["row_hits"] < usual["row_hits"]
 
 
 def test_parquet_and_time(tmp_path: Path) -> None:
@@ -103,11 +129,18 @@ def test_bad_memories(archsim: Archsim, tmp_path: Path) -> None:
     for options, said in (
         (("--standard", "ddr4", "--speed", "2401"), "found 2401 MT/s"),
         (("--standard", "ddr9", "--speed", "2400"), "ddr9"),
-        (("--standard", "ddr3", "--speed", "1600"), "not built command by command yet; these are: ddr4, hbm2, lpddr5"),
-        (("--standard", "ddr4", "--speed", "2400", "--mapping", "x"), "no address map 'x'"),
+        (("--standard", "ddr3", "--speed", "1600", "--refresh", "per_bank"), "allowed all_bank, none"),
+        (("--standard", "ddr4", "--speed", "2400", "--map", "x"), "no address map 'x'"),
+        (("--standard", "ddr4", "--speed", "2400", "--map", "row bank column"), "no bankgroup; this memory has 2 bits"),
+        (("--standard", "ddr4", "--speed", "2400", "--row-timeout", "100ns"), "no meaning with --rows open"),
+        (("--standard", "ddr4", "--speed", "2400", "--rows", "timeout", "--row-timeout", "9"), "bare number"),
+        (("--standard", "ddr4", "--speed", "2400", "--rows", "timeout", "--row-timeout", "0 ns"), "more than 0 ns"),
         (("--standard", "ddr4", "--speed", "2400", "--capacity", "8"), "8"),
-        (("--standard", "lpddr5", "--speed", "6400", "--width", "32"), "16 b"),
+        (("--standard", "lpddr5", "--speed", "6400", "--width", "24"), "16, 32, 64, 128 b"),
+        (("--standard", "hbm2", "--speed", "2000", "--width", "64"), "whole pairs of pseudo-channels, 128 b"),
     ):
         done = archsim("dram", str(path), *options)
         assert done.returncode == 2 and said in done.stderr, done.stderr
-    assert np.all([name in archsim("dram", "--help").stdout for name in ("--standard", "--mapping", "--rows")])
+    assert np.all(
+        [name in archsim("dram", "--help").stdout for name in ("--standard", "--map", "--rows", "--row-timeout")]
+    )

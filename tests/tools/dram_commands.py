@@ -29,8 +29,9 @@ def _too_soon(device: Device, constraint: Constraint, commands: list[Command]) -
     size, around = device.size_of(constraint.level), device.around(constraint.level)
     earlier: dict[int, list[int]] = defaultdict(list)
     found = []
-    for cycle, name, bank, _ in commands:
-        if name in constraint.after:
+    for cycle, name, first, _ in commands:
+        banks = _banks(device, name, first)
+        for bank in banks if name in constraint.after else ():
             for unit, times in earlier.items():
                 same = unit == bank // size
                 near = unit * size // around == bank // around
@@ -38,9 +39,16 @@ def _too_soon(device: Device, constraint: Constraint, commands: list[Command]) -
                 known = applies and len(times) >= constraint.window
                 if known and cycle - times[-constraint.window] < constraint.cycles:
                     found.append(f"{name} at {cycle} on {bank}: {constraint}")
-        if name in constraint.before:
-            earlier[bank // size].append(cycle)
+        for unit in sorted({bank // size for bank in banks}) if name in constraint.before else ():
+            earlier[unit].append(cycle)
     return found
+
+
+def _banks(device: Device, name: str, first: int) -> list[int]:
+    """The banks of a command: one, or those that are refreshed together."""
+    if name != "REFpb":
+        return [first]
+    return list(range(first, first + device.size_of("rank"), device.size_of("rank") // device.bank_refresh_banks))
 
 
 def _wrong_rows(device: Device, commands: list[Command]) -> list[str]:
@@ -49,7 +57,7 @@ def _wrong_rows(device: Device, commands: list[Command]) -> list[str]:
     found = []
     of_rank = device.size_of(LEVELS[1])
     for cycle, name, bank, row in commands:
-        banks = range(bank, bank + of_rank) if name in ("PREab", "REFab") else range(bank, bank + 1)
+        banks = range(bank, bank + of_rank) if name in ("PREab", "REFab") else _banks(device, name, bank)
         is_open = [b for b in banks if b in open_row]
         wrong = {
             "ACT": bool(is_open),

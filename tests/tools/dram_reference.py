@@ -144,7 +144,9 @@ class ReferenceChannel:
         self.held: tuple[Access, int] | None = None  # between the halves of its activate, and the deadline
         self.synced: Access | None = None
         self.clock_until = 0
-        self.due = self.device.refresh_cycles if self.policy.refresh != "none" else 0
+        intervals = {"all_bank": self.device.refresh_cycles, "per_bank": self.device.bank_refresh_cycles}
+        self.interval = self.due = intervals.get(self.policy.refresh, 0)
+        self.accessed: dict[int, int] = defaultdict(int)
         self.asked = self.done = 0
         self.issued: list[tuple[int, str, int, int]] = []  # cycle, command, bank, row
         self.times: dict[tuple[str, int], list[int]] = defaultdict(list)  # by command and bank
@@ -165,7 +167,7 @@ class ReferenceChannel:
         if self.due and now == self.due:
             per_rank = self.policy.refresh == "all_bank"
             self.asked += self.device.ranks if per_rank else 1
-            self.due += self.device.refresh_cycles
+            self.due += self.interval
         if self.device.protocol == "dual":
             self.column_bus(now)
             self.row_bus(now)
@@ -253,18 +255,23 @@ class ReferenceChannel:
             self.issue(self.synced, now)
         elif self.held and self.held[1] <= now:
             self.second_half(now)
-        elif (access := self.oldest_active(now)) is not None:
+        elif not self.due_command(now):
+            if self.held:
+                self.second_half(now)
+            else:
+                self.close_idle(now)
+
+    def due_command(self, now: int) -> bool:
+        """Whether an access or a refresh got a command."""
+        if (access := self.oldest_active(now)) is not None:
             self.issue(access, now)
-        elif self.asked > self.done:
-            if not self.refresh(now) and self.held:
-                self.second_half(now)
-        else:
-            allowed = ("RD", "WR", "PRE") if self.held else ("RD", "WR", "PRE", "ACT")
-            access = self.oldest_queued(now, allowed)
-            if access is not None:
-                self.issue(access, now)
-            elif self.held:
-                self.second_half(now)
+            return True
+        if self.asked > self.done:
+            return self.refresh(now)
+        access = self.oldest_queued(now, ("RD", "WR", "PRE") if self.held else ("RD", "WR", "PRE", "ACT"))
+        if access is not None:
+            self.issue(access, now)
+        return access is not None
 
     def column_bus(self, now: int) -> None:
         access = self.oldest_active(now)
@@ -275,15 +282,40 @@ class ReferenceChannel:
 
     def row_bus(self, now: int) -> None:
         if self.asked > self.done:
-            self.refresh(now)
-        elif (access := self.oldest_queued(now, ("PRE", "ACT"))) is not None:
-            self.issue(access, now)
+            issued = self.refresh(now)
+        else:
+            access = self.oldest_queued(now, ("PRE", "ACT"))
+            issued = access is not None
+            if access is not None:
+                self.issue(access, now)
+        if not issued:
+            self.close_idle(now)
 
     # ---- commands
 
     def put(self, command: str, bank: int, row: int, now: int) -> None:
         self.issued.append((now, command, bank, row))
-        self.times[command, bank].append(now)
+        for member in self.unit(bank) if command == "REFpb" else [bank]:
+            self.times[command, member].append(now)
+
+    def unit(self, low: int) -> list[int]:
+        """The banks of a refresh: a rank, or some banks of a rank that are equally far apart."""
+        of_rank = self.device.size_of("rank")
+        step = 1 if self.policy.refresh == "all_bank" else of_rank // self.device.bank_refresh_banks
+        return list(range(low, low - low % of_rank + of_rank, step))
+
+    def close_idle(self, now: int) -> None:
+        """Precharge the first bank whose row has been idle for long enough."""
+        if self.policy.rows != "timeout":
+            return
+        wait = max(1, -(-self.policy.row_timeout_ps * self.device.clock_hz // 10**12))
+        wanted = {a.place[:2] for queue in self.queues.values() for a in queue}
+        for bank, row in sorted(self.open.items()):
+            idle = now >= self.accessed[bank] + wait and bank not in self.holder and (bank, row) not in wanted
+            if idle and self.legal("PREpb", bank, now):
+                self.put("PREpb", bank, row, now)
+                del self.open[bank]
+                return
 
     def issue(self, access: Access, now: int) -> None:
         need = self.needs(access)
@@ -325,6 +357,7 @@ class ReferenceChannel:
             self.synced = access
             return
         self.synced = None
+        self.accessed[bank] = now
         access.job.counted[access.counted or "hit"] += 1
         if access in self.active:
             self.active.remove(access)
@@ -342,17 +375,21 @@ class ReferenceChannel:
     def refresh(self, now: int) -> bool:
         """Whether a command for the refresh that was asked for first was issued."""
         per_rank = self.policy.refresh == "all_bank"
-        size = self.device.size_of("rank") if per_rank else 1
-        low = self.done * size % self.device.all_banks
-        unit = range(low, low + size)
+        of_rank = self.device.size_of("rank")
+        in_rank = 1 if per_rank else of_rank // self.device.bank_refresh_banks
+        number = self.done % (in_rank * self.device.ranks)
+        unit = self.unit(number // in_rank * of_rank + number % in_rank)
         if any(bank in self.holder for bank in unit):
             return False
-        closes = any(bank in self.open for bank in unit)
-        command = ("PREab" if per_rank else "PREpb") if closes else "REFab" if per_rank else "REFpb"
-        if not self.legal(command, low, now):
+        is_open = [bank for bank in unit if bank in self.open]
+        command, first = "REFab" if per_rank else "REFpb", unit[0]
+        if is_open:
+            command, first = ("PREab", first) if per_rank else ("PREpb", is_open[0])
+        touched = unit if command == "REFpb" else [first]
+        if not all(self.legal(command, bank, now) for bank in touched):
             return False
-        self.put(command, low, -1, now)
-        for bank in unit:
-            self.open.pop(bank, None)
-        self.done += not closes
+        self.put(command, first, -1, now)
+        for bank in is_open if per_rank else is_open[:1]:
+            del self.open[bank]
+        self.done += not is_open
         return True

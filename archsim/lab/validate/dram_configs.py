@@ -48,7 +48,6 @@ def _device(config: Mapping[str, Any], request_bytes: int) -> Device:
     counts = organisation["count_per_level"]
     protocol = _known(_PROTOCOLS, "controller", config["controller"]["impl"])
     burst = config["read_latency_cycles"] - timing["nCL"]
-    per_bank = config["controller"]["refresh_manager"]["impl"] == "PerBank"
     synchronises = config["controller"].get("wck_sync_mode", "need_sync") == "need_sync"
     return Device(
         standard=config["standard"],
@@ -62,8 +61,9 @@ def _device(config: Mapping[str, Any], request_bytes: int) -> Device:
         read_latency=timing["nCL"],
         write_latency=timing["nCWL"],
         burst_cycles=burst,
-        refresh_cycles=timing["nREFIpb" if per_bank else "nREFI"],
+        refresh_cycles=timing["nREFI"],
         constraints=tuple(_constraint(item) for item in config["constraints"]),
+        bank_refresh_cycles=timing.get("nREFIpb", 0),
         activate_window=timing.get("nAAD", 0),
         clock_linger=timing.get("nWCKPST", 0) if synchronises else 0,
     )

@@ -15,6 +15,7 @@ from archsim.memory.dram.device import AddressMap, Device
 from archsim.memory.dram.kernel.layout import BANK_BITS, CHUNK_BITS, CHUNKS, COLUMN_BITS
 
 DEFAULT = "RoRaBaCoBg"
+NAMES = (DEFAULT, "RoBaRaCoCh", "MOP4CLXOR")
 CHUNK_OF_LINES = 2  # column bits below the banks in MOP4CLXOR: four bursts of a row in turn
 
 
@@ -26,9 +27,9 @@ def by_name(name: str, device: Device) -> AddressMap:
     group, bank, the other column bits, row; then consecutive column bits from the lowest on are XORed into rank,
     bank group, bank, row.
     """
-    makers = {"RoRaBaCoBg": _ro_ra_ba_co_bg, "RoBaRaCoCh": _ro_ba_ra_co_ch, "MOP4CLXOR": _mop4clxor}
+    makers = dict(zip(NAMES, (_ro_ra_ba_co_bg, _ro_ba_ra_co_ch, _mop4clxor), strict=True))
     if name not in makers:
-        raise ConfigError(f"no address map '{name}'{nearest(name, makers)}; allowed {', '.join(makers)}")
+        raise ConfigError(f"no address map '{name}'{nearest(name, NAMES)}; allowed {', '.join(NAMES)}")
     return makers[name](device)
 
 
@@ -70,7 +71,7 @@ def images(device: Device, mapping: AddressMap) -> Any:
 
 
 def _image(device: Device, mapping: AddressMap, burst: int) -> int:
-    found = {"column": 0, "rank": 0, "bankgroup": 0, "bank": 0}
+    found = {"column": 0, "rank": 0, "bankgroup": 0, "bank": 0, "row": 0}
     filled = dict.fromkeys(found, 0)
     widths = dict.fromkeys(found, 0)
     for name, bits in mapping.fields:
@@ -78,11 +79,9 @@ def _image(device: Device, mapping: AddressMap, burst: int) -> int:
         filled[name] += bits
         widths[name] += bits
         burst >>= bits
-    row = burst
+    found["row"] |= burst << filled["row"]
     for name, start in mapping.xors:
-        if name == "row":
-            row ^= found["column"] >> start
-        else:
-            found[name] ^= (found["column"] >> start) & ((1 << widths[name]) - 1)
+        mask = -1 if name == "row" else (1 << widths[name]) - 1
+        found[name] ^= (found["column"] >> start) & mask
     bank = (found["rank"] * device.groups + found["bankgroup"]) * device.banks + found["bank"]
-    return bank | (found["column"] << BANK_BITS) | (row << (BANK_BITS + COLUMN_BITS))
+    return bank | (found["column"] << BANK_BITS) | (found["row"] << (BANK_BITS + COLUMN_BITS))

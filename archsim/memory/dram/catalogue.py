@@ -1,17 +1,17 @@
 """The DRAM standards that exist: one file each in ``standards/``, found by its name.
 
-A standard's file defines ``timing(speed_mts, width_bits, channels, capacity_bytes) -> DramTiming``, SPEEDS_MTS and
-USUAL_WIDTH_BITS; where it exists command by command also ``device`` with the same arguments and USUAL_CHANNEL (width in
-bits, capacity in bytes).
+A standard's file defines ``dram(speed_mts, width_bits, channels, capacity_bytes) -> Dram``, SPEEDS_MTS and USUAL_CHANNEL
+(width in bits, capacity in bytes of one channel). Some also have ``timing`` with the same arguments and USUAL_WIDTH_BITS,
+for the open_row model.
 """
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 from archsim import registry
 from archsim.errors import NotBuiltError
-from archsim.memory.dram.device import Device, Dram
+from archsim.memory.dram.device import Dram
 from archsim.memory.dram.timing import DramTiming
 
 _PACKAGE = "archsim.memory.dram.standards"
@@ -22,20 +22,29 @@ def names() -> tuple[str, ...]:
     return tuple(registry.modules(_PACKAGE))
 
 
-def timing(standard: str, speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramTiming:
-    """Resolve a standard at a speed: ``speed_mts`` in MT/s, ``width_bits`` data bits per channel, total
-    capacity.
+def dram(standard: str, speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
+    """A standard at a speed: ``width_bits`` data bits a channel, as a chip states them, and the capacity of all channels.
 
     Raises ConfigError for an unknown standard (with the nearest name), a speed or width the standard does not
     have (with those it has), or a capacity that cannot be.
     """
     module = registry.load(_PACKAGE, standard)
+    return cast(Dram, module.dram(speed_mts, width_bits, channels, capacity_bytes))
+
+
+def timing(standard: str, speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramTiming:
+    """As ``dram`` for the open_row model; raises NotBuiltError where a standard has none."""
+    module = registry.load(_PACKAGE, standard)
+    if not hasattr(module, "timing"):
+        raise NotBuiltError(
+            f"{standard}: exists command by command only; the model of open rows has {', '.join(with_timing())}"
+        )
     return cast(DramTiming, module.timing(speed_mts, width_bits, channels, capacity_bytes))
 
 
-def by_commands() -> tuple[str, ...]:
-    """Names of the standards that exist command by command."""
-    return tuple(name for name in names() if hasattr(registry.load(_PACKAGE, name), "device"))
+def with_timing() -> tuple[str, ...]:
+    """Names of the standards that the open_row model has."""
+    return tuple(name for name in names() if hasattr(registry.load(_PACKAGE, name), "timing"))
 
 
 def speeds_mts(standard: str) -> tuple[int, ...]:
@@ -50,24 +59,5 @@ def usual_width_bits(standard: str) -> int:
 
 def usual(standard: str) -> tuple[int, int]:
     """Width in bits and capacity in bytes of a usual channel of a standard."""
-    module = _by_commands(standard)
-    width_bits, capacity_bytes = module.USUAL_CHANNEL
+    width_bits, capacity_bytes = registry.load(_PACKAGE, standard).USUAL_CHANNEL
     return int(width_bits), int(capacity_bytes)
-
-
-def device(standard: str, speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Device:
-    """One channel of a standard command by command; as ``timing``, and NotBuiltError where only that exists."""
-    return cast(Device, _by_commands(standard).device(speed_mts, width_bits, channels, capacity_bytes))
-
-
-def dram(standard: str, speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
-    """A DRAM part; arguments and errors as ``timing``."""
-    found = device(standard, speed_mts, {"lpddr5": 16, "hbm2": 128}.get(standard, width_bits), channels, capacity_bytes)
-    return Dram(device=found, channels=channels, capacity_bytes=capacity_bytes, source="")
-
-
-def _by_commands(standard: str) -> Any:
-    module = registry.load(_PACKAGE, standard)
-    if not hasattr(module, "device"):
-        raise NotBuiltError(f"{standard}: not built command by command yet; these are: {', '.join(by_commands())}")
-    return module

@@ -28,6 +28,8 @@ COMMANDS = {
     "REFpb": k.REFPB,
 }
 _PROTOCOLS = {"single": k.SINGLE, "split": k.SPLIT, "dual": k.DUAL}
+_ROWS = {"open": k.OPEN, "closed": k.CLOSED, "timeout": k.TIMEOUT}
+_PS_PER_S = 10**12
 _OF_RANK = (k.PREAB, k.REFAB)  # commands to all banks of a rank, kept at its first bank
 LONG_AGO = -(1 << 40)  # cycles; before time 0 by more than any constraint
 
@@ -52,7 +54,7 @@ def _scalars(device: Device, policy: Policy) -> dict[str, int]:
             f"{device.standard}: {device.all_banks} banks, queues of {policy.read_queue} and {policy.write_queue}; "
             f"allowed at most {k.MOST_BANKS} banks, queues of {k.MOST_QUEUED}"
         )
-    refreshes = device.refresh_cycles if policy.refresh != "none" else 0
+    interval, scope, stride = _refreshes(device, policy)
     write_leave = policy.write_low * policy.write_queue
     return {
         "bank_bits": device.all_banks.bit_length() - 1,
@@ -65,12 +67,24 @@ def _scalars(device: Device, policy: Policy) -> dict[str, int]:
         "write_queue": policy.write_queue,
         "write_enter": int(policy.write_high * policy.write_queue) + 1,
         "write_leave": int(write_leave) - (write_leave == int(write_leave)),
-        "row_policy": k.CLOSED if policy.rows == "closed" else k.OPEN,
-        "refresh_interval": refreshes or k.NEVER,
-        "refresh_scope": 1 if policy.refresh == "per_bank" else device.size_of("rank"),
+        "row_policy": _ROWS[policy.rows],
+        "row_timeout": max(1, -(-policy.row_timeout_ps * device.clock_hz // _PS_PER_S)),
+        "refresh_interval": interval or k.NEVER,
+        "refresh_scope": scope,
+        "refresh_stride": stride,
         "activate_window": device.activate_window,
         "clock_linger": device.clock_linger,
     }
+
+
+def _refreshes(device: Device, policy: Policy) -> tuple[int, int, int]:
+    """Interval in cycles (0 for none), banks of a refresh, and from one of them to the next."""
+    of_rank = device.size_of("rank")
+    if policy.refresh == "per_bank":
+        if not device.bank_refresh_cycles:
+            raise ConfigError(f"{device.standard}: refresh: found per_bank; allowed all_bank, none")
+        return device.bank_refresh_cycles, device.bank_refresh_banks, of_rank // device.bank_refresh_banks
+    return device.refresh_cycles if policy.refresh == "all_bank" else 0, of_rank, 1
 
 
 def _used(device: Device, policy: Policy) -> set[int]:

@@ -1,18 +1,19 @@
-"""Timing constraints of the DRAM families from their timings: which command waits how long for which other.
+"""Timings of a DRAM by their JEDEC names, and what turns rules between commands into constraints.
 
-Sources: JESD79-4 (DDR4), JESD209-5 (LPDDR5), JESD235 (HBM2) and the constraint tables of Ramulator 2.1, which these
-reproduce for the reference configurations. An activate of HBM takes two cycles on the row bus, hence its ones.
+A rule states the cycles from the last bus cycle of a command to the last of another, as JEDEC's timings do; a
+command may take several cycles on its bus (``lengths``), which then belongs to it alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from archsim.memory.dram.device import Constraint, Level
 
 READS, WRITES = ("RD", "RDA"), ("WR", "WRA")
 ACCESSES = ("RD", "WR", "RDA", "WRA")
+ROWS = ("ACT", "PREpb", "PREab", "REFab", "REFpb")
 BUS_TURN = 2  # cycles that the data bus stays free between a read and a write
 
 Row = tuple[Level, tuple[str, ...], tuple[str, ...], int]
@@ -24,7 +25,10 @@ class Timings:
 
     ``bl`` and ``bl_long``: data bus of a burst, and what it occupies of its bank group where that is longer; ``rpab``:
     after a precharge of all banks; ``rfcpb``, ``pbr2pbr`` and ``pbr2act``: refreshes of one bank, and what follows on
-    other banks; ``cs``: between ranks; ``ppd``: between precharges.
+    other banks; ``refi`` and ``refipb``: average interval of refreshes of a rank, and of those bank by bank on the
+    channel; ``cs``: between ranks; ``ppd``: between precharges; ``ccd_l_wr``: between writes of a bank group where not
+    ``ccd_l``; ``ccd_r``: between reads of two stacks; ``rtw``: read to write where it is not the read's data, two
+    cycles, the write's; ``strobe``: from the read latency to the first beat.
     """
 
     bl: int
@@ -53,6 +57,11 @@ class Timings:
     rfcpb: int = 0
     pbr2pbr: int = 0
     pbr2act: int = 0
+    refipb: int = 0
+    ccd_l_wr: int = 0
+    ccd_r: int = 0
+    rtw: int = 0
+    strobe: int = 0
 
     @property
     def write_to_precharge(self) -> int:
@@ -62,66 +71,54 @@ class Timings:
     @property
     def read_to_write(self) -> int:
         """The write's data follows the read's."""
-        return self.cl + self.bl + BUS_TURN - self.cwl
+        return self.rtw or self.cl + self.bl + BUS_TURN - self.cwl
+
+    @property
+    def writes_of_group(self) -> int:
+        """Between writes of a bank group."""
+        return self.ccd_l_wr or self.ccd_l
 
 
-def ddr(t: Timings) -> tuple[Constraint, ...]:
-    """DDR4: one command a cycle, ranks that share the data bus."""
-    rows = [*_data_bus("channel", t), *_between_groups(t), *_within_group(t, "ACT"), *_rank_rows(t, "ACT", t.rp)]
-    rows += [
-        ("rank", ("REFab",), ("ACT", "PREab"), t.rfc),
-        *_bank_rows(t, "ACT", extra=0),
-        ("bank", ("ACT",), ACCESSES, t.rcd_rd),
-    ]
-    return (*_made(rows), _window(t, "ACT"), *_other_ranks(t, t.cwl + t.bl + t.cs - t.cl))
+def timed(rows: Iterable[Row], lengths: Mapping[str, int], bus: tuple[str, ...]) -> tuple[Constraint, ...]:
+    """Constraints between the first cycles of commands, and those of a bus that longer commands occupy.
+
+    ``lengths``: cycles of a command on its bus where not 1; ``bus``: the commands that share one with them.
+    """
+    found = []
+    for level, before, after, cycles in rows:
+        for first, earlier in _by_length(before, lengths):
+            for second, later in _by_length(after, lengths):
+                found.append(Constraint(level=level, before=earlier, after=later, cycles=cycles + first - second))
+    for length, commands in _by_length(tuple(lengths), lengths):
+        found.append(Constraint(level="channel", before=commands, after=bus, cycles=length))
+    return tuple(found)
 
 
-def lpddr5(t: Timings) -> tuple[Constraint, ...]:
-    """LPDDR5: activates in two commands, precharges apart, refreshes also bank by bank."""
-    closing = ("PREpb", "PREab")
-    rows = [*_data_bus("channel", t), *_between_groups(t), *_within_group(t, "ACT1"), *_rank_rows(t, "ACT1", t.rpab)]
-    rows += [
-        ("bank", ("CAS_RD",), READS, 0),
-        ("bank", ("CAS_WR",), WRITES, 0),
-        ("rank", closing, closing, t.ppd),
-        ("rank", ("REFab",), ("ACT1", "PREab", "REFab", "REFpb"), t.rfc),
-        ("rank", ("REFpb",), ("REFpb",), t.pbr2pbr),
-        ("rank", ("REFpb",), ("REFab",), t.rfcpb),
-        ("rank", ("REFpb",), ("ACT1",), t.pbr2act),
-        *_bank_rows(t, "ACT1", extra=0),
-        ("bank", ("ACT1",), ACCESSES, t.rcd_rd),
-        *_bank_refresh(t, "ACT1", extra=0),
-    ]
-    return (*_made(rows), _window(t, "ACT1"), *_other_ranks(t, t.cl + t.bl + t.cs - t.cwl))
+def _by_length(commands: tuple[str, ...], lengths: Mapping[str, int]) -> list[tuple[int, tuple[str, ...]]]:
+    found: dict[int, list[str]] = {}
+    for command in commands:
+        found.setdefault(lengths.get(command, 1), []).append(command)
+    return [(length, tuple(listed)) for length, listed in found.items()]
 
 
-def hbm(t: Timings) -> tuple[Constraint, ...]:
-    """HBM2: pseudo-channels with data buses of their own on common command buses."""
-    rows = [*_data_bus("rank", t), *_between_groups(t), *_within_group(t, "ACT")]
-    rows += [
-        ("channel", ("ACT",), ("ACT", "PREpb", "PREab", "REFab", "REFpb"), 2),
-        *_rank_rows(t, "ACT", t.rp, extra=1),
-        ("rank", ("REFab",), ("ACT",), t.rfc - 1),
-        ("rank", ("REFab",), ("PREab",), t.rfc),
-        ("rank", ("REFpb",), ("ACT",), t.pbr2act - 1),
-        ("rank", ("ACT",), ("REFpb",), t.rrd_s + 1),
-        *_bank_rows(t, "ACT", extra=1),
-        ("bank", ("ACT",), READS, t.rcd_rd + 1),
-        ("bank", ("ACT",), WRITES, t.rcd_wr + 1),
-        *_bank_refresh(t, "ACT", extra=1),
-    ]
-    return (*_made(rows), _window(t, "ACT"))
+def window(t: Timings, activate: str) -> Constraint:
+    """Four activates of a rank within tFAW."""
+    return Constraint(level="rank", before=(activate,), after=(activate,), cycles=t.faw, window=4)
 
 
-def _made(rows: Iterable[Row]) -> tuple[Constraint, ...]:
-    return tuple(Constraint(level=level, before=before, after=after, cycles=n) for level, before, after, n in rows)
+def other_ranks(t: Timings, write_to_read: int) -> tuple[Constraint, Constraint]:
+    """Ranks that share a data bus."""
+    reads = Constraint(level="rank", before=READS, after=ACCESSES, cycles=t.bl + t.cs, siblings=True)
+    return reads, Constraint(level="rank", before=WRITES, after=READS, cycles=write_to_read, siblings=True)
 
 
-def _data_bus(level: Level, t: Timings) -> list[Row]:
+def data_bus(level: Level, t: Timings) -> list[Row]:
+    """One burst after the other."""
     return [(level, READS, READS, t.bl), (level, WRITES, WRITES, t.bl)]
 
 
-def _between_groups(t: Timings) -> list[Row]:
+def between_groups(t: Timings) -> list[Row]:
+    """Accesses of a rank, whatever their bank group."""
     return [
         ("rank", READS, READS, t.ccd_s),
         ("rank", WRITES, WRITES, t.ccd_s),
@@ -130,55 +127,56 @@ def _between_groups(t: Timings) -> list[Row]:
     ]
 
 
-def _within_group(t: Timings, activate: str) -> list[Row]:
+def within_group(t: Timings, activate: str) -> list[Row]:
+    """Accesses and activates of one bank group."""
     return [
         ("bankgroup", READS, READS, t.ccd_l),
-        ("bankgroup", WRITES, WRITES, t.ccd_l),
+        ("bankgroup", WRITES, WRITES, t.writes_of_group),
         ("bankgroup", WRITES, READS, t.cwl + t.bl_long + t.wtr_l),
         ("bankgroup", (activate,), (activate,), t.rrd_l),
     ]
 
 
-def _rank_rows(t: Timings, activate: str, precharge: int, extra: int = 0) -> list[Row]:
-    """``extra``: cycles that an activate is longer than other commands."""
+def rank_rows(t: Timings, activate: str, reads: tuple[str, ...] = ("RD",)) -> list[Row]:
+    """Activates, precharges of all banks and refreshes of a rank.
+
+    ``reads``: RD, and RDA where a precharge of all banks has to wait for it too; the writes are those of the reads.
+    """
+    writes = tuple(read.replace("RD", "WR") for read in reads)
     return [
-        ("rank", ("RD",), ("PREab",), t.rtp),
-        ("rank", ("WR",), ("PREab",), t.write_to_precharge),
+        ("rank", reads, ("PREab",), t.rtp),
+        ("rank", writes, ("PREab",), t.write_to_precharge),
         ("rank", (activate,), (activate,), t.rrd_s),
-        ("rank", (activate,), ("PREab",), t.ras + extra),
-        ("rank", ("PREab",), (activate,), precharge - extra),
-        ("rank", (activate,), ("REFab",), t.rc + extra),
+        ("rank", (activate,), ("PREab",), t.ras),
+        ("rank", ("PREab",), (activate,), t.rpab),
+        ("rank", (activate,), ("REFab",), t.rc),
         ("rank", ("PREpb", "PREab"), ("REFab",), t.rp),
         ("rank", ("RDA",), ("REFab",), t.rtp + t.rp),
         ("rank", ("WRA",), ("REFab",), t.write_to_precharge + t.rp),
     ]
 
 
-def _bank_rows(t: Timings, activate: str, extra: int) -> list[Row]:
+def bank_rows(t: Timings, activate: str) -> list[Row]:
+    """Activates, accesses and precharges of a bank."""
     return [
         ("bank", (activate,), (activate,), t.rc),
-        ("bank", (activate,), ("PREpb",), t.ras + extra),
-        ("bank", ("PREpb",), (activate,), t.rp - extra),
+        ("bank", (activate,), READS, t.rcd_rd),
+        ("bank", (activate,), WRITES, t.rcd_wr),
+        ("bank", (activate,), ("PREpb",), t.ras),
+        ("bank", ("PREpb",), (activate,), t.rp),
         ("bank", ("RD",), ("PREpb",), t.rtp),
         ("bank", ("WR",), ("PREpb",), t.write_to_precharge),
-        ("bank", ("RDA",), (activate,), t.rtp + t.rp - extra),
-        ("bank", ("WRA",), (activate,), t.write_to_precharge + t.rp - extra),
+        ("bank", ("RDA",), (activate,), t.rtp + t.rp),
+        ("bank", ("WRA",), (activate,), t.write_to_precharge + t.rp),
     ]
 
 
-def _bank_refresh(t: Timings, activate: str, extra: int) -> list[Row]:
+def bank_refresh(t: Timings, activate: str) -> list[Row]:
+    """Refreshes of single banks: the bank is closed before, by a precharge or by its last access."""
     return [
-        ("bank", ("REFpb",), (activate,), t.rfcpb - extra),
-        ("bank", (activate,), ("REFpb",), t.rc + extra),
+        ("bank", ("REFpb",), (activate,), t.rfcpb),
+        ("bank", (activate,), ("REFpb",), t.rc),
         ("bank", ("PREpb",), ("REFpb",), t.rp),
+        ("bank", ("RDA",), ("REFpb",), t.rtp + t.rp),
+        ("bank", ("WRA",), ("REFpb",), t.write_to_precharge + t.rp),
     ]
-
-
-def _window(t: Timings, activate: str) -> Constraint:
-    return Constraint(level="rank", before=(activate,), after=(activate,), cycles=t.faw, window=4)
-
-
-def _other_ranks(t: Timings, write_to_read: int) -> tuple[Constraint, Constraint]:
-    """Ranks that share a data bus."""
-    reads = Constraint(level="rank", before=READS, after=ACCESSES, cycles=t.bl + t.cs, siblings=True)
-    return reads, Constraint(level="rank", before=WRITES, after=READS, cycles=write_to_read, siblings=True)

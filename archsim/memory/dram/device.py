@@ -7,9 +7,10 @@ from typing import Literal
 
 from archsim.errors import ConfigError
 
-Level = Literal["channel", "rank", "bankgroup", "bank"]
+Level = Literal["channel", "rank", "stack", "bankgroup", "bank"]
 Protocol = Literal["single", "split", "dual"]
-LEVELS: tuple[Level, ...] = ("channel", "rank", "bankgroup", "bank")
+ROW_TIMEOUT_PS = 100_000  # about two row cycles (tRC of 45 to 60 ns): a row idle so long has lost its stream of hits
+LEVELS: tuple[Level, ...] = ("channel", "rank", "stack", "bankgroup", "bank")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +33,14 @@ class Device:
     """One channel of a DRAM. Times are cycles of the command clock.
 
     ``banks`` per bank group, ``groups`` per rank, ``ranks`` per channel (of HBM: pseudo-channels, which share the
-    command buses); ``columns`` in bursts of ``burst_bytes``. ``protocol``: single, one command a cycle; split,
+    command buses); ``stacks``: parts of a rank between which other constraints hold (stack IDs of HBM3);
+    ``columns`` in bursts of ``burst_bytes``. ``protocol``: single, one command a cycle; split,
     activates in two commands and a data clock that is started by a CAS (LPDDR5); dual, a column and a row command a
     cycle (HBM). ``activate_window``: from the first half of an activate to its second at the latest;
     ``clock_linger``: for which the data clock runs on after the last beat, 0 when it never stops.
-    ``refresh_cycles``: interval of refreshes, 0 for none.
+    ``refresh_cycles``: interval of refreshes of a rank, 0 for none. ``bank_refresh_cycles``: interval of refreshes
+    bank by bank on the channel, 0 where there are none; each is of ``bank_refresh_banks`` banks of a rank that are
+    equally far apart.
     """
 
     standard: str
@@ -52,17 +56,24 @@ class Device:
     burst_cycles: int
     refresh_cycles: int
     constraints: tuple[Constraint, ...]
+    stacks: int = 1
+    bank_refresh_cycles: int = 0
+    bank_refresh_banks: int = 1
     activate_window: int = 0
     clock_linger: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what no controller can work with."""
-        for name in ("ranks", "groups", "banks", "columns", "burst_bytes"):
+        for name in ("ranks", "groups", "banks", "columns", "burst_bytes", "stacks", "bank_refresh_banks"):
             value = getattr(self, name)
             if value < 1 or value & (value - 1):
                 raise ConfigError(f"{self.standard}: {name}: found {value}; allowed powers of two")
         if self.groups * self.banks == 1:
             raise ConfigError(f"{self.standard}: banks: found 1 in a rank; allowed 2 or more")
+        if self.bank_refresh_banks * 2 > self.groups * self.banks and self.bank_refresh_cycles:
+            raise ConfigError(
+                f"{self.standard}: bank_refresh_banks: found {self.bank_refresh_banks}; allowed half a rank"
+            )
 
     @property
     def peak_bytes_per_s(self) -> int:
@@ -81,7 +92,9 @@ class Device:
 
     def size_of(self, level: Level) -> int:
         """Banks of one instance of a level."""
-        return {"channel": self.all_banks, "rank": self.groups * self.banks, "bankgroup": self.banks, "bank": 1}[level]
+        of_rank = self.groups * self.banks
+        sizes = {"rank": of_rank, "stack": of_rank // self.stacks, "bankgroup": self.banks, "bank": 1}
+        return sizes.get(level, self.all_banks)
 
     def around(self, level: Level) -> int:
         """Banks of the instance that an instance of ``level`` lies in."""
@@ -90,7 +103,7 @@ class Device:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dram:
-    """A DRAM part: so many native channels of one device; ``source``: where its timings come from."""
+    """A memory of equal native channels: those that have command buses of their own. ``source`` of its numbers."""
 
     device: Device
     channels: int
@@ -99,8 +112,14 @@ class Dram:
 
     @property
     def peak_bytes_per_s(self) -> int:
-        """Of the data pins of all channels."""
+        """Of all data pins."""
         return self.channels * self.device.peak_bytes_per_s
+
+    @property
+    def rows(self) -> int:
+        """Rows of a bank, as far as the capacity needs them."""
+        row_bytes = self.device.columns * self.device.burst_bytes
+        return -(-self.capacity_bytes // (self.channels * self.device.all_banks * row_bytes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,15 +127,17 @@ class Policy:
     """How a controller chooses: room of its queues, when it drains writes, what it does with rows and refreshes.
 
     It drains writes above ``write_high`` of its write queue, or while no read waits, until fewer than ``write_low``
-    of it are left and a read waits. ``rows``: open (closed on demand) or closed (with the access after which no
-    queued one goes to the row). ``refresh``: all banks of a rank at once, or bank by bank.
+    of it are left and a read waits. ``rows``: open (closed on demand), closed (with the access after which no queued
+    one goes to the row) or timeout (closed ``row_timeout_ps`` after the last access in a cycle without another
+    command, unless a queued access goes to it). ``refresh``: all banks of a rank at once, or bank by bank.
     """
 
     read_queue: int = 32
     write_queue: int = 32
     write_high: float = 0.8
     write_low: float = 0.2
-    rows: Literal["open", "closed"] = "open"
+    rows: Literal["open", "closed", "timeout"] = "open"
+    row_timeout_ps: int = ROW_TIMEOUT_PS
     refresh: Literal["all_bank", "per_bank", "none"] = "all_bank"
 
 
@@ -124,8 +145,8 @@ class Policy:
 class AddressMap:
     """Which bits of a burst's number on its channel choose what: fields from the lowest bit up, then XORs.
 
-    ``fields``: (name, bits) of column, rank, bankgroup, bank; the row is what is left. ``xors``: (field, first bit
-    of the column that is XORed into it), the row's included.
+    ``fields``: (name, bits) of column, rank, bankgroup, bank, row; what is left above them is the row's too. ``xors``:
+    (field, first bit of the column that is XORed into it), the row's included.
     """
 
     fields: tuple[tuple[str, int], ...]

@@ -50,16 +50,17 @@ def replay(
     writes: Numbers,
     channels: int = 1,
     log: bool = False,
+    interleave: int = 1,
 ) -> Replayed:
     """Serve requests in their order: each when it has arrived (cycles, never falling) and its queue has room.
 
-    A request is one burst at a byte address; the bits above the burst choose the channel. Requests wait for those
-    before them, on any channel. Raises ConfigError for arrivals that fall, and negative or too large numbers.
+    A request is one burst at a byte address; ``interleave`` bursts in a row are on one channel, the next on the next.
+    Requests wait for those before them, on any channel. Raises ConfigError for arrivals that fall, and negative or too large numbers.
     """
     from archsim.memory.dram.kernel.layout import LOG, LOG_ROOM, NONE
     from archsim.memory.dram.kernel.replay import replay as run
 
-    requests = _requests(arrivals, addresses // device.burst_bytes, writes, channels)
+    requests = _requests(arrivals, addresses // device.burst_bytes, writes, channels, interleave)
     rules = compiled.rules(device, policy, mapping)
     state = compiled.channels(device, rules, channels)
     logs = np.zeros(channels, LOG)
@@ -83,7 +84,7 @@ def replay(
     )
 
 
-def _requests(arrivals: Numbers, bursts: Numbers, writes: Numbers, channels: int) -> Any:
+def _requests(arrivals: Numbers, bursts: Numbers, writes: Numbers, channels: int, interleave: int) -> Any:
     """(n, 6) arrival, channel, burst on it, write, and two to be filled in."""
     falls = arrivals[1:] < arrivals[:-1]
     if falls.any():
@@ -95,5 +96,10 @@ def _requests(arrivals: Numbers, bursts: Numbers, writes: Numbers, channels: int
             raise ConfigError(f"request {at}: {what} {numbers[at]}; allowed 0 to {end - 1}")
     table = np.empty((arrivals.size, 6), np.int64)
     table[:, 0], table[:, 3] = arrivals, writes
-    table[:, 2], table[:, 1] = (bursts, 0) if channels == 1 else np.divmod(bursts, channels)
+    if channels == 1:
+        table[:, 2], table[:, 1] = bursts, 0
+    else:
+        blocks, inside = np.divmod(bursts, interleave)
+        table[:, 2], table[:, 1] = np.divmod(blocks, channels)
+        table[:, 2] = table[:, 2] * interleave + inside
     return table

@@ -19,6 +19,7 @@ from archsim.memory.dram.kernel.layout import (
     PREAB,
     RD,
     RDA,
+    REFPB,
     REFRESH,
     SECOND,
     SPLIT,
@@ -28,8 +29,8 @@ from archsim.memory.dram.kernel.layout import (
     Log,
     Rules,
 )
-from archsim.memory.dram.kernel.queues import first_of, leave, leave_active, reconsider
-from archsim.memory.dram.kernel.select import plan_row, refresh_command
+from archsim.memory.dram.kernel.queues import first_of, is_wanted, leave, leave_active, reconsider
+from archsim.memory.dram.kernel.select import plan_row, refresh_code
 from archsim.memory.dram.kernel.timing import constrain
 
 
@@ -53,8 +54,8 @@ def _issue(rules: Rules, ch: Channel, log: Log, now: int) -> int:
     if ch.planned_from == REFRESH:
         _refresh(rules, ch, log, now)
         return NONE
-    if ch.planned_from == SECOND:
-        _second(rules, ch, log, now)
+    if ch.planned_from >= SECOND:
+        _apart(rules, ch, log, now)
         return NONE
     slot = _slot(ch)
     command = ch.need[slot] >> rules.bank_bits
@@ -71,6 +72,16 @@ def _issue(rules: Rules, ch: Channel, log: Log, now: int) -> int:
         _put(rules, ch, log, PRE, slot, now)
         _close(rules, ch, ch.bank[slot], 1)
     return NONE
+
+
+@njit
+def _apart(rules: Rules, ch: Channel, log: Log, now: int) -> None:
+    """The second half of an activate, or the precharge of a row left idle."""
+    if ch.planned_from == SECOND:
+        _second(rules, ch, log, now)
+    else:
+        _enter(rules, ch, log, PRE, ch.planned, ch.open_row[ch.planned], NONE, now)
+        _close(rules, ch, ch.planned, 1)
 
 
 @inlined
@@ -157,26 +168,15 @@ def _access(rules: Rules, ch: Channel, log: Log, slot: int, command: int, now: i
         reconsider(rules, ch, bank, bank + 1)
     else:
         leave(rules, ch, slot, ch.planned)
-    ch.synced = NONE
+    ch.synced, ch.accessed[bank] = NONE, now
     if rules.clock_linger:
         end = rules.write_end if command == WR else rules.read_end
         ch.clock_until = max(ch.clock_until, now + end + rules.clock_linger)
-    if rules.row_policy == CLOSED and ch.holder[bank] == 0 and not _wanted(ch, slot):
+    if rules.row_policy == CLOSED and ch.holder[bank] == 0 and not is_wanted(ch, bank, ch.row[slot]):
         _put(rules, ch, log, RDA + command, slot, now)
         _close(rules, ch, bank, 1)
     else:
         _put(rules, ch, log, command, slot, now)
-
-
-@njit
-def _wanted(ch: Channel, slot: int) -> bool:
-    """Whether a queued access goes to the row of this one."""
-    other = ch.bank_list[ch.bank[slot]]
-    while other != NONE:
-        if ch.row[other] == ch.row[slot]:
-            return True
-        other = ch.following[other]
-    return False
 
 
 @inlined
@@ -192,15 +192,20 @@ def _synchronise(rules: Rules, ch: Channel, log: Log, slot: int, command: int, n
     return True
 
 
-@inlined
+@njit
 def _refresh(rules: Rules, ch: Channel, log: Log, now: int) -> None:
-    low = ch.planned
-    command = refresh_command(rules, ch, low)
-    _enter(rules, ch, log, command, low, NONE, NONE, now)
-    if command in (PREAB, PRE):
-        _close(rules, ch, low, rules.refresh_scope)
+    code = refresh_code(rules, ch, ch.planned)
+    command, bank = code >> rules.bank_bits, code & (rules.banks - 1)
+    _enter(rules, ch, log, command, bank, NONE, NONE, now)
+    if command == PRE:
+        _close(rules, ch, bank, 1)
+    elif command == PREAB:
+        _close(rules, ch, bank, rules.refresh_scope)
     else:
         ch.refresh_done += 1
+        if command == REFPB:
+            for i in range(1, rules.refresh_scope):
+                constrain(rules, ch, REFPB, bank + i * rules.refresh_stride, now)
 
 
 @njit

@@ -13,9 +13,9 @@ NONE = -1  # no slot, no row, no bank
 RD, WR, PRE, ACT, BLOCKED, ACT2, CAS_RD, CAS_WR, RDA, WRA, PREAB, REFAB, REFPB = range(13)
 COMMANDS = 13
 
-ACTIVE, REFRESH, READS, WRITES, SECOND = range(5)  # where the planned command comes from
+ACTIVE, REFRESH, READS, WRITES, SECOND, IDLE = range(6)  # where the planned command comes from
 SINGLE, SPLIT, DUAL = range(3)  # one command a cycle; with split activates and WCK; a row and a column command
-OPEN, CLOSED = range(2)  # row policies
+OPEN, CLOSED, TIMEOUT = range(3)  # row policies
 INTAKE = 8  # accesses a channel takes in per cycle
 HIT, MISS, CONFLICT, OPENED = 1, 2, 3, 4  # how an access was counted; OPENED is added when a row was opened for it
 
@@ -63,7 +63,8 @@ class Rules:
     write_leave: int  # queued writes at which draining stops when reads wait
     row_policy: int
     refresh_interval: int
-    refresh_scope: int  # banks of one refresh: of a rank, or 1
+    refresh_scope: int  # banks of one refresh: of a rank, or those that are refreshed bank by bank
+    refresh_stride: int  # from one of them to the next: 1 for a rank, more bank by bank
     activate_window: int  # deadline of the second half of a split activate
     clock_linger: int  # cycles for which the data clock runs on after the last beat; 0 = always on
     windows: int
@@ -79,6 +80,7 @@ class Rules:
     window_count: PerWindow
     window_cycles: PerWindow
     images: Annotated[Any, np.int64, (CHUNKS, 1 << CHUNK_BITS)]  # of a burst's number, by chunk: bank, column, row
+    row_timeout: int  # cycles for which a row that is not accessed stays open under TIMEOUT
 
 
 class Channel:
@@ -139,6 +141,7 @@ class Channel:
     active_order: Annotated[Any, INDEX, (MOST_BANKS,)]
     written: Annotated[Any, np.int64, (HASHES,)]  # queued writes by burst modulo HASHES
     counts: Annotated[Any, np.int64, (COMMANDS,)]  # issued
+    accessed: Banks  # the cycle of a bank's last column command
 
 
 LOG_ROOM = 4096

@@ -180,6 +180,17 @@ def _to_front(order: Any, first: int, count: int) -> None:
         order[i] = order[first + i]
 
 
+@njit
+def is_wanted(ch: Channel, bank: int, row: int) -> bool:
+    """Whether a queued access goes to a row."""
+    slot = ch.bank_list[bank]
+    while slot != NONE:
+        if ch.row[slot] == row:
+            return True
+        slot = ch.following[slot]
+    return False
+
+
 @inlined
 def release(ch: Channel, slot: int) -> None:
     """Give a slot back."""

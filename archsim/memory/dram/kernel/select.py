@@ -1,4 +1,4 @@
-"""Which command comes next, and when: the accesses whose row is open for them, then refresh, then the queue.
+"""Which command comes next, and when: accesses whose row is open for them, refresh, the queue, rows left idle.
 
 Among the commands of one buffer the first to become legal comes first, of several the oldest access. The queue is the
 reads' or the writes', with hysteresis. A plan holds until an access is taken in, a refresh falls due or a command is
@@ -16,6 +16,7 @@ from archsim.memory.dram.kernel.layout import (
     ACT,
     ACTIVE,
     DUAL,
+    IDLE,
     NEVER,
     NONE,
     PRE,
@@ -27,12 +28,13 @@ from archsim.memory.dram.kernel.layout import (
     REFRESH,
     SECOND,
     SPLIT,
+    TIMEOUT,
     WR,
     WRITES,
     Channel,
     Rules,
 )
-from archsim.memory.dram.kernel.queues import first_of
+from archsim.memory.dram.kernel.queues import first_of, is_wanted
 from archsim.memory.dram.kernel.timing import legal_at
 
 
@@ -41,7 +43,7 @@ def plan(rules: Rules, ch: Channel, first: int) -> None:
     """Plan the next command, not before cycle ``first``, with the refresh that is due by then."""
     if ch.refresh_due <= first:
         ch.refresh_due += rules.refresh_interval
-        ch.refresh_asked += 1 if rules.refresh_scope == 1 else rules.banks // rules.refresh_scope
+        ch.refresh_asked += rules.banks // rules.refresh_scope if rules.refresh_stride == 1 else 1
     if rules.protocol == DUAL:
         _plan_column(rules, ch, first)
         plan_row(rules, ch, first)
@@ -51,6 +53,8 @@ def plan(rules: Rules, ch: Channel, first: int) -> None:
         _plan_single(rules, ch, first)
         if rules.protocol == SPLIT and ch.held != NONE and ch.planned_at > first:
             ch.planned_at, ch.planned_from, ch.planned = first, SECOND, ch.held
+        if rules.row_policy == TIMEOUT and ch.planned_at > first:
+            _from_idle(rules, ch, first)
 
 
 @inlined
@@ -106,9 +110,11 @@ def plan_row(rules: Rules, ch: Channel, first: int) -> None:
     ch.planned_at, ch.planned = NEVER, NONE
     if ch.refresh_asked > ch.refresh_done:
         _from_refresh(rules, ch, first)
-        return
-    choose_queue(rules, ch)
-    _from_queue(rules, ch, first, PRE, ACT)
+    else:
+        choose_queue(rules, ch)
+        _from_queue(rules, ch, first, PRE, ACT)
+    if rules.row_policy == TIMEOUT and ch.planned_at > first:
+        _from_idle(rules, ch, first)
 
 
 @inlined
@@ -122,26 +128,47 @@ def _from_active(rules: Rules, ch: Channel, first: int) -> None:
             arrived = ch.arrived[slot]
 
 
-@inlined
-def refresh_command(rules: Rules, ch: Channel, low: int) -> int:
-    """A precharge while a bank of the unit is open, then the refresh."""
-    for b in range(low, low + rules.refresh_scope):
-        if ch.open_row[b] != NONE:
-            return PRE if rules.refresh_scope == 1 else PREAB
-    return REFPB if rules.refresh_scope == 1 else REFAB
+@njit
+def refresh_code(rules: Rules, ch: Channel, low: int) -> int:
+    """The code of a precharge while a bank of the unit is open, then of the refresh."""
+    whole = rules.refresh_stride == 1
+    code = ((REFAB if whole else REFPB) << rules.bank_bits) + low
+    for i in range(rules.refresh_scope):
+        bank = low + i * rules.refresh_stride
+        if ch.open_row[bank] != NONE:
+            return (PREAB << rules.bank_bits) + low if whole else (PRE << rules.bank_bits) + bank
+    return code
 
 
-@inlined
+@njit
 def _from_refresh(rules: Rules, ch: Channel, first: int) -> None:
     """The refresh that was asked for first; it waits for rows that are held open."""
-    low = ch.refresh_done * rules.refresh_scope % rules.banks
-    for b in range(low, low + rules.refresh_scope):
-        if ch.holder[b]:
+    stride, scope = rules.refresh_stride, rules.refresh_scope
+    unit = ch.refresh_done % (rules.banks // scope)
+    low = unit // stride * (stride * scope) + unit % stride
+    for i in range(scope):
+        if ch.holder[low + i * stride]:
             return
-    code = (refresh_command(rules, ch, low) << rules.bank_bits) + low
+    code = refresh_code(rules, ch, low)
     at = max(legal_at(rules, ch, code), first)
+    if code >> rules.bank_bits == REFPB:
+        for i in range(1, scope):
+            at = max(at, ch.ready[code + i * stride])
     if at < ch.planned_at:
         ch.planned_at, ch.planned_from, ch.planned = at, REFRESH, low
+
+
+@njit
+def _from_idle(rules: Rules, ch: Channel, first: int) -> None:
+    """The row whose time is up first: open, not held, and wanted by no queued access."""
+    for bank in range(rules.banks):
+        row = ch.open_row[bank]
+        if row == NONE or ch.holder[bank]:
+            continue
+        code = (PRE << rules.bank_bits) + bank
+        at = max(ch.accessed[bank] + rules.row_timeout, legal_at(rules, ch, code), first)
+        if at < ch.planned_at and not is_wanted(ch, bank, row):
+            ch.planned_at, ch.planned_from, ch.planned = at, IDLE, bank
 
 
 @inlined

@@ -225,8 +225,9 @@ def _skip_refreshes(rules: Rules, ch: Channel, feed: Feed, horizon: int) -> None
     for bank in range(rules.banks):
         if ch.open_row[bank] != NONE:
             return
-    units = 1 if rules.refresh_scope == 1 else rules.banks // rules.refresh_scope
+    whole = rules.refresh_stride == 1
+    units = rules.banks // rules.refresh_scope if whole else 1
     ch.refresh_due += skipped * rules.refresh_interval
     ch.refresh_asked += skipped * units
     ch.refresh_done += skipped * units
-    ch.counts[REFPB if rules.refresh_scope == 1 else REFAB] += skipped * units
+    ch.counts[REFAB if whole else REFPB] += skipped * units

@@ -56,7 +56,7 @@ def check_counts(standard: str, channels: int, capacity_bytes: int) -> None:
         raise ConfigError(f"{standard}: capacity: found {capacity_bytes} B; allowed > 0 B")
 
 
-def ranks_and_density(dies: int, capacity_bytes: int, densities_gbit: Mapping[int, int]) -> tuple[int, int]:
+def ranks_and_density(dies: int, capacity_bytes: int, densities_gbit: Mapping[int, object]) -> tuple[int, int]:
     """Ranks (a power of two) and die density in Gbit that hold ``capacity_bytes`` with ``dies`` dies in all
     channels.
 

@@ -4,13 +4,17 @@ A channel of ``width_bits`` is width/8 devices in step, so its row is 1024 colum
 (CL-nRCD-nRP) and tRAS: JESD79-3F tables 62-67; the bin named in each line. tRRD, tFAW (1 KiB page), tWTR,
 tRTP, tWR: table 68 ff. tRFC by density: table 61. tREFI 7.8 us below 85 C. nRTW = CL + BL/2 + 2 - CWL
 (section 4.13). The cycle counts agree with those of the Ramulator 2 DDR3 presets, except the write latency,
-which there is 9 cycles at all speeds.
+which there is 9 cycles at all speeds. Command by command also: tCCD 4 cycles, two cycles between ranks (Ramulator 2).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from archsim.memory.dram.constraints import Timings
+from archsim.memory.dram.device import Dram
+from archsim.memory.dram.families import DDR
+from archsim.memory.dram.standards._build import Channel, Die
 from archsim.memory.dram.standards._resolve import (
     Clock,
     check_counts,
@@ -47,6 +51,19 @@ _GRADES = {
 }
 SPEEDS_MTS = tuple(_GRADES)
 USUAL_WIDTH_BITS = 64
+USUAL_CHANNEL = (64, 4 << 30)  # one rank of x8 dies of 4 Gb
+
+_CHANNEL = Channel(
+    standard="ddr3",
+    family=DDR,
+    unit_bits=8,
+    native_bits=64,
+    most_bits=64,
+    transfers=2,
+    burst=8,
+    die_bits=8,
+    dies={gbit: Die(groups=1, banks=_BANKS, columns=_COLUMNS // 8, t_rfc_ps=t) for gbit, t in _T_RFC_PS.items()},
+)
 
 
 def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramTiming:
@@ -81,3 +98,35 @@ def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) 
         t_refi_ps=clock.cover_ps(_T_REFI_PS),
         source=f"JESD79-3F, x8 devices of {density_gbit} Gb",
     )
+
+
+def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
+    """DDR3 command by command; arguments and errors as ``timing``."""
+    grade, part = speed_grade("ddr3", _GRADES, speed_mts), _CHANNEL.fitted(width_bits, channels, capacity_bytes)
+    clock = _CHANNEL.clock(speed_mts)
+    ras, rrd = clock.cycles(grade.t_ras_ps), clock.cycles(grade.t_rrd_ps, least=4)
+    timings = Timings(
+        bl=_BURST_CYCLES,
+        bl_long=_BURST_CYCLES,
+        cl=grade.cl,
+        cwl=grade.cwl,
+        rcd_rd=grade.cl,
+        rcd_wr=grade.cl,
+        rp=grade.cl,
+        rpab=grade.cl,
+        ras=ras,
+        rc=ras + grade.cl,
+        wr=clock.cycles(_T_WR_PS),
+        rtp=clock.cycles(_T_RTP_PS, least=4),
+        ccd_s=_BURST_CYCLES,
+        ccd_l=_BURST_CYCLES,
+        rrd_s=rrd,
+        rrd_l=rrd,
+        wtr_s=clock.cycles(_T_WTR_PS, least=4),
+        wtr_l=clock.cycles(_T_WTR_PS, least=4),
+        faw=clock.cycles(grade.t_faw_ps),
+        rfc=clock.cycles(part.die.t_rfc_ps),
+        refi=clock.cycles(_T_REFI_PS),
+        cs=2,
+    )
+    return part.dram(clock, timings, f"JESD79-3F, x8 devices of {part.density_gbit} Gb")

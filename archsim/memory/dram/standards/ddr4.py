@@ -15,8 +15,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from archsim.memory.dram.constraints import Timings, ddr
-from archsim.memory.dram.device import Device
+from archsim.memory.dram.constraints import Timings
+from archsim.memory.dram.device import Dram
+from archsim.memory.dram.families import DDR
+from archsim.memory.dram.standards._build import Channel, Die
 from archsim.memory.dram.standards._resolve import (
     Clock,
     check_counts,
@@ -63,6 +65,21 @@ SPEEDS_MTS = tuple(_GRADES)
 USUAL_WIDTH_BITS = 64
 USUAL_CHANNEL = (64, 8 << 30)  # one rank of x8 dies of 8 Gb
 
+_CHANNEL = Channel(
+    standard="ddr4",
+    family=DDR,
+    unit_bits=8,
+    native_bits=64,
+    most_bits=64,
+    transfers=2,
+    burst=_BURST_LENGTH,
+    die_bits=8,
+    dies={
+        gbit: Die(groups=_GROUPS, banks=_BANKS // _GROUPS, columns=_COLUMNS // _BURST_LENGTH, t_rfc_ps=t)
+        for gbit, t in _T_RFC_PS.items()
+    },
+)
+
 
 def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramTiming:
     """DDR4 at 1600 to 3200 MT/s, channels of 8 to 64 bits; raises ConfigError on anything else."""
@@ -98,10 +115,10 @@ def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) 
     )
 
 
-def device(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Device:
-    """One channel command by command; arguments and errors as ``timing``."""
-    whole = timing(speed_mts, width_bits, channels, capacity_bytes)
-    grade, clock = _GRADES[speed_mts], Clock(whole.clock_hz)
+def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
+    """DDR4 command by command; arguments and errors as ``timing``."""
+    grade, part = speed_grade("ddr4", _GRADES, speed_mts), _CHANNEL.fitted(width_bits, channels, capacity_bytes)
+    clock = _CHANNEL.clock(speed_mts)
     ras = clock.cycles(grade.t_ras_ps)
     timings = Timings(
         bl=_BURST_CYCLES,
@@ -123,22 +140,9 @@ def device(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) 
         wtr_s=clock.cycles(_T_WTR_S_PS, least=2),
         wtr_l=clock.cycles(_T_WTR_L_PS, least=4),
         faw=clock.cycles(grade.t_faw_ps, least=20),
-        rfc=clock.cycles(whole.t_rfc_ps),
+        rfc=clock.cycles(part.die.t_rfc_ps),
         refi=clock.cycles(_T_REFI_PS),
         cs=_RANK_SWITCH_CYCLES,
     )
-    return Device(
-        standard="ddr4",
-        clock_hz=whole.clock_hz,
-        ranks=whole.ranks,
-        groups=_GROUPS,
-        banks=_BANKS // _GROUPS,
-        columns=_COLUMNS // _BURST_LENGTH,
-        burst_bytes=whole.burst_bytes,
-        protocol="single",
-        read_latency=timings.cl,
-        write_latency=timings.cwl,
-        burst_cycles=timings.bl,
-        refresh_cycles=timings.refi,
-        constraints=ddr(timings),
-    )
+    source = f"JESD79-4C and the Ramulator 2.1 preset of DDR4-2400, x8 devices of {part.density_gbit} Gb"
+    return part.dram(clock, timings, source)

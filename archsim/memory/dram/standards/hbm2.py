@@ -3,16 +3,18 @@
 A wider "channel" is that many pseudo-channels, each on its own: a 128 b channel gives 2, a 1024 b stack 16.
 At 2000 MT/s it reproduces the reference configuration ram_hbm2_2000 (Ramulator 2.1) cycle for cycle: nCL 14,
 nRCDRD 14, nRP 14, nRAS 34, nWR 16, nRTPL 5, nCWL 5, nRRDS 4, nWTRL 8, nFAW 15, nRFC 350 (8 Gb per 128 b
-channel), nREFI 3900, RD to WR 13; nRCDWR, 12 there, is taken as nRCDRD by `timing`. Command by command also: nRCDWR 12,
-nCCDL 4, nWTRS 6, nRFCpb 160, nRREFD 8. Other speeds are estimated: the same
-nanoseconds, also for the latencies. tRFC at 2, 4, 16 Gb: 160, 260, 450 ns (Ramulator 2).
+channel), nREFI 3900, RD to WR 13; nRCDWR, 12 there, is taken as nRCDRD by `timing`, for which other speeds are
+estimated: the same nanoseconds, also for the latencies. tRFC at 2, 4, 16 Gb: 160, 260, 450 ns (Ramulator 2).
+
+Command by command two pseudo-channels share the command buses of a 128 b channel, and an activate takes two cycles of the
+row bus. Cycles at 1600, 2000, 2400 MT/s: the presets of Ramulator 2.1, with nCCDL 4, tRRD 4, tFAW 15, tRREFD 8 ns, tRFCSB
+160 ns, 200 ns at 16 Gb (JESD235D there). Single banks are refreshed every tREFI / 32 on a channel.
 """
 
 from __future__ import annotations
 
-from archsim.errors import ConfigError
-from archsim.memory.dram.constraints import Timings, hbm
-from archsim.memory.dram.device import Device
+from archsim.memory.dram.device import Dram
+from archsim.memory.dram.standards._hbm2 import Grade, by_commands
 from archsim.memory.dram.standards._resolve import (
     Clock,
     check_counts,
@@ -36,13 +38,6 @@ _T_WR_PS = 16_000
 _T_WTR_L_PS = 8_000
 _T_RRD_S_PS = 4_000
 _T_FAW_PS = 15_000
-_T_RCD_WR_PS = 12_000
-_T_WTR_S_PS = 6_000
-_T_RFC_BANK_PS = 160_000
-_T_RREFD_PS = 8_000
-_GROUPS = 4
-_BURST_LENGTH = 4
-_GROUP_BURST_CYCLES = 4  # nCCD_L
 
 _SOURCES = {
     1600: "estimated from the Ramulator 2.1 preset of HBM2-2000",
@@ -50,6 +45,11 @@ _SOURCES = {
     2400: "estimated from the Ramulator 2.1 preset of HBM2-2000",
 }
 SPEEDS_MTS = tuple(_SOURCES)
+_GRADES = {  # CL, tRCDRD, tRCDWR, tRP, tRAS, tWR, tRTPL, CWL, tWTRS, tWTRL in cycles
+    1600: Grade(10, 10, 8, 10, 24, 12, 4, 4, 5, 6),
+    2000: Grade(14, 14, 12, 14, 34, 16, 5, 5, 6, 8),
+    2400: Grade(17, 17, 14, 17, 40, 19, 6, 6, 8, 10),
+}
 USUAL_WIDTH_BITS = 64
 USUAL_CHANNEL = (128, 1 << 30)  # 8 Gb
 
@@ -91,52 +91,8 @@ def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) 
     )
 
 
-def device(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Device:
-    """One 128-bit channel of two pseudo-channels command by command; arguments and errors as ``timing``."""
-    whole = timing(speed_mts, width_bits, channels, capacity_bytes)
-    if width_bits != _NATIVE_BITS * _NATIVE_PER_DIE_CHANNEL:
-        raise ConfigError(f"hbm2: width: found {width_bits} b; command by command a channel has 128 b")
-    if whole.ranks != 1:
-        raise ConfigError(f"hbm2: capacity: found {capacity_bytes} B; allowed at most 2 GiB a channel of 128 b")
-    clock = Clock(whole.clock_hz)
-    ras, rp = clock.cycles(_T_RAS_PS), clock.cycles(_T_RP_PS)
-    timings = Timings(
-        bl=_BURST_CYCLES,
-        bl_long=_BURST_CYCLES,
-        cl=clock.cycles(_T_CL_PS),
-        cwl=clock.cycles(_T_CWL_PS),
-        rcd_rd=clock.cycles(_T_RCD_PS),
-        rcd_wr=clock.cycles(_T_RCD_WR_PS),
-        rp=rp,
-        rpab=rp,
-        ras=ras,
-        rc=ras + rp,
-        wr=clock.cycles(_T_WR_PS),
-        rtp=clock.cycles(_T_RTP_PS),
-        ccd_s=_BURST_CYCLES,
-        ccd_l=_GROUP_BURST_CYCLES,
-        rrd_s=clock.cycles(_T_RRD_S_PS),
-        rrd_l=clock.cycles(_T_RRD_S_PS),
-        wtr_s=clock.cycles(_T_WTR_S_PS),
-        wtr_l=clock.cycles(_T_WTR_L_PS),
-        faw=clock.cycles(_T_FAW_PS),
-        rfc=clock.cycles(whole.t_rfc_ps),
-        refi=clock.cycles(_T_REFI_PS),
-        rfcpb=clock.cycles(_T_RFC_BANK_PS),
-        pbr2act=clock.cycles(_T_RREFD_PS),
-    )
-    return Device(
-        standard="hbm2",
-        clock_hz=whole.clock_hz,
-        ranks=_NATIVE_PER_DIE_CHANNEL,
-        groups=_GROUPS,
-        banks=_BANKS // _GROUPS,
-        columns=_COLUMNS // _BURST_LENGTH,
-        burst_bytes=whole.burst_bytes,
-        protocol="dual",
-        read_latency=timings.cl,
-        write_latency=timings.cwl,
-        burst_cycles=timings.bl,
-        refresh_cycles=timings.refi,
-        constraints=hbm(timings),
-    )
+def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
+    """HBM2 command by command; arguments and errors as ``timing``, channels together of whole 128 b."""
+    grade = speed_grade("hbm2", _GRADES, speed_mts)
+    origin = f"Ramulator 2.1 preset of HBM2-{speed_mts}"
+    return by_commands("hbm2", speed_mts, grade, width_bits, channels, capacity_bytes, origin)

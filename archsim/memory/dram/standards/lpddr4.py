@@ -7,12 +7,23 @@ tWTR 10 ns, tWR 18 ns, tRFCab 280 ns at 8 Gb, tREFI 3.904 us, tDQSCK 3.5 ns with
 JEDEC_8Gb_LPDDR4-3200_16bit. Write to read and to precharge count one cycle more (tDQSS). nRTW = RL + tDQSCK +
 BL/2 + 2 - WL. Data is taken to come RL after the read command; tDQSCK (1.5 to 3.5 ns more) is left out of the
 latency.
+
+Command by command: activates, reads and writes take four cycles on the command bus, precharges and refreshes two, and
+timings run between their ends (JESD209-4 command truth table; DRAMSys counts the same), so the first beat comes RL + 3
+cycles + tDQSCK, at its most, after the first cycle of a read. tRPab 21 ns, tPPD 4 cycles, tRFCpb 140 ns at 8 Gb, 190 ns
+at 16 Gb, from one bank's refresh to the next's tRFCpb, to an activate of another bank tRRD: JESD209-4, as DRAMSys'
+JEDEC_1Gbx16_LPDDR4 tables (tRFCpb half of tRFCab); 60 and 90 ns at 2 and 4 Gb: estimated, as LPDDR5's. A refresh of
+one bank every tREFI / 8. One cycle between ranks: DRAMSys. Masked writes (tCCDMW) are not modelled.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from archsim.memory.dram.constraints import Timings
+from archsim.memory.dram.device import Dram
+from archsim.memory.dram.families import LPDDR4
+from archsim.memory.dram.standards._build import Channel, Die
 from archsim.memory.dram.standards._resolve import (
     Clock,
     check_counts,
@@ -34,6 +45,8 @@ _T_RTP_PS = 7_500  # at least 8 cycles
 _T_WTR_PS = 10_000  # at least 8 cycles
 _T_DQSCK_PS = 3_500
 _DQSS_CYCLES = 1
+_T_RP_ALL_PS = 21_000
+_T_RFC_BANK_PS = {2: 60_000, 4: 90_000, 8: 140_000, 16: 190_000}  # tRFCpb
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +67,22 @@ _GRADES = {
 }
 SPEEDS_MTS = tuple(_GRADES)
 USUAL_WIDTH_BITS = 16
+USUAL_CHANNEL = (16, 1 << 30)  # 8 Gb
+
+_CHANNEL = Channel(
+    standard="lpddr4",
+    family=LPDDR4,
+    unit_bits=_NATIVE_BITS,
+    native_bits=_NATIVE_BITS,
+    most_bits=128,
+    transfers=2,
+    burst=16,
+    refresh_banks=1,
+    dies={
+        gbit: Die(groups=1, banks=_BANKS, columns=_COLUMNS // 16, t_rfc_ps=t, t_rfc_bank_ps=_T_RFC_BANK_PS[gbit])
+        for gbit, t in _T_RFC_PS.items()
+    },
+)
 
 
 def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramTiming:
@@ -90,3 +119,44 @@ def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) 
         t_refi_ps=clock.cover_ps(_T_REFI_PS),
         source=f"JESD209-4, channels of {density_gbit} Gb",
     )
+
+
+def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
+    """LPDDR4 command by command; arguments and errors as ``timing``."""
+    grade, part = speed_grade("lpddr4", _GRADES, speed_mts), _CHANNEL.fitted(width_bits, channels, capacity_bytes)
+    clock = _CHANNEL.clock(speed_mts)
+    ras, rp = clock.cycles(_T_RAS_PS, least=3), clock.cycles(_T_RP_PS, least=4)
+    rcd, rrd = clock.cycles(_T_RCD_PS, least=4), clock.cycles(grade.t_rrd_ps, least=4)
+    strobe, one = clock.cycles(_T_DQSCK_PS), clock.cycles(part.die.t_rfc_bank_ps)
+    timings = Timings(
+        bl=_BURST_CYCLES,
+        bl_long=_BURST_CYCLES,
+        cl=grade.rl,
+        cwl=grade.wl + _DQSS_CYCLES,
+        rcd_rd=rcd,
+        rcd_wr=rcd,
+        rp=rp,
+        rpab=clock.cycles(_T_RP_ALL_PS, least=4),
+        ras=ras,
+        rc=ras + rp,
+        wr=clock.cycles(_T_WR_PS, least=4),
+        rtp=clock.cycles(_T_RTP_PS, least=8),
+        ccd_s=_BURST_CYCLES,
+        ccd_l=_BURST_CYCLES,
+        rrd_s=rrd,
+        rrd_l=rrd,
+        wtr_s=clock.cycles(_T_WTR_PS, least=8),
+        wtr_l=clock.cycles(_T_WTR_PS, least=8),
+        faw=clock.cycles(grade.t_faw_ps),
+        rfc=clock.cycles(part.die.t_rfc_ps),
+        refi=clock.cycles(_T_REFI_PS),
+        cs=1,
+        ppd=4,
+        rfcpb=one,
+        pbr2pbr=one,
+        pbr2act=rrd,
+        refipb=part.interval_of_banks(_T_REFI_PS, clock),
+        rtw=grade.rl + strobe + _BURST_CYCLES + 2 - grade.wl,
+        strobe=strobe,
+    )
+    return part.dram(clock, timings, f"JESD209-4, channels of {part.density_gbit} Gb")

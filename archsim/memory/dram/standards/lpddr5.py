@@ -9,14 +9,14 @@ tables as recalled; each gives 21 to 23 ns as 6400 does. tRFCab 130, 180, 210, 2
 2; 32 Gb, 380 ns: estimated, as LPDDR4's step. tRFCpb 120 ns at 8 Gb: the reference configuration; 60, 90, 140, 190
 ns at the others: estimated, as tRFCab's steps. tRPab 21, tWTR_S 6.25, tPBR2PBR 90, tPBR2ACT 7.5 ns and tPPD 2, tAAD
 8, tWCKPST 1 cycles: the reference configuration. The clock is CK; a burst of a bank group lasts 2 CK on the bus
-(nBL_min), 4 CK inside the group.
+(nBL_min), 4 CK inside the group. A refresh bank by bank is of two banks, of the same number in bank groups two apart,
+every tREFI / 8 (JESD209-5, bank group mode; the reference configuration has the interval, and one bank).
 """
 
 from __future__ import annotations
 
-from archsim.errors import ConfigError
-from archsim.memory.dram.constraints import Timings, lpddr5
-from archsim.memory.dram.device import Device
+from archsim.memory.dram.device import Dram
+from archsim.memory.dram.standards._lpddr5 import Grade, by_commands
 from archsim.memory.dram.standards._resolve import (
     Clock,
     check_counts,
@@ -46,16 +46,6 @@ _T_WR_PS = 34_000
 _T_WTR_L_PS = 12_000
 _T_RRD_PS = 5_000
 _T_FAW_PS = 20_000
-_T_RP_ALL_PS = 21_000
-_T_WTR_S_PS = 6_250
-_T_RFC_BANK_PS = {2: 60_000, 4: 90_000, 8: 120_000, 16: 140_000, 32: 190_000}  # tRFCpb
-_T_PBR2PBR_PS, _T_PBR2ACT_PS = 90_000, 7_500
-_GROUPS = 4
-_BURST_LENGTH = 16
-_PRECHARGE_CYCLES = 2  # tPPD
-_RANK_SWITCH_CYCLES = 2
-_ACTIVATE_WINDOW = 8  # tAAD
-_CLOCK_LINGER = 1  # tWCKPST
 
 _GRADES = {
     3200: (9, 5),
@@ -103,59 +93,10 @@ def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) 
     )
 
 
-def device(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Device:
-    """One 16-bit channel command by command; arguments and errors as ``timing``."""
-    whole = timing(speed_mts, width_bits, channels, capacity_bytes)
-    if width_bits != _NATIVE_BITS:
-        raise ConfigError(f"lpddr5: width: found {width_bits} b; command by command a channel has {_NATIVE_BITS} b")
-    clock, (read_latency, write_latency) = Clock(whole.clock_hz), _GRADES[speed_mts]
-    _, density_gbit = ranks_and_density(channels, capacity_bytes, _T_RFC_PS)
-    ras, rp = clock.cycles(_T_RAS_PS), clock.cycles(_T_RP_PS)
-    timings = Timings(
-        bl=_BURST_CYCLES,
-        bl_long=_GROUP_BURST_CYCLES,
-        cl=read_latency,
-        cwl=write_latency,
-        rcd_rd=clock.cycles(_T_RCD_PS),
-        rcd_wr=clock.cycles(_T_RCD_PS),
-        rp=rp,
-        rpab=clock.cycles(_T_RP_ALL_PS),
-        ras=ras,
-        rc=ras + rp,
-        wr=clock.cycles(_T_WR_PS),
-        rtp=clock.cycles(_T_RTP_PS),
-        ccd_s=_BURST_CYCLES,
-        ccd_l=_GROUP_BURST_CYCLES,
-        rrd_s=clock.cycles(_T_RRD_PS),
-        rrd_l=clock.cycles(_T_RRD_PS),
-        wtr_s=clock.cycles(_T_WTR_S_PS),
-        wtr_l=clock.cycles(_T_WTR_L_PS),
-        faw=clock.cycles(_T_FAW_PS),
-        rfc=clock.cycles(whole.t_rfc_ps),
-        refi=clock.cycles(_T_REFI_PS),
-        cs=_RANK_SWITCH_CYCLES,
-        ppd=_PRECHARGE_CYCLES,
-        rfcpb=clock.cycles(_T_RFC_BANK_PS[density_gbit]),
-        pbr2pbr=clock.cycles(_T_PBR2PBR_PS),
-        pbr2act=clock.cycles(_T_PBR2ACT_PS),
-    )
-    return Device(
-        standard="lpddr5",
-        clock_hz=whole.clock_hz,
-        ranks=whole.ranks,
-        groups=_GROUPS,
-        banks=_BANKS // _GROUPS,
-        columns=_COLUMNS // _BURST_LENGTH,
-        burst_bytes=whole.burst_bytes,
-        protocol="split",
-        read_latency=timings.cl,
-        write_latency=timings.cwl,
-        burst_cycles=timings.bl,
-        refresh_cycles=timings.refi,
-        constraints=lpddr5(timings),
-        activate_window=_ACTIVATE_WINDOW,
-        clock_linger=_CLOCK_LINGER,
-    )
+def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
+    """LPDDR5 command by command; arguments and errors as ``timing``."""
+    grade = Grade(speed_mts, *speed_grade("lpddr5", _GRADES, speed_mts))
+    return by_commands("lpddr5", grade, width_bits, channels, capacity_bytes, _source)
 
 
 def _source(speed_mts: int, density_gbit: int) -> str:

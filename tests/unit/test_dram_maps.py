@@ -1,0 +1,109 @@
+"""Address maps as users write them, and where bursts land."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from archsim.errors import ConfigError
+from archsim.memory.dram import catalogue
+from archsim.memory.dram.address import by_name, images
+from archsim.memory.dram.bit_order import mapped
+from archsim.memory.dram.device import Dram, Policy
+from archsim.memory.dram.kernel.layout import BANK_BITS, CHUNK_BITS, COLUMN_BITS
+from archsim.memory.dram.trace import replay
+
+GIB = 1 << 30
+DDR4 = catalogue.dram("ddr4", 2400, 64, 2, 16 * GIB)  # two channels of one rank: 7 column, 2 + 2 bank, 16 row bits
+FIELDS = {"row": 16, "bank": 2, "bankgroup": 2, "column": 7}
+
+
+def located(memory: Dram, text: str, burst: int) -> tuple[int, int, int]:
+    """Bank, column, row of a burst of a channel, from the kernel's images."""
+    mapping, _ = mapped(text, memory)
+    table, image = images(memory.device, mapping), 0
+    for chunk in range(len(table)):
+        image ^= int(table[chunk, (burst >> (CHUNK_BITS * chunk)) & ((1 << CHUNK_BITS) - 1)])
+    return image & 0xFFF, (image >> BANK_BITS) & 0xFFFF, image >> (BANK_BITS + COLUMN_BITS)
+
+
+def test_an_order_from_the_highest_bit_to_the_lowest() -> None:
+    """row 16, bank 2, bank group 2, column 5, channel, column 2: the channel's bit is no bit of the channel's bursts."""
+    text = "row bank bankgroup rank column:5 channel column:2"
+    burst = 77 << 11 | 2 << 9 | 1 << 7 | 0b10110 << 2 | 0b01
+    assert located(DDR4, text, burst) == (1 * 4 + 2, 0b1011001, 77)
+    assert mapped(text, DDR4)[1] == 4
+    assert located(DDR4, "column row bank bankgroup channel", 5 << 20 | 77 << 4 | 3 << 2 | 2) == (2 * 4 + 3, 5, 77)
+
+
+def test_named_maps_are_orders() -> None:
+    one = catalogue.dram("ddr4", 2400, 64, 1, 8 * GIB)
+    assert mapped("RoBaRaCoCh", DDR4) == (by_name("RoBaRaCoCh", DDR4.device), 1)
+    for burst in (0, 1, 99, 12345, 1 << 20, (1 << 26) - 1):
+        assert located(DDR4, "row bank bankgroup rank column channel", burst) == located(DDR4, "RoBaRaCoCh", burst)
+        assert located(one, "row bank bankgroup column", burst) == located(one, "RoBaRaCoCh", burst)
+
+
+@st.composite
+def orders(draw: st.DrawFn) -> str:
+    """Fields in any order, each perhaps split in two."""
+    parts = ["channel"]
+    for name, bits in FIELDS.items():
+        cut = draw(st.integers(0, bits - 1))
+        parts += [f"{name}:{cut}", f"{name}:{bits - cut}"] if cut else [name]
+    return " ".join(draw(st.permutations(parts)))
+
+
+@given(orders(), st.integers(0, (1 << 27) - 512))
+@settings(max_examples=30, deadline=None, derandomize=True)
+def test_every_order_is_one_to_one(text: str, first: int) -> None:
+    mapping, interleave = mapped(text, DDR4)
+    assert sum(bits for _, bits in mapping.fields) in (27, 27 - FIELDS["row"])
+    assert interleave & (interleave - 1) == 0
+    assert len({located(DDR4, text, burst) for burst in range(first, first + 512, 37)}) == 14
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("RoBaRaCoC", "no address map 'RoBaRaCoC'.*RoBaRaCoCh.*or an order of bits such as"),
+        ("row bank bankgrup column channel", "no field 'bankgrup'.*bankgroup"),
+        ("row bank bankgroup column", "no channel; this memory has 1 bits of it"),
+        ("row bank column channel", "no bankgroup; this memory has 2 bits of it"),
+        ("row bank bankgroup column channel column", "column 2 times; a split field needs the sizes"),
+        ("row bank bankgroup column:3 channel column:3", "column: found parts of 6 bits in all; this memory has 7"),
+        ("row bank bankgroup column:9 channel column", "column: found parts of 9 bits in all; this memory has 7"),
+        ("row bank bankgroup column:7 channel column", "column: found parts of 7 bits in all"),
+        ("row bank:0 bankgroup column channel", "found 'bank:0'"),
+        ("row bank bankgroup column channel:1", "found 'channel:1'"),
+        ("row bank bankgroup column:x channel", "found 'column:x'"),
+        ("row channel bank bankgroup column channel", "channel 2 times"),
+    ],
+)
+def test_wrong_orders_are_refused(text: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        mapped(text, DDR4)
+
+
+def test_a_number_of_rows_that_is_no_power_of_two_is_the_highest_field() -> None:
+    odd = catalogue.dram("ddr4", 2400, 64, 2, 12 * GIB)
+    assert odd.rows == 3 << 14
+    assert mapped("row bank bankgroup column channel", odd)[1] == 1
+    with pytest.raises(ConfigError, match="row: its number is no power of two, so it has to be the highest field"):
+        mapped("bank row bankgroup column channel", odd)
+
+
+@pytest.mark.slow
+def test_bursts_stay_on_a_channel_as_long_as_the_map_says() -> None:
+    """Four bursts of 64 B on a channel, then the next: requests by channel, and equal times by symmetry."""
+    bursts = np.arange(64)
+    for channels, interleave in ((2, 4), (3, 1), (3, 4)):
+        writes, arrivals = np.zeros(64, np.int64), np.zeros(64, np.int64)
+        result = replay(
+            DDR4.device, by_name("RoBaRaCoCh", DDR4.device), Policy(), arrivals, bursts * 64, writes, channels, False,
+            interleave,
+        )  # fmt: skip
+        expected = np.bincount(bursts // interleave % channels, minlength=channels)
+        assert (result.hits + result.misses + result.conflicts == expected).all()
