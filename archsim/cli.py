@@ -177,7 +177,7 @@ def dram(
     map_: Annotated[
         str, typer.Option("--map", metavar="MAP", help="RoBaRaCoCh, MOP4CLXOR or fields from the highest bit down.")
     ] = "RoBaRaCoCh",
-    rows: Annotated[opt.Rows, typer.Option(help="Keep rows open, close them behind their last access or when idle.")] = (
+    rows: Annotated[opt.Rows, typer.Option(help="Keep rows open, close them behind the last access, or idle ones.")] = (
         opt.Rows.OPEN
     ),
     row_timeout: Annotated[

@@ -17,7 +17,7 @@ class Outcome(Protocol):
         """Every case is within the threshold."""
 
     def to_json(self) -> dict[str, object]:
-        """suite, cases, passed, exact, mape_pct, max_error_pct, threshold, speed, failed, skipped."""
+        """suite, cases, passed, exact, mape_pct, max_error_pct, threshold, speed, failed, skipped, beside."""
 
 
 def to_json(outcome: Outcome) -> str:
@@ -26,7 +26,7 @@ def to_json(outcome: Outcome) -> str:
 
 
 def to_table(outcome: Outcome) -> str:
-    """One line of counts, one of errors, one of speed, then what failed and what was skipped."""
+    """One line of counts, one of errors, one of speed, then what failed, what was skipped, what is beside it."""
     found: Mapping[str, Any] = outcome.to_json()
     verdict = "passed" if outcome.met else "FAILED"
     lines = [
@@ -42,4 +42,17 @@ def to_table(outcome: Outcome) -> str:
     if len(found["failed"]) > FAILED_SHOWN:
         lines.append(f"  and {len(found['failed']) - FAILED_SHOWN} more")
     lines += [f"  skipped {row['case']}: {row['reason']}" for row in found["skipped"]]
-    return "\n".join(lines)
+    return "\n".join(lines + _beside(found.get("beside", [])))
+
+
+def _beside(rows: list[Mapping[str, Any]]) -> list[str]:
+    """Rows without a threshold by what they measure: the last words of their cases, ours by theirs."""
+    kinds: dict[str, list[float]] = {}
+    for row in rows:
+        ratio = row["got"] / row["expected"] if row["expected"] else 1.0
+        kinds.setdefault(row["case"].partition(" ")[2], []).append(ratio)
+    return [
+        f"  beside, no threshold: {kind}: {len(found)} runs, ours by theirs {min(found):.3f} to {max(found):.3f}, "
+        f"mean {sum(found) / len(found):.3f}"
+        for kind, found in kinds.items()
+    ]

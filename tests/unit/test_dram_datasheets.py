@@ -30,8 +30,8 @@ def found_by_name() -> dict[str, Dram]:
 
 DRAMS = found_by_name()
 # Read latency of an open row without the burst, ns: tAA of JESD79-3F tables 62-67, of JESD79-4C's speed bins and of
-# JESD79-5C's bins B; RL + tDQSCK (at most 3.5 ns) of JESD209-4; RL of JESD209-5, GDDR6 (K4Z80325BC: 24 cycles of 572 ps),
-# HBM2 and HBM3 (presets, see the standards).
+# JESD79-5C's bins B; RL + tDQSCK (at most 3.5 ns) of JESD209-4; RL of JESD209-5, GDDR6 (K4Z80325BC: 24 cycles of
+# 572 ps), HBM2 and HBM3 (presets, see the standards).
 T_AA_NS = {
     "ddr3": (13.1, 13.94),
     "ddr4": (13.3, 14.33),
@@ -155,7 +155,7 @@ def test_a_bank_is_one_row_cycle_an_access(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DRAMS)
 def test_four_activates_a_window(name: str) -> None:
-    """Reads of one row each, over the banks of a rank: activates as fast as tRRD and tFAW let them, banks permitting."""
+    """Reads of one row each, over the banks of a rank: activates as fast as tRRD and tFAW let them."""
     memory = DRAMS[name]
     device = memory.device
     act = "ACT1" if device.protocol == "split" else "ACT"
@@ -173,7 +173,7 @@ def test_four_activates_a_window(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in DRAMS if DRAMS[name].device.bank_refresh_cycles])
 def test_interval_of_refreshes_bank_by_bank(name: str) -> None:
-    """JEDEC: each bank of a rank within tREFI, banks that are refreshed together at once; of DDR5 within tREFI2, a half."""
+    """JEDEC: each bank of a rank within tREFI, together with those of its command; of DDR5 within tREFI2, a half."""
     device = DRAMS[name].device
     whole = device.bank_refresh_cycles * device.all_banks // device.bank_refresh_banks
     half = 2 if name.startswith("ddr5") else 1

@@ -30,7 +30,7 @@ def located(memory: Dram, text: str, burst: int) -> tuple[int, int, int]:
 
 
 def test_an_order_from_the_highest_bit_to_the_lowest() -> None:
-    """row 16, bank 2, bank group 2, column 5, channel, column 2: the channel's bit is no bit of the channel's bursts."""
+    """row 16, bank 2, bank group 2, column 5, channel, column 2: the channel's bit is none of its bursts' bits."""
     text = "row bank bankgroup rank column:5 channel column:2"
     burst = 77 << 11 | 2 << 9 | 1 << 7 | 0b10110 << 2 | 0b01
     assert located(DDR4, text, burst) == (1 * 4 + 2, 0b1011001, 77)

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow  # compiles the controller
 def test_every_run_is_exact() -> None:
     result = dram.run(DATA)
     assert result.met and result.cases == result.exact == sum(run["config"].startswith("ram_") for run in RUNS) == 72
-    assert {row.case for row in result.skipped} == {"ds3_ddr4_2400_1r_bglow", "ds3_hbm2_1ch"}
+    assert result.skipped == () and len(result.beside) == 42 * 14 + 21  # 21 with writes
 
 
 @pytest.mark.parametrize("name", GOLDEN)

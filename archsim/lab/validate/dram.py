@@ -2,7 +2,8 @@
 
 Reads ``runs.json`` and ``configs.json`` (form in studies/validation/dram/README.md). Runs named ``ram_*`` have a
 threshold: the cycle at which the last read returned or the last write was issued, and the mean of (end -
-acceptance) over reads. Source: Ramulator 2.1. Runs of other simulators are listed as skipped with the reason.
+acceptance) over reads. Source: Ramulator 2.1. Runs of DRAMsim3 (``ds3_*``) have none: their commands and energy are
+reported beside ours (see dram_energy).
 """
 
 from __future__ import annotations
@@ -18,16 +19,12 @@ import numpy as np
 
 from archsim.errors import ConfigError
 from archsim.lab.validate.dram_configs import read
+from archsim.lab.validate.dram_energy import OTHERS, beside
 from archsim.lab.validate.dram_streams import stream
 from archsim.lab.validate.suite import Scored, Skipped, SuiteResult, summarize
 from archsim.memory.dram.trace import Replayed, replay
 
-EXACT_NAMES = "ram_"
 MEAN_DECIMALS = 4  # as recorded
-OTHER = (
-    "a second opinion without threshold: its controller queues commands by bank (8 each) behind 32-entry transaction "
-    "queues, and acknowledges a write on acceptance"
-)
 _UNREADABLE = (KeyError, TypeError, ValueError)
 
 
@@ -36,13 +33,14 @@ def run(reference: Path) -> SuiteResult:
     runs, configs = _load(reference / "runs.json", "results"), _load(reference / "configs.json", "configs")
     scored: list[Scored] = []
     skipped: dict[str, Skipped] = {}
+    reported: list[Scored] = []
     speeds: list[float] = []
     ratios: list[float] = []
     for row in runs:
         case = _name(row)
         try:
-            if not row["config"].startswith(EXACT_NAMES):
-                skipped.setdefault(row["config"], Skipped(row["config"], OTHER))
+            if row["config"] in OTHERS:
+                reported += beside(case, row)
                 continue
             result, speed = _run(row, configs)
             scored.append(_score(case, row, result))
@@ -56,7 +54,7 @@ def run(reference: Path) -> SuiteResult:
     speed_of = {"requests_per_cpu_s_median": median(speeds), "requests_per_cpu_s_least": min(speeds)}
     if ratios:
         speed_of |= {"times_reference_median": median(ratios), "times_reference_least": min(ratios)}
-    return summarize("dram", scored, threshold=0.0, speed=speed_of, skipped=tuple(skipped.values()))
+    return summarize("dram", scored, threshold=0.0, speed=speed_of, skipped=tuple(skipped.values()), beside=reported)
 
 
 def _load(path: Path, key: str) -> Any:

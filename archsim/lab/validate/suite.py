@@ -26,7 +26,7 @@ class Scored:
         return 100.0 * abs(self.got - self.expected) / abs(self.expected or self.got)
 
     def to_json(self) -> dict[str, object]:
-        """The entry of ``failed``."""
+        """The entry of ``failed`` and of ``beside``."""
         return {"case": self.case, "expected": self.expected, "got": self.got, "error_pct": self.error_pct}
 
 
@@ -47,7 +47,8 @@ class SuiteResult:
     """Outcome of a suite.
 
     ``cases``: scored rows; ``passed``: rows with an error of at most ``threshold`` (percent, 0 = exact);
-    ``exact``: rows without error; ``mape_pct``: mean absolute error; ``speed``: figures of this run by name.
+    ``exact``: rows without error; ``mape_pct``: mean absolute error; ``speed``: figures of this run by name;
+    ``beside``: rows without a threshold, reported only.
     """
 
     suite: str
@@ -60,6 +61,7 @@ class SuiteResult:
     speed: Mapping[str, float]
     failed: tuple[Scored, ...]
     skipped: tuple[Skipped, ...]
+    beside: tuple[Scored, ...] = ()
 
     @property
     def met(self) -> bool:
@@ -79,6 +81,7 @@ class SuiteResult:
             "speed": dict(self.speed),
             "failed": [case.to_json() for case in self.failed],
             "skipped": [case.to_json() for case in self.skipped],
+            "beside": [case.to_json() for case in self.beside],
         }
 
 
@@ -89,6 +92,7 @@ def summarize(
     threshold: float,
     speed: Mapping[str, float],
     skipped: Sequence[Skipped] = (),
+    beside: Sequence[Scored] = (),
 ) -> SuiteResult:
     """Count and average the cases of a suite; ``threshold`` in percent of the expected figure."""
     errors = [case.error_pct for case in scored]
@@ -104,6 +108,7 @@ def summarize(
         speed=speed,
         failed=failed,
         skipped=tuple(skipped),
+        beside=tuple(beside),
     )
 
 

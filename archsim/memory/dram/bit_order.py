@@ -1,7 +1,8 @@
 """Address maps that users write: by name, or as the order of the fields from the highest bit to the lowest.
 
-``row bank bankgroup rank column:5 channel column:2``: the two lowest bits above the burst are columns, then the channel,
-then the other columns, ... A field is whole unless it is split; of the parts of a split one may do without a size.
+``row bank bankgroup rank column:5 channel column:2``: the two lowest bits above the burst are columns, then the
+channel, then the other columns, ... A field is whole unless it is split; of the parts of a split one may do without
+a size.
 """
 
 from __future__ import annotations

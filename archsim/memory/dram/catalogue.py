@@ -1,8 +1,8 @@
 """The DRAM standards that exist: one file each in ``standards/``, found by its name.
 
-A standard's file defines ``dram(speed_mts, width_bits, channels, capacity_bytes) -> Dram``, SPEEDS_MTS and USUAL_CHANNEL
-(width in bits, capacity in bytes of one channel). Some also have ``timing`` with the same arguments and USUAL_WIDTH_BITS,
-for the open_row model.
+A standard's file defines ``dram(speed_mts, width_bits, channels, capacity_bytes) -> Dram``, SPEEDS_MTS and
+USUAL_CHANNEL (width in bits, capacity in bytes of one channel). Some also have ``timing`` with the same arguments
+and USUAL_WIDTH_BITS, for the open_row model.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def names() -> tuple[str, ...]:
 
 
 def dram(standard: str, speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
-    """A standard at a speed: ``width_bits`` data bits a channel, as a chip states them, and the capacity of all channels.
+    """A standard at a speed: ``width_bits`` data bits a channel as a chip states them, capacity of all channels.
 
     Raises ConfigError for an unknown standard (with the nearest name), a speed or width the standard does not
     have (with those it has), or a capacity that cannot be.

@@ -1,8 +1,8 @@
 """Families of DRAM standards as data: how their commands are sent, and which command waits how long for which other.
 
 Sources: JESD79-3 (DDR3), JESD79-4 (DDR4), JESD79-5 (DDR5), JESD209-4 (LPDDR4), JESD209-5 (LPDDR5), JESD250 (GDDR6),
-JESD235 (HBM2), JESD238 (HBM3), and as second sources the constraint tables of Ramulator 2.1, which these reproduce for
-its DDR4, LPDDR5 and HBM2 configurations, and of DRAMSys (LPDDR4).
+JESD235 (HBM2), JESD238 (HBM3), and as second sources the constraint tables of Ramulator 2.1, which these reproduce
+for its DDR4, LPDDR5 and HBM2 configurations, and of DRAMSys (LPDDR4).
 """
 
 from __future__ import annotations

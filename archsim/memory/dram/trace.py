@@ -55,7 +55,8 @@ def replay(
     """Serve requests in their order: each when it has arrived (cycles, never falling) and its queue has room.
 
     A request is one burst at a byte address; ``interleave`` bursts in a row are on one channel, the next on the next.
-    Requests wait for those before them, on any channel. Raises ConfigError for arrivals that fall, and negative or too large numbers.
+    Requests wait for those before them, on any channel. Raises ConfigError for arrivals that fall, and negative or
+    too large numbers.
     """
     from archsim.memory.dram.kernel.layout import LOG, LOG_ROOM, NONE
     from archsim.memory.dram.kernel.replay import replay as run

@@ -1,7 +1,7 @@
 """What HBM2 and HBM2E share command by command: all but their speeds and the timings that depend on them.
 
-Channels of 128 bits with two pseudo-channels of 64, each with 4 bank groups of 4 banks, burst length 4, 1 KiB page. Figures
-and their sources: see hbm2.
+Channels of 128 bits with two pseudo-channels of 64, each with 4 bank groups of 4 banks, burst length 4, 1 KiB page.
+Figures and their sources: see hbm2.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What LPDDR5 and LPDDR5X share command by command: all but their speeds and latencies.
 
-Bank group mode: 4 bank groups of 4 banks, burst length 16, 2 KiB page, WCK = 4 CK. Figures and their sources: see lpddr5.
+Bank group mode: 4 bank groups of 4 banks, burst length 16, 2 KiB page, WCK = 4 CK. Figures and their sources: see
+lpddr5.
 """
 
 from __future__ import annotations

@@ -1,17 +1,18 @@
 """DDR5 SDRAM (JESD79-5C): independent subchannels of 32 bits, x8 devices, 8 bank groups, burst length 16.
 
-A 64 b channel is two subchannels with command buses of their own; one of 8 to 32 b is width/8 devices in step, with rows of
-1 KiB a device. 2 banks in a bank group at 8 Gb, 4 above. Speed bins B (CL-nRCD-nRP) and all timings below:
-JESD79-5C as the presets of Ramulator 2.1 have it, cycle for cycle (tRAS 32, tWR 30, tRTP 7.5, tCCD_L 5, tCCD_L_WR2 10,
-tRRD_L 5, tWTR_S 2.5, tWTR_L 10 ns with their least cycles; tRRD_S 8, tFAW 32, tPPD 2; CWL = CL - 2; tRFC1 195, 295, 410 ns
-at 8, 16, 32 Gb); gem5's DDR5_4400_4x8, from Micron's data sheet, has the same nanoseconds. RD to WR: CL + BL/2 + 2 + tRPST -
-0.5 + tWPRE - CWL with tWPRE 2, from 5200 MT/s on 3 and tRPST one longer. Writes of x8 devices fill whole code words of the
-on-die ECC, so the second of a bank group waits tCCD_L_WR2.
+A 64 b channel is two subchannels with command buses of their own; one of 8 to 32 b is width/8 devices in step, with
+rows of 1 KiB a device. 2 banks in a bank group at 8 Gb, 4 above. Speed bins B (CL-nRCD-nRP) and all timings below:
+JESD79-5C as the presets of Ramulator 2.1 have it, cycle for cycle (tRAS 32, tWR 30, tRTP 7.5, tCCD_L 5, tCCD_L_WR2
+10, tRRD_L 5, tWTR_S 2.5, tWTR_L 10 ns with their least cycles; tRRD_S 8, tFAW 32, tPPD 2; CWL = CL - 2; tRFC1 195,
+295, 410 ns at 8, 16, 32 Gb); gem5's DDR5_4400_4x8, from Micron's data sheet, has the same nanoseconds. RD to WR: CL
++ BL/2 + 2 + tRPST - 0.5 + tWPRE - CWL with tWPRE 2, from 5200 MT/s on 3 and tRPST one longer. Writes of x8 devices
+fill whole code words of the on-die ECC, so the second of a bank group waits tCCD_L_WR2.
 
-Activates, reads and writes take two cycles on the command bus, and timings run from the second. Same-bank refresh: the
-banks of one number in all bank groups at once, tRFCsb 115, 130, 190 ns, 30 ns to an activate elsewhere (tREFSBRD); it
-belongs to the fine-granularity mode, hence every tREFI2 / (banks of a group), tREFI2 = 1.95 us (JESD79-5 4.13). Not
-modelled: speeds above 6400 MT/s, whose timings differ between banks of a group, refresh management, 2N command timing.
+Activates, reads and writes take two cycles on the command bus, and timings run from the second. Same-bank refresh:
+the banks of one number in all bank groups at once, tRFCsb 115, 130, 190 ns, 30 ns to an activate elsewhere
+(tREFSBRD); it belongs to the fine-granularity mode, hence every tREFI2 / (banks of a group), tREFI2 = 1.95 us
+(JESD79-5 4.13). Not modelled: speeds above 6400 MT/s, whose timings differ between banks of a group, refresh
+management, 2N command timing.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
-"""GDDR6 SGRAM (JESD250C): channels of 16 bits, 4 bank groups of 4 banks, burst length 16; the clock is CK, an eighth of
-the data rate (WCK at a quarter, both edges).
+"""GDDR6 SGRAM (JESD250C): channels of 16 bits, 4 bank groups of 4 banks, burst length 16, 2 KiB page.
 
-A wider "channel" is that many native 16-bit channels: a 32 b device has two. 14 Gb/s is the Ramulator 2.1 preset from Samsung's
-K4Z80325BC data sheet (rev. 1.3, tables 27, 91, 92, at 1.35 V), cycle for cycle: nCL 24, nCWL 6, nRCDRD 27, nRCDWR 16, nRP 27,
-nRAS 53, nRC 79, nWR 27, nRTP 4, nCCDS 2, nCCDL 4, nRRDS and nRRDL 8, nWTRS 10, nWTRL 12, nFAW 29, nRREFD 15, nPPD 1, RD to WR
-CL + 2 BL/8 - CWL + 3, tRFCab 120 and tRFCpb 60 ns at 8 Gb a device (4 Gb a channel), tREFI 1.9 us, single banks every
-tREFI / 16. 12 and 16 Gb/s: estimated, the same nanoseconds, also for the latencies (16 Gb/s: 20 Gb/s devices exist whose
-tables are not public). 16 Gb devices (8 Gb a channel, 4 KiB page): tRFCab 190, tRFCpb 95 ns, estimated as DDR4's step from 8
-to 16 Gb. WCK runs always. Not modelled: refresh of bank pairs, pseudo-channel and x8 modes, CRC, write with mask.
+The clock is CK, an eighth of the data rate (WCK, at a quarter or half of it, always runs).
+
+A wider "channel" is that many native 16-bit channels: a 32 b device has two. 14 Gb/s is the Ramulator 2.1 preset
+from Samsung's K4Z80325BC data sheet (rev. 1.3, tables 27, 91, 92, at 1.35 V), cycle for cycle: nCL 24, nCWL 6,
+nRCDRD 27, nRCDWR 16, nRP 27, nRAS 53, nRC 79, nWR 27, nRTP 4, nCCDS 2, nCCDL 4, nRRDS and nRRDL 8, nWTRS 10, nWTRL
+12, nFAW 29, nRREFD 15, nPPD 1, RD to WR CL + 2 BL/8 - CWL + 3, tRFCab 120 and tRFCpb 60 ns at 8 Gb a device (4 Gb a
+channel), tREFI 1.9 us, single banks every tREFI / 16. 12 and 16 Gb/s: estimated, the same nanoseconds, also for the
+latencies (16 Gb/s: 20 Gb/s devices exist whose tables are not public). 16 Gb devices (8 Gb a channel, 4 KiB page):
+tRFCab 190, tRFCpb 95 ns, estimated as DDR4's step from 8 to 16 Gb. WCK runs always. Not modelled: refresh of bank
+pairs, pseudo-channel and x8 modes, CRC, write with mask.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """HBM2 (JESD235): pseudo-channels of 64 bits, 4 bank groups of 4 banks, burst length 4, 1 KiB page.
 
-A wider "channel" is that many pseudo-channels, each on its own: a 128 b channel gives 2, a 1024 b stack 16.
-At 2000 MT/s it reproduces the reference configuration ram_hbm2_2000 (Ramulator 2.1) cycle for cycle: nCL 14,
-nRCDRD 14, nRP 14, nRAS 34, nWR 16, nRTPL 5, nCWL 5, nRRDS 4, nWTRL 8, nFAW 15, nRFC 350 (8 Gb per 128 b
-channel), nREFI 3900, RD to WR 13; nRCDWR, 12 there, is taken as nRCDRD by `timing`, for which other speeds are
-estimated: the same nanoseconds, also for the latencies. tRFC at 2, 4, 16 Gb: 160, 260, 450 ns (Ramulator 2).
+A wider "channel" is that many pseudo-channels, each on its own: a 128 b channel gives 2, a 1024 b stack 16. At 2000
+MT/s it reproduces the reference configuration ram_hbm2_2000 (Ramulator 2.1) cycle for cycle: nCL 14, nRCDRD 14, nRP
+14, nRAS 34, nWR 16, nRTPL 5, nCWL 5, nRRDS 4, nWTRL 8, nFAW 15, nRFC 350 (8 Gb per 128 b channel), nREFI 3900, RD
+to WR 13; nRCDWR, 12 there, is taken as nRCDRD by `timing`, for which other speeds are estimated: the same
+nanoseconds, also for the latencies. tRFC at 2, 4, 16 Gb: 160, 260, 450 ns (Ramulator 2).
 
-Command by command two pseudo-channels share the command buses of a 128 b channel, and an activate takes two cycles of the
-row bus. Cycles at 1600, 2000, 2400 MT/s: the presets of Ramulator 2.1, with nCCDL 4, tRRD 4, tFAW 15, tRREFD 8 ns, tRFCSB
-160 ns, 200 ns at 16 Gb (JESD235D there). Single banks are refreshed every tREFI / 32 on a channel.
+Command by command two pseudo-channels share the command buses of a 128 b channel, and an activate takes two cycles
+of the row bus. Cycles at 1600, 2000, 2400 MT/s: the presets of Ramulator 2.1, with nCCDL 4, tRRD 4, tFAW 15, tRREFD
+8 ns, tRFCSB 160 ns, 200 ns at 16 Gb (JESD235D there). Single banks are refreshed every tREFI / 32 on a channel.
 """
 
 from __future__ import annotations

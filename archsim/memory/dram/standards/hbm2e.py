@@ -1,8 +1,8 @@
 """HBM2E (JESD235D): HBM2 at 2800 to 3600 MT/s.
 
-Organisation, commands and refreshes are HBM2's (see hbm2). Timings: estimated, the nanoseconds of the Ramulator 2.1 preset
-of HBM2-2400, the fastest there (tCL, tRCDRD, tRP 14.2, tRCDWR 11.7, tRAS 33.4, tWR 15.9, tRTPL, CWL 5, tWTRS 6.7, tWTRL 8.4
-ns), as JESD235D leaves core timings to the vendor and the array is the same; nCCDL 4.
+Organisation, commands and refreshes are HBM2's (see hbm2). Timings: estimated, the nanoseconds of the Ramulator 2.1
+preset of HBM2-2400, the fastest there (tCL, tRCDRD, tRP 14.2, tRCDWR 11.7, tRAS 33.4, tWR 15.9, tRTPL, CWL 5, tWTRS
+6.7, tWTRL 8.4 ns), as JESD235D leaves core timings to the vendor and the array is the same; nCCDL 4.
 """
 
 from __future__ import annotations

@@ -1,17 +1,18 @@
-"""HBM3 (JESD238): channels of 64 bits with two pseudo-channels of 32, each with 4 bank groups of 4 banks for every stack ID,
-burst length 8, 1 KiB page; the clock is CK, a quarter of the data rate.
+"""HBM3 (JESD238): pseudo-channels of 32 bits, 4 bank groups of 4 banks a stack ID, burst length 8, 1 KiB page.
 
-A wider "channel" is that many native 64-bit channels: a 1024 b stack has 16. 4, 8 and 16 Gb a channel are stacks of 4, 8 and
-16 dies of 16 Gb (JESD238 table 4) with 1, 2 and 4 stack IDs, whose bank groups are counted together here; reads of two
-stack IDs are 3 cycles apart (nCCDR). tRFCab 260, 350, 450, tRFCpb 200 ns, tREFI 3.9 us, single banks every tREFI /
-(banks of a pseudo-channel), tCCDL 2.5 ns or 4 cycles, tRREFD 8 ns or 3 cycles, tPPD 2, RD to WR by note 18: JESD238
-tables 92 and 93 as Ramulator 2.1 has them. Core timings are the vendors' and not public: those of 6400 MT/s are what Ramulator
-2.1 marks as its guess (nCL 20, nRCDRD 31, nRCDWR 15, nRP 26, nRAS 45, nWR 33, nRTP 9, nCWL 10, nRRDS 4, nRRDL 5, nFAW 24,
-nWTRS 7, nWTRL 10), and those of other speeds the same nanoseconds: estimated.
+A channel of 64 bits is two pseudo-channels that share command buses; the clock is CK, a quarter of the data rate.
 
-An activate takes 1.5 and other row commands half a cycle of the row bus: modelled as 2 and 1, so what is left of their last
-cycle stays unused. Single banks' refreshes are not counted in tFAW. Stacks of 12 dies are refused (a count of banks that is no
-power of two), refresh management is not modelled.
+A wider "channel" is that many native 64-bit channels: a 1024 b stack has 16. 4, 8 and 16 Gb a channel are stacks of
+4, 8 and 16 dies of 16 Gb (JESD238 table 4) with 1, 2 and 4 stack IDs, whose bank groups are counted together here;
+reads of two stack IDs are 3 cycles apart (nCCDR). tRFCab 260, 350, 450, tRFCpb 200 ns, tREFI 3.9 us, single banks
+every tREFI / (banks of a pseudo-channel), tCCDL 2.5 ns or 4 cycles, tRREFD 8 ns or 3 cycles, tPPD 2, RD to WR by
+note 18: JESD238 tables 92 and 93 as Ramulator 2.1 has them. Core timings are the vendors' and not public: those of
+6400 MT/s are what Ramulator 2.1 marks as its guess (nCL 20, nRCDRD 31, nRCDWR 15, nRP 26, nRAS 45, nWR 33, nRTP 9,
+nCWL 10, nRRDS 4, nRRDL 5, nFAW 24, nWTRS 7, nWTRL 10), and those of other speeds the same nanoseconds: estimated.
+
+An activate takes 1.5 and other row commands half a cycle of the row bus: modelled as 2 and 1, so what is left of
+their last cycle stays unused. Single banks' refreshes are not counted in tFAW. Stacks of 12 dies are refused (a
+count of banks that is no power of two), refresh management is not modelled.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """LPDDR5X SDRAM (JESD209-5B): LPDDR5 at 7500 to 10667 MT/s, channels of 16 bits, bank group mode only.
 
-Nanoseconds, densities, refreshes and commands are LPDDR5's (see lpddr5, whose 6400 MT/s are a reference configuration).
-Read and write latency, set 0 and set A, in CK: 20 and 11 at 7500, 23 and 12 at 8533: JESD209-5B as recalled, marked
-estimated (RL is 21.3 to 21.6 ns, as LPDDR5's at each of its speeds); 26 and 14 at 9600, 29 and 15 at 10667 MT/s:
-estimated, the same nanoseconds. Not modelled: the enhanced DVFSC and WCK always-on modes.
+Nanoseconds, densities, refreshes and commands are LPDDR5's (see lpddr5, whose 6400 MT/s are a reference
+configuration). Read and write latency, set 0 and set A, in CK: 20 and 11 at 7500, 23 and 12 at 8533: JESD209-5B as
+recalled, marked estimated (RL is 21.3 to 21.6 ns, as LPDDR5's at each of its speeds); 26 and 14 at 9600, 29 and 15
+at 10667 MT/s: estimated, the same nanoseconds. Not modelled: the enhanced DVFSC and WCK always-on modes.
 """
 
 from __future__ import annotations
