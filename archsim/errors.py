@@ -1,12 +1,12 @@
 """The error tree. Every message is one that a user can act on.
 
-    ArchsimError
-    +-- ConfigError      a YAML file or an option: file:line, key path, value found, allowed range, nearest name
-    +-- ModelError       a model file: node, operator, what can be done
-    +-- MappingError     no legal mapping: tensor, level, what it needs, what there is
-    +-- ProgramError     a Program breaks its rules: command and loop indices
-    +-- SimulationError  the machine stopped: who waits for whom, or a conservation law broken
-    +-- NotBuiltError    a documented name that this version does not have
+ArchsimError
++-- ConfigError      a YAML file or an option: file:line, key path, value found, allowed range, nearest name
++-- ModelError       a model file: node, operator, what can be done
++-- MappingError     no legal mapping: tensor, level, what it needs, what there is
++-- ProgramError     a Program breaks its rules: command and loop indices
++-- SimulationError  the machine stopped: who waits for whom, or a conservation law broken
++-- NotBuiltError    a documented name that this version does not have
 """
 
 from __future__ import annotations

@@ -7,20 +7,21 @@ reach it in the order of their queue, then of their command.
 from __future__ import annotations
 
 from itertools import count
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from archsim.ir.activity import DramStats, edge_ps
 from archsim.ir.footprint import Footprint
 from archsim.memory.dram import catalogue
+from archsim.memory.dram.bit_order import mapped
 from archsim.memory.dram.constant import ConstantRateMemory
 from archsim.memory.dram.controller import DramController
+from archsim.memory.dram.device import Policy, Refresh, Rows
 from archsim.memory.dram.interface import Completion, DramModel, Transfer
 from archsim.sim.clock import PS_PER_S, Clock
 from archsim.sim.kernel import Event, Kernel
 from archsim.sim.tally import Tally
-from archsim.spec.architecture import Memory
+from archsim.spec.architecture import DramControl, Memory
 
-CONSTANT = "constant"  # the standard of a plain constant-rate memory
 PINS = {False: "pin_read_bytes", True: "pin_write_bytes"}
 
 
@@ -91,11 +92,23 @@ class OffChip:
         )
 
 
+def _controller(spec: Memory, control: DramControl) -> DramModel:
+    dram = catalogue.dram(spec.standard, spec.speed_mts, spec.width_bits, spec.channels, spec.capacity_bytes)
+    mapping, interleave = mapped(control.address_map, dram)
+    policy = Policy(
+        read_queue=control.read_queue,
+        write_queue=control.write_queue,
+        rows=cast(Rows, control.rows),
+        row_timeout_ps=control.row_timeout_ps,
+        refresh=cast(Refresh, control.refresh),
+    )
+    return DramController(dram, policy, mapping, interleave_bytes=interleave * dram.device.burst_bytes)
+
+
 def build_model(spec: Memory) -> DramModel:
     """The model of a DRAM part."""
-    if spec.standard != CONSTANT:
-        dram = catalogue.dram(spec.standard, spec.speed_mts, spec.width_bits, spec.channels, spec.capacity_bytes)
-        return DramController(dram)
+    if spec.control is not None:
+        return _controller(spec, spec.control)
     latency_ps = edge_ps(spec.latency_cycles, spec.clock_hz)
     if spec.bytes_per_cycle is None:
         return ConstantRateMemory(None, latency_ps)

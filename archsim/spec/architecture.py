@@ -39,6 +39,18 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class DramControl:
+    """How the controller of a DRAM maps addresses, closes rows, refreshes and queues; see the chip grammar."""
+
+    address_map: str
+    rows: str
+    row_timeout_ps: int
+    refresh: str
+    read_queue: int
+    write_queue: int
+
+
+@dataclass(frozen=True, slots=True)
 class Memory(Part):
     """An explicit or folded memory. ``kind``: dram | sram | registers."""
 
@@ -58,6 +70,7 @@ class Memory(Part):
     width_bits: int = 0
     channels: int = 1
     fidelity: str = "exact"
+    control: DramControl | None = None  # None: standard constant
     bytes_per_cycle: Fraction | None = None  # a plain constant-rate memory (standard: constant); None = infinite
     latency_cycles: int = 0  # constant-rate memories only
 

@@ -75,6 +75,14 @@ def _dram(spec: schema.Dram, base: dict[str, Any]) -> a.Memory:
             width_bits=spec.width or 0,
             channels=spec.channels,
             fidelity=spec.fidelity,
+            control=a.DramControl(
+                address_map=spec.address_map,
+                rows=spec.rows,
+                row_timeout_ps=spec.row_timeout,
+                refresh=spec.refresh,
+                read_queue=spec.read_queue,
+                write_queue=spec.write_queue,
+            ),
         )
     return a.Memory(
         **base,

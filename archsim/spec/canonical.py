@@ -17,7 +17,7 @@ _Section = dict[str, Any]
 _LINE = 100  # characters of a mapping or list that goes on one line
 _NOT_NUMBERS = frozenset(
     ["schema", "name", "description", "source", "sources", "dtypes", "not_modelled", "hierarchy", "node"]
-    + ["keeps", "standard", "fidelity", "filled_by", "kind", "dataflow", "merged"]
+    + ["keeps", "standard", "fidelity", "address_map", "rows", "refresh", "filled_by", "kind", "dataflow", "merged"]
     + ["weight_double_buffer", "fold_overlap"]
 )
 
@@ -125,6 +125,11 @@ def _dram(part: Memory) -> _Section:
         return section
     section["speed"] = units.exact(part.speed_mts * 10**6, units.TRANSFER_RATE)
     section |= {"width": f"{part.width_bits} b", "channels": part.channels, "fidelity": part.fidelity}
+    control = part.control
+    if control is not None:
+        section |= {"address_map": control.address_map, "rows": control.rows}
+        section["row_timeout"] = units.exact(Fraction(control.row_timeout_ps), units.TIME)
+        section |= {"refresh": control.refresh, "read_queue": control.read_queue, "write_queue": control.write_queue}
     return section
 
 

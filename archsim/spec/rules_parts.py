@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import prod
+from typing import Any
 
 from archsim import registry, units
 from archsim.errors import ConfigError, nearest
@@ -13,9 +14,11 @@ from archsim.spec.dtypes import BITS
 from archsim.spec.expand import DEFAULT_DATAFLOW, DataflowFacts, Facts, Sugar
 from archsim.spec.locate import config_files
 
-STANDARDS = "archsim.memory.dram.standards"
+DRAM = "archsim.memory.dram"
+STANDARDS = f"{DRAM}.standards"
 CONSTANT = "constant"
 _TIMED_ONLY = ("speed", "width", "channels", "fidelity")
+_CONTROL = ("address_map", "rows", "row_timeout", "refresh", "read_queue", "write_queue")
 _CONSTANT_ONLY = ("bandwidth", "latency")
 
 
@@ -48,7 +51,7 @@ def _drams(file: File) -> None:
         for key in needed:
             if key not in part.spec.model_fields_set:
                 file.add(part, key, f"missing; {what} needs {', '.join(needed)}")
-        for key in _TIMED_ONLY if constant else _CONSTANT_ONLY:
+        for key in (*_TIMED_ONLY, *_CONTROL) if constant else _CONSTANT_ONLY:
             if key in part.spec.model_fields_set:
                 file.add(part, key, f"has no meaning with {what}; allowed {', '.join(needed)} in its place")
         if not constant:
@@ -63,16 +66,28 @@ def _standard(file: File, part: Declared[schema.Dram]) -> None:
         message = f"found '{spec.standard}'; allowed {', '.join(known)}{nearest(spec.standard, known)}"
         file.add(part, "standard", message)
     elif spec.speed and spec.width:
-        module = registry.load(STANDARDS, spec.standard)
-        if not hasattr(module, "timing"):
-            only = "which exists command by command only ('archsim dram')"
-            file.add(part, "standard", f"found '{spec.standard}', {only}; a chip's memory cannot be it yet")
-            return
         try:
-            module.timing(spec.speed // 10**6, spec.width, spec.channels, spec.capacity)
+            memory = registry.load(STANDARDS, spec.standard).dram(
+                spec.speed // 10**6, spec.width, spec.channels, spec.capacity
+            )
         except ConfigError as error:
             key = next((key for key in (*_TIMED_ONLY, "capacity") if f"{key}:" in str(error)), "standard")
             file.add(part, key, str(error).removeprefix(f"{spec.standard}: {key}: "))
+        else:
+            _control(file, part, memory)
+
+
+def _control(file: File, part: Declared[schema.Dram], memory: Any) -> None:
+    """What the controller is told has a meaning for this memory. ``memory``: what the standard's file made of it."""
+    spec = part.spec
+    try:
+        registry.load(DRAM, "bit_order").mapped(spec.address_map, memory)
+    except ConfigError as error:
+        file.add(part, "address_map", str(error))
+    if "row_timeout" in spec.model_fields_set and spec.rows != "timeout":
+        file.add(part, "row_timeout", f"has no meaning with `rows: {spec.rows}`; allowed with `rows: timeout`")
+    if spec.refresh == "per_bank" and not memory.device.bank_refresh_cycles:
+        file.add(part, "refresh", f"found per_bank, which {spec.standard} has not; allowed all_bank, none")
 
 
 def _accumulate(file: File) -> None:

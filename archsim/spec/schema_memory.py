@@ -28,7 +28,7 @@ class Dram(Storage):
     """`dram`: memory outside the chip, where tensors lie at time 0. Peak = channels x width x speed.
 
     `standard: constant` is a memory of constant rate: it takes `bandwidth` and `latency` in place of `speed`,
-    `width`, `channels` and `fidelity`.
+    `width`, `channels`, `fidelity` and what a controller is told (`address_map` to `write_queue`).
     """
 
     standard: Annotated[str, d.name("the name of a DRAM standard, or constant")] = Field(
@@ -42,9 +42,27 @@ class Dram(Storage):
         None, description="data lines of one channel"
     )
     channels: Annotated[int, d.count(1, 1024)] = Field(1, description="independent channels")
-    fidelity: Annotated[str, d.choice("exact", later=("fast",))] = Field(
-        "exact", description="timing model: exact, command by command"
+    fidelity: Annotated[str, d.choice("exact", "fast")] = Field(
+        "exact",
+        description="timing model: exact, command by command; fast, rates that were measured on the exact one",
     )
+    address_map: Annotated[str, d.text("the name of an address map or an order of bits")] = Field(
+        "RoRaBaCoBg",
+        description="which address bits choose channel, bank and row: RoRaBaCoBg, RoBaRaCoCh, MOP4CLXOR (all with the "
+        "channel lowest), or fields from the highest bit to the lowest, such as "
+        "`row bank bankgroup rank column:5 channel column:2`",
+    )
+    rows: Annotated[str, d.choice("open", "closed", "timeout")] = Field(
+        "open", description="when a row is closed: on demand, after its last queued access, or when left idle"
+    )
+    row_timeout: Annotated[int, d.whole(units.TIME, "1 ns", "1 ms")] = Field(
+        100_000, description="for which a row may be idle with `rows: timeout`; 100 ns is about two row cycles"
+    )
+    refresh: Annotated[str, d.choice("all_bank", "per_bank", "none")] = Field(
+        "all_bank", description="all banks of a rank at once, bank by bank where the standard has it, or none"
+    )
+    read_queue: Annotated[int, d.count(1, 64)] = Field(32, description="bursts that a channel can queue to read")
+    write_queue: Annotated[int, d.count(1, 64)] = Field(32, description="bursts that a channel can queue to write")
     bandwidth: (
         Annotated[
             d.Measured | None,

@@ -30,8 +30,7 @@ GROUPS: dict[str, dict[int, str]] = {
             "array-edge reads = ceil(N/C) M K."
         ),
         12: (
-            "1x1 with stride 2: useful bytes are a quarter; pin bytes >= useful, equal only if runs are whole "
-            "granules."
+            "1x1 with stride 2: useful bytes are a quarter; pin bytes >= useful, equal only if runs are whole granules."
         ),
         13: "Source traffic does not depend on padding; MACs count pads.",
         14: (
@@ -64,10 +63,7 @@ GROUPS: dict[str, dict[int, str]] = {
         27: "A gather with a cache of c of N rows hits c/N.",
     },
     "Network": {
-        28: (
-            "Multicast to k: the source reads once, link bytes = tree edges, k writes, never slower than "
-            "unicast."
-        ),
+        28: ("Multicast to k: the source reads once, link bytes = tree edges, k writes, never slower than unicast."),
         29: "Ring all-reduce: 2(p-1)/p bytes per node; the result is NumPy's sum.",
         30: (
             "Zero load = formula; every packet arrives once; no deadlock on shipped topologies; a cyclic "
@@ -106,25 +102,18 @@ GROUPS: dict[str, dict[int, str]] = {
     },
     "Programs": {
         42: (
-            "Numerical execution under random token-legal interleavings is identical; any one token removed "
-            "is caught."
+            "Numerical execution under random token-legal interleavings is identical; any one token removed is caught."
         ),
         43: "The assembly text round-trips.",
         44: "`--repeat exact` = `--repeat steady` with refresh off.",
-        45: (
-            "No operator is free: cycles and bytes above 0 unless it is a view or fused, and then it is "
-            "listed so."
-        ),
+        45: ("No operator is free: cycles and bytes above 0 unless it is a view or fused, and then it is listed so."),
     },
     "Monotone": {
         46: (
             "In-order queues with private resources: more bandwidth, slots or cores are never slower; with "
             "arbitration within 2 %, each exception printed."
         ),
-        47: (
-            "More buffer capacity is never worse in analytic latency, nor in energy at fixed per-action "
-            "energies."
-        ),
+        47: ("More buffer capacity is never worse in analytic latency, nor in energy at fixed per-action energies."),
         48: "The same bits under any hash seed, worker count and cache state.",
     },
 }

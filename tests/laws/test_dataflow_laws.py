@@ -82,9 +82,7 @@ def test_every_operand_crosses_the_edge(run: tuple[str, ArrayShape, bool], exten
 
 @QUICK
 @given(runs(), EXTENTS, st.sampled_from("gpqocrs"), st.integers(1, 90))
-def test_more_work_is_never_less(
-    run: tuple[str, ArrayShape, bool], extents: Extents, dim: str, more: int
-) -> None:
+def test_more_work_is_never_less(run: tuple[str, ArrayShape, bool], extents: Extents, dim: str, more: int) -> None:
     """Monotone: a larger extent lowers no figure of the fold."""
     small = figures(fold_of(run, NEST, extents))
     large = figures(fold_of(run, NEST, {**extents, dim: extents[dim] + more}))
@@ -162,9 +160,7 @@ def test_depthwise_macs(run: tuple[str, ArrayShape, bool], channels: int, height
 
 @QUICK
 @given(st.integers(1, 70), st.integers(1, 70), st.booleans(), st.booleans(), st.integers(1, 20000))
-def test_depthwise_utilisation(
-    rows: int, cols: int, double_buffer: bool, overlap: bool, outputs: int
-) -> None:
+def test_depthwise_utilisation(rows: int, cols: int, double_buffer: bool, overlap: bool, outputs: int) -> None:
     """Law 18: weight-stationary, a 3x3 filter holds at most 9 of R x C PEs: utilisation <= 9 / (R C)."""
     array = ArrayShape(rows, cols, Fraction(1), double_buffer, overlap)
     extents = {"c": 8, "p": outputs, "q": 1, "r": 3, "s": 3}

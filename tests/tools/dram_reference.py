@@ -1,7 +1,7 @@
 """A second implementation of the machine's DRAM from its rules alone: it ticks every cycle of every channel.
 
-It knows all submissions beforehand, keeps plain lists, looks back over every command that was issued, and shares neither
-data structures nor shortcuts with the kernel.
+It knows all submissions beforehand, keeps plain lists, looks back over every command that was issued, and shares
+neither data structures nor shortcuts with the kernel.
 """
 
 from __future__ import annotations

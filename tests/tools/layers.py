@@ -73,9 +73,7 @@ def small_chip(
     vector = Vector(name="vpu", kind="vector", lanes={"int8": 8}, function_cycles=rates, **PART)
     dma = Dma(name="dma", kind="dma", **PART)
     dtypes = {"inputs": "int8", "weights": "int8", "outputs": "int8", "accumulate": "int32"}
-    return Architecture(
-        "small", 10**9, "45nm", 1.0, memories, (array,), (vector,), dma, None, dtypes, (), "test"
-    )
+    return Architecture("small", 10**9, "45nm", 1.0, memories, (array,), (vector,), dma, None, dtypes, (), "test")
 
 
 def axis(*terms: tuple[str, int] | str, offset: int = 0) -> Axis:
@@ -184,9 +182,7 @@ class Net:
         _, height, width, depth = self.tensors[x].shape
         p, q = (height - kernel) // stride + 1, (width - kernel) // stride + 1
         dims = {"n": 1, "p": p, "q": q, "c": depth, "r": kernel, "s": kernel}
-        a = Operand(
-            "in0", x, "inputs", (axis("n"), axis(("p", stride), "r"), axis(("q", stride), "s"), axis("c"))
-        )
+        a = Operand("in0", x, "inputs", (axis("n"), axis(("p", stride), "r"), axis(("q", stride), "s"), axis("c")))
         target = Operand("out", out, "outputs", tuple(axis(d) for d in ("n", "p", "q", "c")))
         self.layers.append(
             Layer(f"pool_{out}", "MaxPool", "vector", dims, (a,), target, steps=(VectorStep((Function("max"),), 1),))
@@ -208,9 +204,7 @@ class Net:
         inputs = (Operand("in0", x, "inputs", axes), Operand("in1", y, "inputs", axes))
         step = (VectorStep((Function("add"), Function("relu")), 1),)
         self.layers.append(
-            Layer(
-                f"add_{out}", "Add", "vector", dims, inputs, Operand("out", out, "outputs", axes), steps=step
-            )
+            Layer(f"add_{out}", "Add", "vector", dims, inputs, Operand("out", out, "outputs", axes), steps=step)
         )
         return self._output(out, np.maximum(self.values[x] + self.values[y], 0), view)
 
@@ -236,9 +230,7 @@ class Net:
             Operand("b", b, "weights", (axis("n"), axis("k"))),
         )
         target = Operand("out", out, "outputs", (axis("m"), axis("n")))
-        self.layers.append(
-            Layer(f"gemm_{out}", "Gemm", "matmul", dims, inputs, target, ("m",), ("n",), ("k",))
-        )
+        self.layers.append(Layer(f"gemm_{out}", "Gemm", "matmul", dims, inputs, target, ("m",), ("n",), ("k",)))
         return self._output(out, self.values[a] @ self.values[b].T, None)
 
     def done(self, *outputs: str) -> Workload:
@@ -263,9 +255,7 @@ def random_net(seed: int) -> tuple[Net, Workload]:
 
 def _random_layer(net: Net, pick: random.Random, x: str, out: str) -> str:
     _, height, width, depth = net.tensors[x].shape
-    kind = pick.choice(
-        ["conv", "conv", "conv", "depthwise", "grouped", "pool", "residual", "transpose", "concat"]
-    )
+    kind = pick.choice(["conv", "conv", "conv", "depthwise", "grouped", "pool", "residual", "transpose", "concat"])
     kernel = pick.choice([k for k in (1, 2, 3, 5) if k <= min(height, width)])
     stride = pick.choice([1, 1, 2, 3])
     pads = tuple(pick.randint(0, kernel // 2) for _ in range(4))

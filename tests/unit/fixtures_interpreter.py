@@ -13,6 +13,8 @@ from archsim.ops.graph.family import meanings
 from archsim.ops.graph.meaning import Call, apply
 
 Array = npt.NDArray[Any]
+
+
 def to_memory(tensor: Tensor, logical: Array) -> Array:
     """The tensor's memory contents (flat) from the model's array."""
     return logical.reshape(logical_shape(tensor)).transpose(order(tensor)).reshape(-1)

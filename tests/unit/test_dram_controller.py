@@ -1,29 +1,37 @@
-"""The open_row controller at its interface: one transfer at a time, and what is refused."""
+"""The DRAM controller at its interface: one transfer at a time, and what is refused."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from archsim.errors import ConfigError, SimulationError
 from archsim.memory.dram import catalogue
-from archsim.memory.dram.controller import Completion, DramController, Transfer
-from archsim.memory.dram.timing import DramTiming, edge_ps
+from archsim.memory.dram.address import by_name
+from archsim.memory.dram.controller import DramController
+from archsim.memory.dram.device import Policy
+from archsim.memory.dram.interface import Completion, Transfer
 
 MIB, GIB = 1 << 20, 1 << 30
 FAR_PS = 10**15
 
 
-def ddr4(channels: int = 1) -> DramTiming:
+def ddr4(channels: int = 1, name: str = "RoBaRaCoCh", **options: Any) -> DramController:
     """DDR4-2400 without refresh: 64 B bursts of 4 cycles, 8 KiB rows, 16 banks; 16-16-16, CWL 12, tRAS 39."""
-    return replace(catalogue.timing("ddr4", 2400, 64, channels, 8 * GIB), t_refi_ps=0)
+    part = catalogue.dram("ddr4", 2400, 64, channels, channels * 8 * GIB)
+    return DramController(part, Policy(refresh="none"), by_name(name, part.device), **options)
 
 
 def cycle_ps(cycle: int) -> int:
-    return edge_ps(cycle, 1_200_000_000)
+    return cycle * 10**12 // 1_200_000_000
+
+
+def cycles(time_ps: int) -> int:
+    return -(-time_ps * 1_200_000_000 // 10**12)
 
 
 def drain(dram: DramController) -> list[Completion]:
@@ -37,11 +45,10 @@ def one_by_one(dram: DramController, transfers: list[Transfer]) -> list[tuple[in
     """First beat and end of each transfer in cycles after it became visible, each alone in the memory."""
     found, at_ps = [], 0
     for transfer in transfers:
-        visible = dram.timing.cycles(at_ps + 1)
+        visible = cycles(at_ps + 1)
         dram.submit(at_ps, [transfer])
         (completion,) = dram.advance(at_ps + 10**9)
-        beats = (completion.first_beat_ps, completion.time_ps)
-        found.append(tuple(dram.timing.cycles(beat) - visible for beat in beats))
+        found.append((cycles(completion.first_beat_ps) - visible, cycles(completion.time_ps) - visible))
         at_ps = completion.time_ps + cycle_ps(1000)
         assert dram.advance(at_ps) == []
     return found
@@ -53,10 +60,10 @@ def read(number: int, address: int, run_bytes: int = 64, *loops: tuple[int, int]
 
 
 def test_closed_row_open_row_conflict() -> None:
-    dram = DramController(ddr4())
+    dram = ddr4()
     row_of_same_bank = 16 * 8192
     found = one_by_one(dram, [read(0, 0), read(1, 64), read(2, row_of_same_bank), read(3, 8192)])
-    assert found == [(32, 36), (16, 20), (48, 52), (32, 36)]
+    assert found == [(33, 37), (17, 21), (49, 53), (33, 37)]
     stats = dram.stats
     assert (stats.row_hits, stats.row_misses, stats.row_conflicts, stats.activates) == (1, 2, 1, 3)
     assert (stats.reads, stats.read_bytes, stats.useful_read_bytes, stats.writes) == (4, 256, 256, 0)
@@ -65,13 +72,13 @@ def test_closed_row_open_row_conflict() -> None:
 
 
 def test_write_ends_with_its_last_beat() -> None:
-    dram = DramController(ddr4())
+    dram = ddr4()
     write = Transfer(0, True, 0, 128)
-    assert one_by_one(dram, [write, replace(write, address=256)]) == [(28, 36), (12, 20)]
+    assert one_by_one(dram, [write, replace(write, address=256)]) == [(29, 39), (13, 23)]
 
 
 def test_empty_transfers_end_at_the_next_edge() -> None:
-    dram = DramController(ddr4(4))
+    dram = ddr4(4)
     dram.submit(0, [read(0, 0, 0), read(1, 0, 64, (0, 64)), read(2, 128, 64, (3, 0), (0, 1))])
     completions = dram.advance(FAR_PS)
     assert [(c.id, c.time_ps, c.first_beat_ps, c.pin_bytes) for c in completions] == [
@@ -85,51 +92,61 @@ def test_empty_transfers_end_at_the_next_edge() -> None:
 def test_visible_at_the_first_edge_strictly_after() -> None:
     ends = []
     for at_ps in (0, 832, 833, 834, 1666):
-        dram = DramController(ddr4())
+        dram = ddr4()
         dram.submit(at_ps, [read(0, 0)])
-        assert dram.next_event_ps() == cycle_ps(dram.timing.cycles(at_ps + 1))
-        ends += [dram.timing.cycles(c.time_ps) for c in drain(dram)]
-    assert ends == [37, 37, 38, 38, 39]
+        ends += [cycles(c.time_ps) for c in drain(dram)]
+    assert ends == [38, 38, 39, 39, 40]
 
 
 def test_stream_keeps_the_data_bus_busy() -> None:
-    """1 MiB on one channel crosses 128 rows, and every activate hides behind data: first latency + 4 cycles a burst."""
-    dram = DramController(ddr4())
+    """1 MiB over 128 rows, bank groups in turn: every activate hides behind data: first latency + 4 cycles a burst."""
+    dram = ddr4(name="RoRaBaCoBg")
     dram.submit(0, [read(0, 0, MIB)])
     (completion,) = drain(dram)
-    assert dram.timing.cycles(completion.time_ps) == 1 + 32 + 4 * MIB // 64
-    assert (completion.row_misses, completion.row_conflicts) == (16, 112)
+    assert cycles(completion.time_ps) == 1 + 33 + 4 * MIB // 64
+    assert (completion.row_misses, completion.row_conflicts, completion.activates) == (16, 112, 128)
+
+
+def test_stream_within_a_bank_group_is_held_up() -> None:
+    """A row of 128 bursts in one bank: tCCD_L, 6 cycles, from command to command."""
+    dram = ddr4()
+    dram.submit(0, [read(0, 0, 8192)])
+    (completion,) = drain(dram)
+    assert cycles(completion.time_ps) == 1 + 33 + 4 + 6 * 127
 
 
 def test_channels_take_the_lowest_bits_above_the_burst() -> None:
-    dram = DramController(ddr4(4))
+    dram = ddr4(4)
     dram.submit(0, [read(0, 64, 64 * 5)])
     drain(dram)
     assert dram.stats.busy_ps == tuple(cycle_ps(4 * n) for n in (1, 2, 1, 1))
-    coarse = DramController(ddr4(4), interleave_bytes=256)
+    coarse = ddr4(4, interleave_bytes=256)
     coarse.submit(0, [read(0, 64, 64 * 5)])
     drain(coarse)
     assert coarse.stats.busy_ps == tuple(cycle_ps(4 * n) for n in (3, 2, 0, 0))
 
 
-def test_transfers_take_turns_of_sixteen_bursts() -> None:
-    """Two streams that start together: the second's first beat comes after 16 bursts of the first."""
-    dram = DramController(ddr4())
-    dram.submit(0, [read(0, 0, 64 * 64), read(1, 8192, 64 * 20)])
-    second, first = drain(dram)
-    assert [dram.timing.cycles(c.first_beat_ps) for c in (first, second)] == [33, 33 + 16 * 4]
-    assert [dram.timing.cycles(c.time_ps) for c in (second, first)] == [33 + 52 * 4, 33 + 84 * 4]
+def test_transfers_take_turns() -> None:
+    """Two streams that start together: the shorter one waits for the longer one's turns, not for its end."""
+    ends = []
+    for turn in (1, 16, 64):
+        dram = ddr4(name="RoRaBaCoBg", turn_bursts=turn)
+        dram.submit(0, [read(0, 0, 64 * 64), read(1, 4 * 8192, 64 * 20)])
+        (second, first) = sorted(drain(dram), key=lambda completion: -completion.id)
+        ends.append(cycles(second.time_ps))
+        assert cycles(max(first.time_ps, second.time_ps)) == 1 + 33 + 4 * 84
+    assert ends == sorted(ends) and len(set(ends)) == 3
 
 
 def test_equal_ends_come_together_in_order_of_submission() -> None:
-    dram = DramController(ddr4(2))
+    dram = ddr4(2)
     dram.submit(0, [read(7, 64), read(3, 0), read(9, 0, 0)])
     assert [c.id for c in dram.advance(FAR_PS)] == [9]
     assert [c.id for c in dram.advance(FAR_PS)] == [7, 3]
 
 
 def test_more_transfers_than_slots() -> None:
-    dram = DramController(ddr4(3))
+    dram = ddr4(3)
     for n in range(50):
         dram.submit(n, [read(10 * n + k, 4096 * n + 64 * k) for k in range(10)])
     completions = drain(dram)
@@ -138,7 +155,7 @@ def test_more_transfers_than_slots() -> None:
 
 
 def test_unaligned_runs_pay_for_every_burst_they_touch() -> None:
-    dram = DramController(ddr4(2))
+    dram = ddr4(2)
     dram.submit(0, [read(0, 60, 8), read(1, 30, 32, (4, 32)), read(2, 0, 16, (4, 128))])
     by_id = {c.id: c for c in drain(dram)}
     assert {n: (c.useful_bytes, c.pin_bytes) for n, c in by_id.items()} == {0: (8, 128), 1: (128, 192), 2: (64, 256)}
@@ -148,15 +165,15 @@ def test_unaligned_runs_pay_for_every_burst_they_touch() -> None:
 def test_six_levels_of_region() -> None:
     """Five loops around a run: bursts and ends equal those of the same bursts asked for one run at a time."""
     loops = ((2, 1 << 20), (3, 1 << 17), (2, 8192), (3, 1024), (2, 192))
-    dram = DramController(ddr4())
+    dram = ddr4()
     dram.submit(0, [read(0, 0, 64, *loops)])
     (completion,) = drain(dram)
-    single = DramController(ddr4())
+    single = ddr4()
     starts = [0]
     for extent, stride in loops:
         starts = [start + i * stride for start in starts for i in range(extent)]
     single.submit(0, [read(n, start) for n, start in enumerate(starts)])
-    assert completion.pin_bytes == 64 * len(starts) == single.timing.burst_bytes * 72
+    assert completion.pin_bytes == 64 * len(starts) == 64 * 72
     assert drain(single)[-1].time_ps == completion.time_ps
 
 
@@ -174,22 +191,22 @@ def test_six_levels_of_region() -> None:
 )
 def test_malformed_transfers_are_refused(transfer: Transfer, word: str) -> None:
     with pytest.raises(SimulationError, match=word):
-        DramController(ddr4()).submit(0, [transfer])
+        ddr4().submit(0, [transfer])
 
 
 def test_submits_ahead_of_time() -> None:
-    dram = DramController(ddr4())
+    dram = ddr4()
     dram.submit(0, [read(0, 0)])
     dram.submit(10**6, [read(1, 64)])
     assert dram.next_event_ps() == cycle_ps(1)
-    assert [dram.timing.cycles(c.time_ps) for c in drain(dram)] == [37, 1201 + 20]
+    assert [cycles(c.time_ps) for c in drain(dram)] == [38, 1201 + 21]
     dram.submit(10**7, [])
     with pytest.raises(SimulationError, match="reached 10000000 ps"):
         dram.submit(10**7 - 1, [])
 
 
 def test_the_past_is_refused() -> None:
-    dram = DramController(ddr4())
+    dram = ddr4()
     assert dram.advance(1000) == []
     with pytest.raises(SimulationError, match="999 ps"):
         dram.submit(999, [read(0, 0)])
@@ -198,11 +215,11 @@ def test_the_past_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"interleave_bytes": 32}, {"interleave_bytes": 96}, {"window_bursts": 0}, {"turn_bursts": 0}]
+    "options", [{"interleave_bytes": 32}, {"interleave_bytes": 96}, {"turn_bursts": 0}]
 )
 def test_impossible_options(options: dict[str, int]) -> None:
     with pytest.raises(ConfigError, match="allowed"):
-        DramController(ddr4(), **options)
+        ddr4(**options)
 
 
 def test_the_compiler_is_not_imported_with_the_module() -> None:

@@ -79,4 +79,3 @@ def _operands(scope: Scope, dims: Collection[str]) -> dict[str, Clause]:
 
 def _count(what: str) -> Callable[[Cursor], int]:
     return lambda c: c.integer(what)
-

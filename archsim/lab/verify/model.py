@@ -170,9 +170,7 @@ def check_float(model: Model, program: Program, asked: Asked, chosen: frozenset[
         known |= {name: own[name] for name in missing}
     values = {**model.inputs, **known}
     expected = _expected(model, values, title, frozenset(missing), lambda _, found: TOLERANCE * found)
-    constants = {
-        name: contents(held, model.graph, model.constants) for name, held in model.lowered.contents.items()
-    }
+    constants = {name: contents(held, model.graph, model.constants) for name, held in model.lowered.contents.items()}
     precision: Arithmetic = "float64" if title == NUMPY else "float32"  # that of the reference
     made = Check(precision, title, CLOSE, asked.interleavings)
     return _executed(model, program, made, precision, expected, constants, asked, chosen, say)

@@ -1,8 +1,7 @@
 """The DRAM standards that exist: one file each in ``standards/``, found by its name.
 
 A standard's file defines ``dram(speed_mts, width_bits, channels, capacity_bytes) -> Dram``, SPEEDS_MTS and
-USUAL_CHANNEL (width in bits, capacity in bytes of one channel). Some also have ``timing`` with the same arguments
-and USUAL_WIDTH_BITS, for the open_row model.
+USUAL_CHANNEL (width in bits, capacity in bytes of one channel).
 """
 
 from __future__ import annotations
@@ -10,9 +9,7 @@ from __future__ import annotations
 from typing import cast
 
 from archsim import registry
-from archsim.errors import NotBuiltError
 from archsim.memory.dram.device import Dram
-from archsim.memory.dram.timing import DramTiming
 
 _PACKAGE = "archsim.memory.dram.standards"
 
@@ -32,29 +29,9 @@ def dram(standard: str, speed_mts: int, width_bits: int, channels: int, capacity
     return cast(Dram, module.dram(speed_mts, width_bits, channels, capacity_bytes))
 
 
-def timing(standard: str, speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramTiming:
-    """As ``dram`` for the open_row model; raises NotBuiltError where a standard has none."""
-    module = registry.load(_PACKAGE, standard)
-    if not hasattr(module, "timing"):
-        raise NotBuiltError(
-            f"{standard}: exists command by command only; the model of open rows has {', '.join(with_timing())}"
-        )
-    return cast(DramTiming, module.timing(speed_mts, width_bits, channels, capacity_bytes))
-
-
-def with_timing() -> tuple[str, ...]:
-    """Names of the standards that the open_row model has."""
-    return tuple(name for name in names() if hasattr(registry.load(_PACKAGE, name), "timing"))
-
-
 def speeds_mts(standard: str) -> tuple[int, ...]:
     """The speeds that a standard has."""
     return tuple(registry.load(_PACKAGE, standard).SPEEDS_MTS)
-
-
-def usual_width_bits(standard: str) -> int:
-    """Data bits of a channel as they are mostly built."""
-    return int(registry.load(_PACKAGE, standard).USUAL_WIDTH_BITS)
 
 
 def usual(standard: str) -> tuple[int, int]:

@@ -7,6 +7,7 @@ the slots of the transfers under way, turns picoseconds into edges and back, and
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, ClassVar
 
 from archsim.errors import ConfigError, SimulationError
@@ -64,16 +65,16 @@ class DramController:
         self._submitted_ps = self._now_ps = 0
 
     @property
-    def peak_bytes_per_s(self) -> int:
+    def peak_bytes_per_s(self) -> Fraction:
         """Of the data pins of all channels."""
-        return self.dram.peak_bytes_per_s
+        return Fraction(self.dram.peak_bytes_per_s)
 
     def least_ps(self, size_bytes: int, *, write: bool) -> int:
         """No transfer of ``size_bytes`` ends sooner after it was submitted: queued writes may serve or absorb some."""
         device = self.dram.device
         absorbed = self.dram.channels * self.policy.write_queue * device.burst_bytes
         first = self._clock.edge((device.write_latency if write else device.read_latency) + device.burst_cycles)
-        return first - self._clock.edge(1) + max(0, size_bytes - absorbed) * PS_PER_S // self.peak_bytes_per_s
+        return first - self._clock.edge(1) + max(0, size_bytes - absorbed) * PS_PER_S // self.dram.peak_bytes_per_s
 
     def submit(self, at_ps: int, transfers: Sequence[Transfer]) -> None:
         """Hand over all transfers of the instant ``at_ps``, in service order; seen at the first edge after it.

@@ -9,6 +9,8 @@ from archsim.errors import ConfigError
 
 Level = Literal["channel", "rank", "stack", "bankgroup", "bank"]
 Protocol = Literal["single", "split", "dual"]
+Rows = Literal["open", "closed", "timeout"]
+Refresh = Literal["all_bank", "per_bank", "none"]
 ROW_TIMEOUT_PS = 100_000  # about two row cycles (tRC of 45 to 60 ns): a row idle so long has lost its stream of hits
 LEVELS: tuple[Level, ...] = ("channel", "rank", "stack", "bankgroup", "bank")
 
@@ -136,9 +138,9 @@ class Policy:
     write_queue: int = 32
     write_high: float = 0.8
     write_low: float = 0.2
-    rows: Literal["open", "closed", "timeout"] = "open"
+    rows: Rows = "open"
     row_timeout_ps: int = ROW_TIMEOUT_PS
-    refresh: Literal["all_bank", "per_bank", "none"] = "all_bank"
+    refresh: Refresh = "all_bank"
 
 
 @dataclass(frozen=True, slots=True)

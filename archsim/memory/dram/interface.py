@@ -95,7 +95,7 @@ class DramModel(Protocol):
     fidelity: ClassVar[str]
 
     @property
-    def peak_bytes_per_s(self) -> Fraction | int | None:
+    def peak_bytes_per_s(self) -> Fraction | None:
         """Of the data pins; None when infinite."""
 
     def least_ps(self, size_bytes: int, *, write: bool) -> int:

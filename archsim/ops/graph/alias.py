@@ -33,9 +33,7 @@ def remove_aliases(graph: Graph) -> Graph:
         if node.op == "DequantizeLinear" and graph.values[node.inputs[1]].elements == 1:
             formats[node.outputs[0]] = _format(graph, node, node.inputs[0], {})
     outputs = tuple(names.get(name, name) for name in graph.outputs)
-    return replace(
-        graph, nodes=tuple(kept), outputs=outputs, aliases=(*graph.aliases, *aliases), formats=formats
-    )
+    return replace(graph, nodes=tuple(kept), outputs=outputs, aliases=(*graph.aliases, *aliases), formats=formats)
 
 
 def _format(graph: Graph, node: Node, source: str, known: dict[str, Format]) -> Format:

@@ -1,4 +1,4 @@
-"""What all standards share: from a speed grade in cycles and picoseconds to a DramTiming."""
+"""What all standards share: speed grades, widths, capacities, and times in cycles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from archsim.errors import ConfigError
-from archsim.memory.dram.timing import edge_at_or_after, edge_ps
+from archsim.sim.clock import PS_PER_S
 
 _Grade = TypeVar("_Grade")
 _BITS_PER_GBIT = 1 << 30
@@ -19,17 +19,9 @@ class Clock:
 
     hz: int
 
-    def span_ps(self, cycles: int) -> int:
-        """``cycles`` clock cycles in ps."""
-        return edge_ps(cycles, self.hz)
-
     def cycles(self, time_ps: int, least: int = 1) -> int:
         """Cycles that cover ``time_ps``, at least ``least`` (JEDEC's "max(n nCK, t ns)")."""
-        return max(least, edge_at_or_after(time_ps, self.hz))
-
-    def cover_ps(self, time_ps: int, least: int = 1, extra: int = 0) -> int:
-        """``cycles(time_ps, least) + extra`` cycles in ps."""
-        return self.span_ps(self.cycles(time_ps, least) + extra)
+        return max(least, -(-time_ps * self.hz // PS_PER_S))
 
 
 def speed_grade(standard: str, grades: Mapping[int, _Grade], speed_mts: int) -> _Grade:

@@ -4,7 +4,7 @@ A channel of ``width_bits`` is width/8 devices in step, so its row is 1024 colum
 (CL-nRCD-nRP) and tRAS: JESD79-3F tables 62-67; the bin named in each line. tRRD, tFAW (1 KiB page), tWTR,
 tRTP, tWR: table 68 ff. tRFC by density: table 61. tREFI 7.8 us below 85 C. nRTW = CL + BL/2 + 2 - CWL
 (section 4.13). The cycle counts agree with those of the Ramulator 2 DDR3 presets, except the write latency,
-which there is 9 cycles at all speeds. Command by command also: tCCD 4 cycles, two cycles between ranks (Ramulator 2).
+which there is 9 cycles at all speeds. tCCD 4 cycles, two cycles between ranks (Ramulator 2).
 """
 
 from __future__ import annotations
@@ -15,14 +15,7 @@ from archsim.memory.dram.constraints import Timings
 from archsim.memory.dram.device import Dram
 from archsim.memory.dram.families import DDR
 from archsim.memory.dram.standards._build import Channel, Die
-from archsim.memory.dram.standards._resolve import (
-    Clock,
-    check_counts,
-    check_width,
-    ranks_and_density,
-    speed_grade,
-)
-from archsim.memory.dram.timing import DramTiming
+from archsim.memory.dram.standards._resolve import speed_grade
 
 _BURST_CYCLES = 4  # burst length 8, two transfers per cycle
 _BANKS = 8
@@ -50,7 +43,6 @@ _GRADES = {
     2133: _Grade(cl=14, cwl=10, t_ras_ps=33_000, t_rrd_ps=5_000, t_faw_ps=25_000),  # 2133N
 }
 SPEEDS_MTS = tuple(_GRADES)
-USUAL_WIDTH_BITS = 64
 USUAL_CHANNEL = (64, 4 << 30)  # one rank of x8 dies of 4 Gb
 
 _CHANNEL = Channel(
@@ -66,42 +58,8 @@ _CHANNEL = Channel(
 )
 
 
-def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramTiming:
-    """DDR3 at 1066 to 2133 MT/s, channels of 8 to 64 bits; raises ConfigError on anything else."""
-    grade = speed_grade("ddr3", _GRADES, speed_mts)
-    check_width("ddr3", width_bits, 8, 64)
-    check_counts("ddr3", channels, capacity_bytes)
-    clock = Clock(speed_mts * 500_000)
-    ranks, density_gbit = ranks_and_density(channels * width_bits // 8, capacity_bytes, _T_RFC_PS)
-    return DramTiming(
-        standard="ddr3",
-        clock_hz=clock.hz,
-        channels=channels,
-        ranks=ranks,
-        banks=ranks * _BANKS,
-        row_bytes=_COLUMNS * width_bits // 8,
-        burst_bytes=width_bits,
-        capacity_bytes=capacity_bytes,
-        t_burst_ps=clock.span_ps(_BURST_CYCLES),
-        t_rcd_ps=clock.span_ps(grade.cl),
-        t_rp_ps=clock.span_ps(grade.cl),
-        t_ras_ps=clock.cover_ps(grade.t_ras_ps),
-        t_rtp_ps=clock.cover_ps(_T_RTP_PS, least=4),
-        t_cl_ps=clock.span_ps(grade.cl),
-        t_cwl_ps=clock.span_ps(grade.cwl),
-        t_wr_ps=clock.cover_ps(_T_WR_PS),
-        t_wtr_ps=clock.cover_ps(_T_WTR_PS, least=4),
-        t_rtw_ps=clock.span_ps(grade.cl + _BURST_CYCLES + 2 - grade.cwl),
-        t_rrd_ps=clock.cover_ps(grade.t_rrd_ps, least=4),
-        t_faw_ps=clock.cover_ps(grade.t_faw_ps),
-        t_rfc_ps=clock.cover_ps(_T_RFC_PS[density_gbit]),
-        t_refi_ps=clock.cover_ps(_T_REFI_PS),
-        source=f"JESD79-3F, x8 devices of {density_gbit} Gb",
-    )
-
-
 def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
-    """DDR3 command by command; arguments and errors as ``timing``."""
+    """DDR3 at 1066 to 2133 MT/s, channels of 8 to 64 bits; raises ConfigError on anything else."""
     grade, part = speed_grade("ddr3", _GRADES, speed_mts), _CHANNEL.fitted(width_bits, channels, capacity_bytes)
     clock = _CHANNEL.clock(speed_mts)
     ras, rrd = clock.cycles(grade.t_ras_ps), clock.cycles(grade.t_rrd_ps, least=4)

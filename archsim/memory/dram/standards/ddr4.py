@@ -19,14 +19,7 @@ from archsim.memory.dram.constraints import Timings
 from archsim.memory.dram.device import Dram
 from archsim.memory.dram.families import DDR
 from archsim.memory.dram.standards._build import Channel, Die
-from archsim.memory.dram.standards._resolve import (
-    Clock,
-    check_counts,
-    check_width,
-    ranks_and_density,
-    speed_grade,
-)
-from archsim.memory.dram.timing import DramTiming
+from archsim.memory.dram.standards._resolve import speed_grade
 
 _BURST_CYCLES = 4  # burst length 8, two transfers per cycle
 _BURST_LENGTH = 8
@@ -62,7 +55,6 @@ _GRADES = {  # CL, CWL, tRAS, tRRD_S, tRRD_L, tFAW, tCCD_L; times in ps
     3200: _Grade(22, 16, 32_000, 2_500, 4_900, 21_000, 5_000),  # 3200AA
 }
 SPEEDS_MTS = tuple(_GRADES)
-USUAL_WIDTH_BITS = 64
 USUAL_CHANNEL = (64, 8 << 30)  # one rank of x8 dies of 8 Gb
 
 _CHANNEL = Channel(
@@ -81,42 +73,8 @@ _CHANNEL = Channel(
 )
 
 
-def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramTiming:
-    """DDR4 at 1600 to 3200 MT/s, channels of 8 to 64 bits; raises ConfigError on anything else."""
-    grade = speed_grade("ddr4", _GRADES, speed_mts)
-    check_width("ddr4", width_bits, 8, 64)
-    check_counts("ddr4", channels, capacity_bytes)
-    clock = Clock(speed_mts * 500_000)
-    ranks, density_gbit = ranks_and_density(channels * width_bits // 8, capacity_bytes, _T_RFC_PS)
-    return DramTiming(
-        standard="ddr4",
-        clock_hz=clock.hz,
-        channels=channels,
-        ranks=ranks,
-        banks=ranks * _BANKS,
-        row_bytes=_COLUMNS * width_bits // 8,
-        burst_bytes=width_bits,
-        capacity_bytes=capacity_bytes,
-        t_burst_ps=clock.span_ps(_BURST_CYCLES),
-        t_rcd_ps=clock.span_ps(grade.cl),
-        t_rp_ps=clock.span_ps(grade.cl),
-        t_ras_ps=clock.cover_ps(grade.t_ras_ps),
-        t_rtp_ps=clock.cover_ps(_T_RTP_PS, least=4),
-        t_cl_ps=clock.span_ps(grade.cl),
-        t_cwl_ps=clock.span_ps(grade.cwl),
-        t_wr_ps=clock.cover_ps(_T_WR_PS),
-        t_wtr_ps=clock.cover_ps(_T_WTR_L_PS, least=4),
-        t_rtw_ps=clock.span_ps(grade.cl + _BURST_CYCLES + 2 - grade.cwl),
-        t_rrd_ps=clock.cover_ps(grade.t_rrd_s_ps, least=4),
-        t_faw_ps=clock.cover_ps(grade.t_faw_ps, least=20),
-        t_rfc_ps=clock.cover_ps(_T_RFC_PS[density_gbit]),
-        t_refi_ps=clock.cover_ps(_T_REFI_PS),
-        source=f"JESD79-4C and the Ramulator 2.1 preset of DDR4-2400, x8 devices of {density_gbit} Gb",
-    )
-
-
 def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
-    """DDR4 command by command; arguments and errors as ``timing``."""
+    """DDR4 at 1600 to 3200 MT/s, channels of 8 to 64 bits; raises ConfigError on anything else."""
     grade, part = speed_grade("ddr4", _GRADES, speed_mts), _CHANNEL.fitted(width_bits, channels, capacity_bytes)
     clock = _CHANNEL.clock(speed_mts)
     ras = clock.cycles(grade.t_ras_ps)

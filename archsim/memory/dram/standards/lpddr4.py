@@ -5,10 +5,8 @@ write latency (DBI off, set A): JESD209-4 table 21; at 3200 MT/s RL 28, WL 14, n
 tRAS 42 ns, tRFCab 180 ns at 4 Gb agree with NXP's DDR tool table for LPDDR4-3200, and tRRD 10 ns, tFAW 40 ns,
 tWTR 10 ns, tWR 18 ns, tRFCab 280 ns at 8 Gb, tREFI 3.904 us, tDQSCK 3.5 ns with DRAMSys'
 JEDEC_8Gb_LPDDR4-3200_16bit. Write to read and to precharge count one cycle more (tDQSS). nRTW = RL + tDQSCK +
-BL/2 + 2 - WL. Data is taken to come RL after the read command; tDQSCK (1.5 to 3.5 ns more) is left out of the
-latency.
-
-Command by command: activates, reads and writes take four cycles on the command bus, precharges and refreshes two, and
+BL/2 + 2 - WL.
+Activates, reads and writes take four cycles on the command bus, precharges and refreshes two, and
 timings run between their ends (JESD209-4 command truth table; DRAMSys counts the same), so the first beat comes RL + 3
 cycles + tDQSCK, at its most, after the first cycle of a read. tRPab 21 ns, tPPD 4 cycles, tRFCpb 140 ns at 8 Gb, 190 ns
 at 16 Gb, from one bank's refresh to the next's tRFCpb, to an activate of another bank tRRD: JESD209-4, as DRAMSys'
@@ -24,14 +22,7 @@ from archsim.memory.dram.constraints import Timings
 from archsim.memory.dram.device import Dram
 from archsim.memory.dram.families import LPDDR4
 from archsim.memory.dram.standards._build import Channel, Die
-from archsim.memory.dram.standards._resolve import (
-    Clock,
-    check_counts,
-    check_width,
-    ranks_and_density,
-    speed_grade,
-)
-from archsim.memory.dram.timing import DramTiming
+from archsim.memory.dram.standards._resolve import speed_grade
 
 _NATIVE_BITS = 16
 _BURST_CYCLES = 8  # burst length 16, two transfers per cycle
@@ -66,7 +57,6 @@ _GRADES = {
     4267: _Grade(rl=36, wl=18, t_rrd_ps=7_500, t_faw_ps=30_000),
 }
 SPEEDS_MTS = tuple(_GRADES)
-USUAL_WIDTH_BITS = 16
 USUAL_CHANNEL = (16, 1 << 30)  # 8 Gb
 
 _CHANNEL = Channel(
@@ -85,44 +75,8 @@ _CHANNEL = Channel(
 )
 
 
-def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramTiming:
-    """LPDDR4 at 1600 to 4267 MT/s, widths of 16 to 128 bits; raises ConfigError on anything else."""
-    grade = speed_grade("lpddr4", _GRADES, speed_mts)
-    check_width("lpddr4", width_bits, _NATIVE_BITS, 128)
-    check_counts("lpddr4", channels, capacity_bytes)
-    clock = Clock(speed_mts * 500_000)
-    native_channels = channels * width_bits // _NATIVE_BITS
-    ranks, density_gbit = ranks_and_density(native_channels, capacity_bytes, _T_RFC_PS)
-    strobe_delay = clock.cycles(_T_DQSCK_PS)
-    return DramTiming(
-        standard="lpddr4",
-        clock_hz=clock.hz,
-        channels=native_channels,
-        ranks=ranks,
-        banks=ranks * _BANKS,
-        row_bytes=_COLUMNS * _NATIVE_BITS // 8,
-        burst_bytes=16 * _NATIVE_BITS // 8,
-        capacity_bytes=capacity_bytes,
-        t_burst_ps=clock.span_ps(_BURST_CYCLES),
-        t_rcd_ps=clock.cover_ps(_T_RCD_PS, least=4),
-        t_rp_ps=clock.cover_ps(_T_RP_PS, least=4),
-        t_ras_ps=clock.cover_ps(_T_RAS_PS, least=3),
-        t_rtp_ps=clock.cover_ps(_T_RTP_PS, least=8),
-        t_cl_ps=clock.span_ps(grade.rl),
-        t_cwl_ps=clock.span_ps(grade.wl),
-        t_wr_ps=clock.cover_ps(_T_WR_PS, least=4, extra=_DQSS_CYCLES),
-        t_wtr_ps=clock.cover_ps(_T_WTR_PS, least=8, extra=_DQSS_CYCLES),
-        t_rtw_ps=clock.span_ps(grade.rl + strobe_delay + _BURST_CYCLES + 2 - grade.wl),
-        t_rrd_ps=clock.cover_ps(grade.t_rrd_ps, least=4),
-        t_faw_ps=clock.cover_ps(grade.t_faw_ps),
-        t_rfc_ps=clock.cover_ps(_T_RFC_PS[density_gbit]),
-        t_refi_ps=clock.cover_ps(_T_REFI_PS),
-        source=f"JESD209-4, channels of {density_gbit} Gb",
-    )
-
-
 def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
-    """LPDDR4 command by command; arguments and errors as ``timing``."""
+    """LPDDR4 at 1600 to 4267 MT/s, widths of 16 to 128 bits; raises ConfigError on anything else."""
     grade, part = speed_grade("lpddr4", _GRADES, speed_mts), _CHANNEL.fitted(width_bits, channels, capacity_bytes)
     clock = _CHANNEL.clock(speed_mts)
     ras, rp = clock.cycles(_T_RAS_PS, least=3), clock.cycles(_T_RP_PS, least=4)

@@ -17,35 +17,7 @@ from __future__ import annotations
 
 from archsim.memory.dram.device import Dram
 from archsim.memory.dram.standards._lpddr5 import Grade, by_commands
-from archsim.memory.dram.standards._resolve import (
-    Clock,
-    check_counts,
-    check_width,
-    ranks_and_density,
-    speed_grade,
-)
-from archsim.memory.dram.timing import DramTiming
-
-_NATIVE_BITS = 16
-_BURST_CYCLES = 2  # burst length 16, eight transfers per CK cycle
-_GROUP_BURST_CYCLES = 4
-_BANKS = 16
-_COLUMNS = 1024
-_T_RFC_PS = {
-    2: 130_000,
-    4: 180_000,
-    8: 210_000,
-    16: 280_000,
-    32: 380_000,
-}  # tRFCab by channel density in Gbit
-_T_REFI_PS = 3_906_000
-_T_RCD_PS = _T_RP_PS = 18_000
-_T_RAS_PS = 42_000
-_T_RTP_PS = 10_000
-_T_WR_PS = 34_000
-_T_WTR_L_PS = 12_000
-_T_RRD_PS = 5_000
-_T_FAW_PS = 20_000
+from archsim.memory.dram.standards._resolve import speed_grade
 
 _GRADES = {
     3200: (9, 5),
@@ -54,47 +26,11 @@ _GRADES = {
     6400: (17, 9),
 }  # MT/s: read latency, write latency in CK
 SPEEDS_MTS = tuple(_GRADES)
-USUAL_WIDTH_BITS = 16
 USUAL_CHANNEL = (16, 1 << 30)  # 8 Gb
 
 
-def timing(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramTiming:
-    """LPDDR5 at 3200 to 6400 MT/s, widths of 16 to 128 bits; raises ConfigError on anything else."""
-    read_latency, write_latency = speed_grade("lpddr5", _GRADES, speed_mts)
-    check_width("lpddr5", width_bits, _NATIVE_BITS, 128)
-    check_counts("lpddr5", channels, capacity_bytes)
-    clock = Clock(speed_mts * 125_000)
-    native_channels = channels * width_bits // _NATIVE_BITS
-    ranks, density_gbit = ranks_and_density(native_channels, capacity_bytes, _T_RFC_PS)
-    return DramTiming(
-        standard="lpddr5",
-        clock_hz=clock.hz,
-        channels=native_channels,
-        ranks=ranks,
-        banks=ranks * _BANKS,
-        row_bytes=_COLUMNS * _NATIVE_BITS // 8,
-        burst_bytes=16 * _NATIVE_BITS // 8,
-        capacity_bytes=capacity_bytes,
-        t_burst_ps=clock.span_ps(_BURST_CYCLES),
-        t_rcd_ps=clock.cover_ps(_T_RCD_PS),
-        t_rp_ps=clock.cover_ps(_T_RP_PS),
-        t_ras_ps=clock.cover_ps(_T_RAS_PS),
-        t_rtp_ps=clock.cover_ps(_T_RTP_PS),
-        t_cl_ps=clock.span_ps(read_latency),
-        t_cwl_ps=clock.span_ps(write_latency),
-        t_wr_ps=clock.cover_ps(_T_WR_PS),
-        t_wtr_ps=clock.cover_ps(_T_WTR_L_PS, extra=_GROUP_BURST_CYCLES - _BURST_CYCLES),
-        t_rtw_ps=clock.span_ps(read_latency + _BURST_CYCLES + 2 - write_latency),
-        t_rrd_ps=clock.cover_ps(_T_RRD_PS),
-        t_faw_ps=clock.cover_ps(_T_FAW_PS),
-        t_rfc_ps=clock.cover_ps(_T_RFC_PS[density_gbit]),
-        t_refi_ps=clock.cover_ps(_T_REFI_PS),
-        source=_source(speed_mts, density_gbit),
-    )
-
-
 def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
-    """LPDDR5 command by command; arguments and errors as ``timing``."""
+    """LPDDR5 at 3200 to 6400 MT/s, widths of 16 to 128 bits; raises ConfigError on anything else."""
     grade = Grade(speed_mts, *speed_grade("lpddr5", _GRADES, speed_mts))
     return by_commands("lpddr5", grade, width_bits, channels, capacity_bytes, _source)
 
