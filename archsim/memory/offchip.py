@@ -16,6 +16,7 @@ from archsim.memory.dram.bit_order import mapped
 from archsim.memory.dram.constant import ConstantRateMemory
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.device import Policy, Refresh, Rows
+from archsim.memory.dram.fast import FastDram
 from archsim.memory.dram.interface import Completion, DramModel, Transfer
 from archsim.sim.clock import PS_PER_S, Clock
 from archsim.sim.kernel import Event, Kernel
@@ -102,7 +103,8 @@ def _controller(spec: Memory, control: DramControl) -> DramModel:
         row_timeout_ps=control.row_timeout_ps,
         refresh=cast(Refresh, control.refresh),
     )
-    return DramController(dram, policy, mapping, interleave_bytes=interleave * dram.device.burst_bytes)
+    made = FastDram if spec.fidelity == "fast" else DramController
+    return made(dram, policy, mapping, interleave_bytes=interleave * dram.device.burst_bytes)
 
 
 def build_model(spec: Memory) -> DramModel:

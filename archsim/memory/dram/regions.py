@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from archsim.errors import SimulationError
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Transfer
 
@@ -38,3 +40,18 @@ def _check_shape(transfer: Transfer) -> None:
         raise SimulationError(f"DRAM: malformed {transfer}; allowed up to {MAX_OUTER_EXTENTS} extents, a stride each")
     if transfer.run_bytes < 0 or min(transfer.extents, default=0) < 0:
         raise SimulationError(f"DRAM: malformed {transfer}; allowed run_bytes >= 0, extents >= 0")
+
+
+def bursts_touched(
+    address: int, run_bytes: int, extents: tuple[int, ...], strides: tuple[int, ...], burst_bytes: int
+) -> int:
+    """Bursts of a folded region, the last of one run not repeated as the first of the next."""
+    from archsim.memory.dram.kernel import transfers as t
+    from archsim.memory.dram.kernel.regions import count  # the compiler is slow to import: only now
+
+    spread, transfer, cursor = np.zeros(1, t.SPREAD), np.zeros(1, t.TRANSFER), np.zeros(1, t.CURSOR)
+    spread["channels"], spread["burst_bits"] = 1, burst_bytes.bit_length() - 1
+    transfer["address"], transfer["run_bytes"] = address, run_bytes
+    transfer["extent"], transfer["stride"] = extents[-1], strides[-1]
+    transfer["outer_extents"], transfer["outer_strides"] = extents[:-1], strides[:-1]
+    return int(count(spread[0], transfer[0], cursor[0]))

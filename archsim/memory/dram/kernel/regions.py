@@ -36,6 +36,17 @@ def seek(spread: Spread, number: int, transfer: Transfer, cursor: Cursor) -> boo
 
 
 @njit
+def count(spread: Spread, transfer: Transfer, cursor: Cursor) -> int:
+    """All bursts that channel 0 has of a region."""
+    bursts = 0
+    rewind(spread, 0, transfer, cursor)
+    while seek(spread, 0, transfer, cursor):
+        bursts += cursor.stop - cursor.local
+        cursor.local = cursor.stop
+    return bursts
+
+
+@njit
 def _open_run(spread: Spread, number: int, transfer: Transfer, cursor: Cursor) -> None:
     first = cursor.run_address >> spread.burst_bits
     last = (cursor.run_address + transfer.run_bytes - 1) >> spread.burst_bits

@@ -1,0 +1,205 @@
+"""The fast model of DRAM: transfers share the memory's time at rates that were measured on the exact model.
+
+A pattern is what decides a transfer's rate: direction, run, loops, and where its first byte lies in a burst. The first
+bursts of each pattern (sampling.SAMPLE_BURSTS) are given to the exact controller once, alone and without refresh; the
+time that they take beyond the latency of one burst is the work of so many bursts. Transfers under way share the memory
+equally (processor sharing), which works at the harmonic mean of the speeds that it was measured to have under as many
+transfers of each pattern, and end a latency after their work is done. Refreshes take the share that they take of a long stream.
+
+Not modelled: which rows earlier transfers left open, what unlike transfers cost one another beyond that mean, bursts
+that are served from queued writes. docs/dram.md states the error against the exact model, which the tests assert.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from archsim.errors import SimulationError
+from archsim.memory.dram.device import AddressMap, Dram, Policy
+from archsim.memory.dram.interface import Completion, DramStats, Transfer
+from archsim.memory.dram.regions import bursts_touched, folded
+from archsim.memory.dram.sampling import Pattern, Sample, Sampler
+from archsim.sim.clock import PS_PER_S, Clock
+
+SCALE = 1 << 20  # parts of a picosecond in which work is kept
+_EMPTY = Pattern(False, 0, 0, (), ())
+_NOTHING = Sample(0, 0, 0, 0, 0, 0)
+NEVER_PS = 1 << 62
+
+
+@dataclass(slots=True)
+class _Job:
+    """A transfer under way."""
+
+    transfer: Transfer
+    pattern: Pattern
+    useful: int
+    sample: Sample
+    start_ps: int
+
+
+class FastDram:
+    """The DRAM interface at measured rates (fidelity ``fast``); arguments as DramController."""
+
+    fidelity: ClassVar[str] = "fast"
+
+    def __init__(self, dram: Dram, policy: Policy, mapping: AddressMap, *, interleave_bytes: int) -> None:
+        self.dram = dram
+        self._clock = Clock(dram.device.clock_hz)
+        self._sampler = Sampler(dram, policy, mapping, interleave_bytes)
+        self._refreshes = _Refreshes(dram, policy)
+        self._served: list[tuple[int, int, _Job]] = []  # by the work done in all at which they are through
+        self._ending: list[tuple[int, int, Completion]] = []
+        self._patterns: dict[Pattern, int] = {}  # of the transfers under way
+        self._work = 0  # that a transfer under way from the start would have had, in parts of a picosecond
+        self._submitted = 0
+        self._submitted_ps = self._reached_ps = self._now_ps = 0
+        self._total = [0] * 9
+
+    @property
+    def peak_bytes_per_s(self) -> Fraction:
+        """Of the data pins of all channels."""
+        return Fraction(self.dram.peak_bytes_per_s)
+
+    def least_ps(self, size_bytes: int, *, write: bool) -> int:
+        """At the rate of the pins."""
+        return size_bytes * PS_PER_S // self.dram.peak_bytes_per_s
+
+    def submit(self, at_ps: int, transfers: Sequence[Transfer]) -> None:
+        """Take the transfers of one instant; raises SimulationError as DramController does."""
+        if at_ps < max(self._now_ps, self._submitted_ps):
+            raise SimulationError(f"DRAM: transfer submitted at {at_ps} ps, after it reached {self._now_ps} ps")
+        self._submitted_ps = at_ps
+        if not transfers:
+            return
+        self._progress(at_ps)
+        for transfer in transfers:
+            self._begin(at_ps, transfer)
+
+    def advance(self, until_ps: int) -> list[Completion]:
+        """All completions of the first instant <= ``until_ps`` that has one, or []."""
+        if until_ps < self._now_ps:
+            raise SimulationError(f"DRAM: told to run to {until_ps} ps, already at {self._now_ps} ps")
+        while (served_ps := self._next_served_ps()) <= min(until_ps, self._next_end_ps()):
+            self._progress(served_ps)
+            self._retire(served_ps)
+        instant = self._next_end_ps()
+        if instant > until_ps:
+            self._now_ps = until_ps
+            return []
+        found = []
+        while self._ending and self._ending[0][0] == instant:
+            found.append(heapq.heappop(self._ending)[2])
+        self._now_ps = instant
+        return found
+
+    def next_event_ps(self) -> int | None:
+        """A lower bound of the next completion; None when nothing is under way."""
+        if not self._served and not self._ending:
+            return None
+        return min(self._next_end_ps(), self._next_served_ps())
+
+    @property
+    def stats(self) -> DramStats:
+        """Totals of completed transfers; rows are those of the samples in proportion."""
+        reads, writes, useful_read, useful_written, hits, misses, conflicts, activates, busy = self._total
+        size = self.dram.device.burst_bytes
+        return DramStats(
+            reads=reads,
+            writes=writes,
+            read_bytes=reads * size,
+            write_bytes=writes * size,
+            useful_read_bytes=useful_read,
+            useful_write_bytes=useful_written,
+            row_hits=hits,
+            row_misses=misses,
+            row_conflicts=conflicts,
+            activates=activates,
+            refreshes=self._refreshes.until(self._now_ps),
+            busy_ps=(busy // self.dram.channels,) * self.dram.channels,
+        )
+
+    # ---- sharing
+
+    def _begin(self, at_ps: int, transfer: Transfer) -> None:
+        run_bytes, extents, strides, useful = folded(transfer, self.dram.capacity_bytes)
+        self._submitted += 1
+        if not useful:
+            visible_ps = self._clock.edge(self._clock.cycle(at_ps + 1))
+            self._end(visible_ps, _Job(transfer, _EMPTY, 0, _NOTHING, visible_ps), self._submitted)
+            return
+        size = self.dram.device.burst_bytes
+        bursts = bursts_touched(transfer.address, run_bytes, extents, strides, size)
+        pattern = Pattern(transfer.write, transfer.address % size, run_bytes, extents, strides)
+        job = _Job(transfer, pattern, useful, self._sampler.sample(pattern).scaled(bursts), at_ps)
+        self._patterns[pattern] = self._patterns.get(pattern, 0) + 1
+        heapq.heappush(self._served, (self._work + job.sample.work_ps * SCALE, self._submitted, job))
+
+    def _speed(self) -> Fraction:
+        """Work that each transfer under way gets in a picosecond."""
+        transfers = sum(self._patterns.values())
+        both = len({pattern.write for pattern in self._patterns}) == 2
+        costs = [n / self._sampler.gain(pattern, transfers, both=both) for pattern, n in self._patterns.items()]
+        return self._sampler.pace / sum(costs)
+
+    def _progress(self, to_ps: int) -> None:
+        """Share out the time up to ``to_ps``, in which nobody comes or goes."""
+        if self._served:
+            speed = self._speed()
+            self._work += (to_ps - self._reached_ps) * SCALE * speed.numerator // speed.denominator
+        self._reached_ps = to_ps
+
+    def _next_served_ps(self) -> int:
+        if not self._served:
+            return NEVER_PS
+        speed = self._speed()
+        left = max(0, self._served[0][0] - self._work)
+        return self._reached_ps + -(-left * speed.denominator // (SCALE * speed.numerator))
+
+    def _retire(self, now_ps: int) -> None:
+        work, order, job = heapq.heappop(self._served)
+        self._work = max(self._work, work)
+        self._patterns[job.pattern] -= 1
+        if not self._patterns[job.pattern]:
+            del self._patterns[job.pattern]
+        self._end(now_ps + self._sampler.latency_ps[job.transfer.write], job, order)
+
+    def _end(self, time_ps: int, job: _Job, order: int) -> None:
+        transfer, sample = job.transfer, job.sample
+        end_ps = self._clock.at_or_after(time_ps)
+        start_ps = min(end_ps, job.start_ps + self._sampler.latency_ps[transfer.write])
+        rows = (sample.hits, sample.misses, sample.conflicts)
+        pin_bytes = sample.bursts * self.dram.device.burst_bytes
+        done = Completion(
+            transfer.id, end_ps, start_ps, transfer.write, job.useful, pin_bytes, *rows, activates=sample.activates
+        )
+        heapq.heappush(self._ending, (end_ps, order, done))
+        self._add(transfer.write, sample, job.useful)
+
+    def _add(self, write: bool, sample: Sample, useful: int) -> None:
+        bus_ps = self._clock.edge(sample.bursts * self.dram.device.burst_cycles // self.dram.device.buses)
+        of_direction = (0, sample.bursts, 0, useful) if write else (sample.bursts, 0, useful, 0)
+        added = (*of_direction, sample.hits, sample.misses, sample.conflicts, sample.activates, bus_ps)
+        self._total = [before + more for before, more in zip(self._total, added, strict=True)]
+
+    def _next_end_ps(self) -> int:
+        return self._ending[0][0] if self._ending else NEVER_PS
+
+
+class _Refreshes:
+    """Refresh commands of all channels, one after another at their interval."""
+
+    def __init__(self, dram: Dram, policy: Policy) -> None:
+        device = dram.device
+        self._clock = Clock(device.clock_hz)
+        intervals = {"all_bank": device.refresh_cycles, "per_bank": device.bank_refresh_cycles}
+        self._interval = intervals.get(policy.refresh, 0)
+        self._each = dram.channels * (device.ranks if policy.refresh == "all_bank" else 1)
+
+    def until(self, time_ps: int) -> int:
+        """Those due up to ``time_ps``."""
+        return self._clock.cycle(time_ps) // self._interval * self._each if self._interval else 0

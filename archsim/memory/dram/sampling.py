@@ -1,0 +1,146 @@
+"""Rates of the exact DRAM model, measured on the first bursts of each pattern of transfers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import NamedTuple
+
+from archsim.memory.dram.controller import DramController
+from archsim.memory.dram.device import AddressMap, Dram, Policy
+from archsim.memory.dram.interface import Completion, Transfer
+from archsim.sim.clock import Clock
+
+SAMPLE_BURSTS = 2048
+CROWDS = (16, 8, 4, 2)  # transfers of a pattern at once
+_SCATTER = 0x9E3779B1  # spreads them over the memory
+REFRESHES = 4  # a stream that spans so many tells what they cost
+_FAR_PS = 10**15
+
+
+class Pattern(NamedTuple):
+    """What decides the rate of a transfer."""
+
+    write: bool
+    offset: int
+    run_bytes: int
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What the exact model made of the first bursts of a pattern: time beyond the latency, and its rows."""
+
+    bursts: int
+    work_ps: int
+    hits: int
+    misses: int
+    conflicts: int
+    activates: int
+
+    def scaled(self, bursts: int) -> Sample:
+        """The same of another number of bursts."""
+        numbers = (self.work_ps, self.hits, self.misses, self.activates)
+        work_ps, hits, misses, activates = (round(Fraction(n * bursts, self.bursts)) for n in numbers)
+        return Sample(bursts, work_ps, hits, misses, bursts - hits - misses, activates)
+
+
+class Sampler:
+    """Measures patterns on the exact model, each once.
+
+    ``latency_ps`` of one burst but for its time on the bus, by direction (True: write); ``pace``: the share of time
+    that refreshes leave a stream.
+    """
+
+    def __init__(self, dram: Dram, policy: Policy, mapping: AddressMap, interleave_bytes: int) -> None:
+        self._dram, self._mapping, self._interleave_bytes = dram, mapping, interleave_bytes
+        self._quiet = replace(policy, refresh="none")
+        self._clock = Clock(dram.device.clock_hz)
+        self._samples: dict[Pattern, Sample] = {}
+        self.latency_ps = {write: self._first(write) for write in (False, True)}
+        self.pace = self._refreshing(policy)
+        self._gains: dict[tuple[Pattern, int, bool], Fraction] = {}
+
+    def sample(self, pattern: Pattern) -> Sample:
+        """What the exact model makes of a pattern."""
+        found = self._samples.get(pattern)
+        if found is None:
+            found = self._samples[pattern] = self._measure(pattern)
+        return found
+
+    def gain(self, pattern: Pattern, transfers: int, *, both: bool) -> Fraction:
+        """Speed of the memory under so many transfers of a pattern against one at a time; ``both`` read and written.
+
+        Below 1 where they close one another's rows, above 1 where they use different channels or banks.
+        """
+        crowd = next((level for level in CROWDS if level <= transfers), 1)
+        if crowd == 1:
+            return Fraction(1)
+        key = (pattern, crowd, both)
+        if key not in self._gains:
+            self._gains[key] = self._gain(*key)
+        return self._gains[key]
+
+    def _measure(self, pattern: Pattern) -> Sample:
+        size = self._dram.device.burst_bytes
+        (done,) = self._exact(_first_of(pattern, SAMPLE_BURSTS, size))
+        work_ps = max(1, done.time_ps - self.latency_ps[pattern.write])
+        rows = (done.row_hits, done.row_misses, done.row_conflicts)
+        return Sample(done.pin_bytes // size, work_ps, *rows, activates=done.activates)
+
+    def _gain(self, pattern: Pattern, crowd: int, both: bool) -> Fraction:
+        size = self._dram.device.burst_bytes
+        one = _first_of(pattern, max(CROWDS[0], SAMPLE_BURSTS // crowd), size)
+        room = max(1, self._dram.capacity_bytes - _reach(one))
+        writes = [pattern.write != (both and i % 2 == 1) for i in range(crowd)]
+        places = [one.address + i * _SCATTER * size % room // size * size for i in range(crowd)]
+        transfers = [replace(one, id=i, write=writes[i], address=places[i]) for i in range(crowd)]
+        alone = sum(self._exact(each)[0].time_ps - self.latency_ps[each.write] for each in transfers)
+        together = max(done.time_ps for done in self._exact(*transfers)) - max(self.latency_ps.values())
+        return Fraction(max(1, alone), max(1, together))
+
+    def _exact(self, *transfers: Transfer, policy: Policy | None = None) -> list[Completion]:
+        dram = replace(self._dram, capacity_bytes=max(self._dram.capacity_bytes, *map(_reach, transfers)))
+        model = DramController(dram, policy or self._quiet, self._mapping, interleave_bytes=self._interleave_bytes)
+        model.submit(0, transfers)
+        found: list[Completion] = []
+        while model.next_event_ps() is not None:
+            found += model.advance(_FAR_PS)
+        return found
+
+    def _first(self, write: bool) -> int:
+        """The latency of one burst but for its time on the bus."""
+        (done,) = self._exact(Transfer(0, write, 0, self._dram.device.burst_bytes))
+        return done.time_ps - self._clock.edge(self._dram.device.burst_cycles)
+
+    def _refreshing(self, policy: Policy) -> Fraction:
+        """The share of time that refreshes leave a stream."""
+        device = self._dram.device
+        interval = {"all_bank": device.refresh_cycles, "per_bank": device.bank_refresh_cycles * device.all_banks}
+        cycles = REFRESHES * interval.get(policy.refresh, 0)
+        if not cycles:
+            return Fraction(1)
+        bursts = cycles // device.burst_cycles * device.buses * self._dram.channels
+        stream = Transfer(0, False, 0, bursts * device.burst_bytes)
+        with_refresh = self._exact(stream, policy=policy)[0].time_ps
+        return Fraction(self._exact(stream)[0].time_ps, with_refresh)
+
+
+def _first_of(pattern: Pattern, most_bursts: int, burst_bytes: int) -> Transfer:
+    """The first bursts of a pattern, about ``most_bursts``, near address 0."""
+    run_bytes = min(pattern.run_bytes, most_bursts * burst_bytes)
+    room = max(1, most_bursts * burst_bytes // max(burst_bytes, run_bytes))
+    extents: list[int] = []
+    for extent in reversed(pattern.extents):
+        extents.insert(0, min(extent, room))
+        room = max(1, room // extents[0])
+    lowest = sum(min(0, (n - 1) * s) for n, s in zip(extents, pattern.strides, strict=True))
+    address = pattern.offset - lowest // burst_bytes * burst_bytes
+    return Transfer(0, pattern.write, address, run_bytes, tuple(extents), pattern.strides)
+
+
+def _reach(transfer: Transfer) -> int:
+    """Beyond the last byte that is touched."""
+    steps = zip(transfer.extents, transfer.strides, strict=True)
+    return transfer.address + transfer.run_bytes + sum(abs(extent * stride) for extent, stride in steps)
