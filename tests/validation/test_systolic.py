@@ -24,7 +24,7 @@ NEST = Nest(batch=(), m=("m",), n=("n",), k=("k",))
 HEADER = "case,M,N,K,dataflow,rows,cols,cycles"
 GOOD = "one,12,21,8,os,3,8,204"
 COUNTS = {"sram_input_reads": "a", "sram_weight_reads": "b", "sram_output_writes": "acc_write"}
-KEYS = "suite cases passed exact mape_pct max_error_pct threshold speed failed skipped beside"
+KEYS = "suite cases passed exact mape_pct max_error_pct threshold speed failed skipped"
 
 
 def reference(tmp_path: Path, *lines: str) -> Path:
