@@ -17,7 +17,7 @@ class Outcome(Protocol):
         """Every case is within the threshold."""
 
     def to_json(self) -> dict[str, object]:
-        """suite, cases, passed, exact, mape_pct, max_error_pct, threshold, speed, failed, skipped, beside."""
+        """suite, cases, passed, exact, mape_pct, max_error_pct, threshold, speed, failed, skipped; perhaps beside."""
 
 
 def to_json(outcome: Outcome) -> str:

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from archsim.memory.dram import catalogue
 from archsim.memory.dram.address import by_name
@@ -70,6 +72,30 @@ def test_accesses_keep_a_row_open(protocol: str) -> None:
     assert len(cycles_of(found, "ACT", "ACT1")) == 1 and cycles_of(found, "PREpb") == []
     seldom = commands(of, policy, *((2 * n * apart, n, 0) for n in range(20)))
     assert len(cycles_of(seldom, "ACT", "ACT1")) == 20
+
+
+@given(st.integers(0, 2**32), st.sampled_from(sorted(DEVICES)), st.sampled_from([20_000, 100_000]))
+@settings(max_examples=20, deadline=None, derandomize=True)
+def test_a_row_is_closed_early_only_for_another_row(seed: int, protocol: str, timeout_ps: int) -> None:
+    """A precharge is logged with the row it is for: another than the open one, or the open one, whose time is up."""
+    of, rng = DEVICES[protocol], np.random.default_rng(seed)
+    policy = Policy(rows="timeout", row_timeout_ps=timeout_ps, refresh="none")
+    arrivals = np.cumsum(rng.integers(0, 40, 400))
+    addresses = rng.integers(0, 3 * of.columns * of.all_banks, 400) * of.burst_bytes
+    mapping = by_name("RoBaRaCoCh", of)
+    result = replay(of, mapping, policy, arrivals, addresses, rng.integers(0, 2, 400), log=True)
+    assert result.commands is not None
+    opened: dict[int, int] = {}
+    accessed: dict[int, int] = {}
+    idle = []
+    for cycle, name, bank, row in named(of, result.commands[0]):
+        if name in ("ACT", "ACT1"):
+            opened[bank] = row
+        elif name in ("RD", "WR"):
+            accessed[bank] = cycle
+        elif name == "PREpb" and opened[bank] == row:
+            idle.append(cycle - accessed[bank])
+    assert idle and min(idle) >= -(-timeout_ps * of.clock_hz // 10**12)
 
 
 def test_a_time_that_never_comes_is_the_open_policy() -> None:

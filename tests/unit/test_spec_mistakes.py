@@ -92,6 +92,7 @@ MISTAKES = [
     mistake("min > max", "issue: 0.2 us", "issue: 3 us", 6, "host.issue", "'3 us'", "0 s to 2 us"),
     mistake("word wider than bank", "word: 32 B", "word: 64 KiB", 19, "l1.word", "'64 KiB'", "1 B to 32 KiB"),
     mistake("unknown dataflow", "weight_stationary", "weight_stationery", 28, "mxu.dataflow", "'weight_stationary'?"),
+    mistake("a standard by commands only", "lpddr5", "ddr5", 9, "dram.standard", "'ddr5'", "command by command only"),
     mistake("unknown DRAM standard", "lpddr5", "lpdr5", 9, "dram.standard", "'lpdr5'", "did you mean 'lpddr5'?"),
     mistake("speed the standard lacks", "6400 MT/s", "6401 MT/s", 10, "dram.speed", "6401", "6400"),
     mistake("unknown technology", "node: 7nm", "node: 8nm", 2, "technology.node", "'8nm'", "7nm"),

@@ -49,7 +49,8 @@ def measure(asked: Asked) -> dict[str, Any]:
     """Everything that ``archsim dram --format json`` prints; raises ConfigError for what cannot be."""
     usual_width, usual_capacity = catalogue.usual(asked.standard)
     width = asked.width_bits or usual_width
-    capacity = parse_whole(asked.capacity, SIZE) if asked.capacity is not None else usual_capacity * asked.channels
+    usual = usual_capacity * asked.channels * width // usual_width
+    capacity = parse_whole(asked.capacity, SIZE) if asked.capacity is not None else usual
     memory = catalogue.dram(asked.standard, asked.speed_mts, width, asked.channels, capacity)
     device = memory.device
     requests = load(asked.trace, device.clock_hz, device.burst_bytes, capacity)

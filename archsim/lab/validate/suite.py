@@ -69,8 +69,8 @@ class SuiteResult:
         return self.cases > 0 and not self.failed
 
     def to_json(self) -> dict[str, object]:
-        """The JSON object of ``validate SUITE --format json``."""
-        return {
+        """The JSON object of ``validate SUITE --format json``; ``beside`` where the suite has such rows."""
+        found: dict[str, object] = {
             "suite": self.suite,
             "cases": self.cases,
             "passed": self.passed,
@@ -81,8 +81,8 @@ class SuiteResult:
             "speed": dict(self.speed),
             "failed": [case.to_json() for case in self.failed],
             "skipped": [case.to_json() for case in self.skipped],
-            "beside": [case.to_json() for case in self.beside],
         }
+        return found | ({"beside": [case.to_json() for case in self.beside]} if self.beside else {})
 
 
 def summarize(

@@ -18,8 +18,8 @@ _BL, _BL_LONG = 2, 4  # cycles of a burst on the bus, and inside its bank group
 _ACTIVATE_WINDOW = 8  # tAAD
 _CLOCK_LINGER = 1  # tWCKPST
 _T_REFI_PS = 3_906_000
-_T_RFC_PS = {2: (130_000, 60_000), 4: (180_000, 90_000), 8: (210_000, 120_000), 16: (280_000, 140_000)}
-_T_RFC_PS |= {32: (380_000, 190_000)}  # tRFCab and tRFCpb by channel density in Gbit
+_T_RFC_PS = {2: (130_000, 60_000), 4: (180_000, 90_000), 8: (210_000, 120_000), 16: (280_000, 160_000)}
+_T_RFC_PS |= {32: (380_000, 210_000)}  # tRFCab and tRFCpb by channel density in Gbit
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ nRAS 34, nWR 28, nRTP 8, nCWL 9, nRRD 4, nFAW 16, nRFC 168 (210 ns, 8 Gb), nREFI
 bank group 23. Its nanoseconds (tRCD 18, tRPpb 18, tRAS 42, tWR 34, tRRD 5, tFAW 20, tWTR_L 12, tRTP 10) hold at the
 other speeds. Read and write latency (set 0, set A) at other speeds than 6400: estimated, from the JESD209-5 latency
 tables as recalled; each gives 21 to 23 ns as 6400 does. tRFCab 130, 180, 210, 280 ns at 2, 4, 8, 16 Gb: Ramulator
-2; 32 Gb, 380 ns: estimated, as LPDDR4's step. tRFCpb 120 ns at 8 Gb: the reference configuration; 60, 90, 140, 190
-ns at the others: estimated, as tRFCab's steps. tRPab 21, tWTR_S 6.25, tPBR2PBR 90, tPBR2ACT 7.5 ns and tPPD 2, tAAD
-8, tWCKPST 1 cycles: the reference configuration. The clock is CK; a burst of a bank group lasts 2 CK on the bus
-(nBL_min), 4 CK inside the group. A refresh bank by bank is of two banks, of the same number in bank groups two apart,
-every tREFI / 8 (JESD209-5, bank group mode; the reference configuration has the interval, and one bank).
+2; 32 Gb, 380 ns: estimated, as LPDDR4's step. tRFCpb 120 ns at 8 Gb: the reference configuration; 60, 160, 210 ns
+at 2, 16, 32 Gb: Ramulator 2.1 (JESD209-5B); 90 ns at 4 Gb: estimated, as tRFCab's step. tRPab 21, tWTR_S 6.25,
+tPBR2PBR 90, tPBR2ACT 7.5 ns and tPPD 2, tAAD 8, tWCKPST 1 cycles: the reference configuration. The clock is CK; a
+burst of a bank group lasts 2 CK on the bus (nBL_min), 4 CK inside the group. A refresh bank by bank is of two
+banks, of the same number in bank groups two apart, every tREFI / 8 (JESD209-5, bank group mode; DRAMPower pairs
+banks 8 apart too; the reference configuration has the interval, and one bank).
 """
 
 from __future__ import annotations
