@@ -58,6 +58,7 @@ class DramStats:
     row_hits: int
     row_misses: int
     row_conflicts: int
+    activates: int
     refreshes: int
     peak_bytes_per_s: int
 

@@ -88,6 +88,7 @@ class OffChip:
             row_hits=stats.row_hits,
             row_misses=stats.row_misses,
             row_conflicts=stats.row_conflicts,
+            activates=stats.activates,
             refreshes=stats.refreshes,
             peak_bytes_per_s=int(self.peak_bytes_per_s or 0),
         )

@@ -21,13 +21,13 @@ PROMISES: tuple[tuple[str, str, str, str], ...] = (
         "DMA",
         "burst issue, outstanding limits, address order",
         "the bus protocol below a burst",
-        "yes: one move at a time, 32 bursts of look-ahead per channel",
+        "yes: one move at a time for each engine, bursts of several in turns of 16",
     ),
     (
         "DRAM",
         "exact: command for command (Ramulator 2.1 rules); fast: calibrated, error stated",
         "a fidelity that the provenance does not name",
-        "open_row: channels, banks, open rows and refresh; not yet command for command",
+        "yes",
     ),
     (
         "NoC",

@@ -42,12 +42,12 @@ class Part:
 class DramControl:
     """How the controller of a DRAM maps addresses, closes rows, refreshes and queues; see the chip grammar."""
 
-    address_map: str
-    rows: str
-    row_timeout_ps: int
-    refresh: str
-    read_queue: int
-    write_queue: int
+    address_map: str = "RoRaBaCoBg"
+    rows: str = "open"
+    row_timeout_ps: int = 100_000
+    refresh: str = "all_bank"
+    read_queue: int = 32
+    write_queue: int = 32
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,8 @@ def _dram(part: Memory) -> _Section:
     control = part.control
     if control is not None:
         section |= {"address_map": control.address_map, "rows": control.rows}
-        section["row_timeout"] = units.exact(Fraction(control.row_timeout_ps), units.TIME)
+        if control.rows == "timeout":
+            section["row_timeout"] = units.exact(Fraction(control.row_timeout_ps), units.TIME)
         section |= {"refresh": control.refresh, "read_queue": control.read_queue, "write_queue": control.write_queue}
     return section
 

@@ -64,7 +64,7 @@ def make_result(layers: int = 60, with_activity: bool = True) -> Result:
             "chip_sha256": "cd" * 32,
             "options": {"objective": "latency", "batch": 1, "dtypes": DTYPES, "set": {}},
             "seed": 0,
-            "fidelity": {"dram": "open_row"},
+            "fidelity": {"dram": "exact"},
             "repeat": "exact",
             "warnings": ["model is float32; timed as int8 <weights & inputs>"],
         },
@@ -203,7 +203,7 @@ def _activity(records: dict[str, tuple[Record, ...]], total_ps: int) -> Activity
         clock_hz=HZ,
         records=records,
         counts={},
-        dram={"dram": DramStats(41_000_000, 3_200_000, 41_000_000, 2_500_000, 900, 50, 50, 12, 51_200_000_000)},
+        dram={"dram": DramStats(41_000_000, 3_200_000, 41_000_000, 2_500_000, 900, 50, 50, 100, 12, 51_200_000_000)},
         bandwidth=tuple(Bandwidth("dram", r.start_ps, r.end_ps, 120_000, False) for r in loads),
-        fidelity={"dram": "open_row"},
+        fidelity={"dram": "exact"},
     )

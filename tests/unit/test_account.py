@@ -113,8 +113,8 @@ def run() -> Activity:
         ("gemm", "mxu", "mac"): 64,
         ("odd", "host", "flops"): 1000,
     }
-    dram = {"dram": DramStats(64, 128, 48, 100, 2, 1, 1, 3, 38_400_000_000)}
-    return replace(base, counts=counts, dram=dram, fidelity={"dram": "open_row"})
+    dram = {"dram": DramStats(64, 128, 48, 100, 2, 1, 1, 2, 3, 38_400_000_000)}
+    return replace(base, counts=counts, dram=dram, fidelity={"dram": "exact"})
 
 
 def result(**options: Any) -> Result:
@@ -191,7 +191,7 @@ def test_provenance() -> None:
         "chip_sha256": CHIP.sha256,
         "options": {"objective": "latency"},
         "seed": 3,
-        "fidelity": {"dram": "open_row"},
+        "fidelity": {"dram": "exact"},
         "repeat": "steady",
         "warnings": ["from the model", *CHIP.warnings, "late"],
     }

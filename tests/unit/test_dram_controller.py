@@ -214,9 +214,7 @@ def test_the_past_is_refused() -> None:
         dram.advance(999)
 
 
-@pytest.mark.parametrize(
-    "options", [{"interleave_bytes": 32}, {"interleave_bytes": 96}, {"turn_bursts": 0}]
-)
+@pytest.mark.parametrize("options", [{"interleave_bytes": 32}, {"interleave_bytes": 96}, {"turn_bursts": 0}])
 def test_impossible_options(options: dict[str, int]) -> None:
     with pytest.raises(ConfigError, match="allowed"):
         ddr4(**options)

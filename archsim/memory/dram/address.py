@@ -22,10 +22,10 @@ CHUNK_OF_LINES = 2  # column bits below the banks in MOP4CLXOR: four bursts of a
 def by_name(name: str, device: Device) -> AddressMap:
     """A map for a device by name; raises ConfigError for another name.
 
-    RoRaBaCoBg: bank group (and before it HBM's pseudo-channel), column, bank, rank, row from the lowest bit, so that
-    a stream walks over the bank groups of a row. RoBaRaCoCh: column, rank, bank group, bank, row from the lowest bit. MOP4CLXOR: two column bits, rank, bank
-    group, bank, the other column bits, row; then consecutive column bits from the lowest on are XORed into rank,
-    bank group, bank, row.
+    From the lowest bit, RoRaBaCoBg: bank group (before it HBM's pseudo-channel), column, bank, rank, row, so that a
+    stream walks over the bank groups of a row. RoBaRaCoCh: column, rank, bank group, bank, row. MOP4CLXOR: two
+    column bits, rank, bank group, bank, the other column bits, row; then consecutive column bits from the lowest on
+    are XORed into rank, bank group, bank, row.
     """
     makers = dict(zip(NAMES, (_ro_ra_ba_co_bg, _ro_ba_ra_co_ch, _mop4clxor), strict=True))
     if name not in makers:
