@@ -93,7 +93,7 @@ MISTAKES = [
     mistake("word wider than bank", "word: 32 B", "word: 64 KiB", 19, "l1.word", "'64 KiB'", "1 B to 32 KiB"),
     mistake("unknown dataflow", "weight_stationary", "weight_stationery", 28, "mxu.dataflow", "'weight_stationary'?"),
     mistake("no such map", "channels: 4", "address_map: RoRa", 12, "dram.address_map", "'RoRa'", "RoRaBaCoBg"),
-    mistake("map of a part of the bits", "channels: 4", "address_map: row bank", 12, "dram.address_map", "no bankgroup"),
+    mistake("part of a map", "channels: 4", "address_map: row bank", 12, "dram.address_map", "no bankgroup"),
     mistake("timeout of open rows", "channels: 4", "row_timeout: 50 ns", 12, "dram.row_timeout", "rows: timeout"),
     mistake("queue beyond the kernel", "channels: 4", "read_queue: 65", 12, "dram.read_queue", "1 to 64"),
     mistake("unknown DRAM standard", "lpddr5", "lpdr5", 9, "dram.standard", "'lpdr5'", "did you mean 'lpddr5'?"),

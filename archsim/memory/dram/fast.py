@@ -4,7 +4,8 @@ A pattern is what decides a transfer's rate: direction, run, loops, and where it
 bursts of each pattern (sampling.SAMPLE_BURSTS) are given to the exact controller once, alone and without refresh; the
 time that they take beyond the latency of one burst is the work of so many bursts. Transfers under way share the memory
 equally (processor sharing), which works at the harmonic mean of the speeds that it was measured to have under as many
-transfers of each pattern, and end a latency after their work is done. Refreshes take the share that they take of a long stream.
+transfers of each pattern, and end a latency after their work is done. Refreshes take the share that they take of a
+long stream.
 
 Not modelled: which rows earlier transfers left open, what unlike transfers cost one another beyond that mean, bursts
 that are served from queued writes. docs/dram.md states the error against the exact model, which the tests assert.
