@@ -24,7 +24,7 @@ from archsim.ir.unroll import Step
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion
 from archsim.memory.offchip import OffChip, Shape
 from archsim.sim.clock import Clock
-from archsim.sim.engine import Demand, Execution, Outcome, Streams
+from archsim.sim.engine import Demand, Execution, Outcome, Place, Streams
 from archsim.sim.kernel import Event
 from archsim.sim.machine import Surroundings, TileEngine
 from archsim.sim.tally import Bill, Entry, memory_entries
@@ -55,6 +55,7 @@ class DmaEngine(TileEngine):
     """Runs a ``load`` or ``store`` queue. ``port``: its rank among the DMA engines where they meet in one instant."""
 
     op = "MOVE"
+    ports = "dma"
 
     def __init__(self, around: Surroundings, spec: Dma, drams: Mapping[str, OffChip], port: int) -> None:
         super().__init__(around, Clock(spec.clock_hz, spec.sync_stages))
@@ -96,7 +97,7 @@ class DmaEngine(TileEngine):
         if clips is None:
             regions = (*command.reads, *command.writes)
             clips = self._clips[id(command)] = tuple(bound.start for region in regions for bound in region.clips)
-        key = (id(command), *step.extents.values())
+        key = (id(command), *step.extents.values(), *self.places(step))
         if clips:
             key += tuple([start.at(step.env) for start in clips])
         plan = self._plans.get(key)
@@ -105,7 +106,7 @@ class DmaEngine(TileEngine):
         return plan
 
     def _make(self, step: Step) -> Plan:
-        command, storage = step.command, self.around.storage
+        command, storage = step.command, self.storage
         moved = _common([clip(region, step) for region in (*command.reads, *command.writes)])
         sides = [(region, False, footprint(region, step, moved)) for region in command.reads]
         sides += [(region, True, footprint(region, step)) for region in command.writes]
@@ -138,12 +139,11 @@ class DmaEngine(TileEngine):
         memory = self.around.stores.memory(step, region)
         if memory in self._drams or not touched.size_bytes:
             return []
-        storage = self.around.storage
-        accesses = touched.accesses(storage.word_bytes(memory))
-        demands = [storage.demand(memory, touched.size_bytes, write=write, accesses=accesses)]
-        if write and step.command.combine:
-            demands.append(storage.demand(memory, touched.size_bytes, write=False, accesses=accesses))
-        return demands
+        accesses = touched.accesses(self.storage.word_bytes(memory))
+        place = Place(touched, self.first_byte(step, region, touched))
+        ways = (write, False) if write and step.command.combine else (write,)
+        size = touched.size_bytes
+        return [self.storage.demand(memory, size, write=way, accesses=accesses, place=place) for way in ways]
 
 
 def _common(sides: Iterable[Mapping[str, tuple[int, int]]]) -> dict[str, tuple[int, int]]:

@@ -10,6 +10,7 @@ from collections.abc import Generator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
+from archsim.ir.footprint import Footprint
 from archsim.ir.unroll import Step
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Event
@@ -55,12 +56,16 @@ class Pipeline(Protocol):
 
 
 class Demand(NamedTuple):
-    """Bytes and whole word accesses of a command on an on-chip memory in one direction."""
+    """Bytes and whole word accesses of a command on an on-chip memory in one direction.
+
+    ``lost_cycles``: cycles of the memory's clock that its order of words costs beyond that of contiguous ones.
+    """
 
     memory: str
     write: bool
     size_bytes: int
     accesses: int
+    lost_cycles: Cycles = 0
 
 
 class Flow(Protocol):
@@ -94,11 +99,20 @@ class Streams(Protocol):
         """Start at the present instant, an edge of the engine's clock."""
 
 
-class Storage(Protocol):
-    """The on-chip memories."""
+class Place(NamedTuple):
+    """Where a stream goes: over a region, again and again, in address order, from address ``first_byte`` on."""
 
-    def demand(self, memory: str, size_bytes: int, *, write: bool, accesses: int | None = None) -> Demand:
-        """A stream of ``size_bytes``; ``accesses`` unless its bytes are contiguous.
+    touched: Footprint
+    first_byte: int = 0
+
+
+class Storage(Protocol):
+    """The on-chip memories, as one engine sees them over its ports."""
+
+    def demand(
+        self, memory: str, size_bytes: int, *, write: bool, accesses: int | None = None, place: Place | None = None
+    ) -> Demand:
+        """A stream of ``size_bytes``; ``accesses`` and ``place`` unless its bytes are contiguous.
 
         Raises ProgramError when ``memory`` is not on chip.
         """
@@ -106,8 +120,21 @@ class Storage(Protocol):
     def word_bytes(self, memory: str) -> int:
         """Bytes of one word; raises ProgramError when ``memory`` is not on chip."""
 
+    def address_granule(self, memory: str) -> int:
+        """Addresses that differ by a multiple of this cost the same (1: all addresses do, also in other memories)."""
+
     def shortest(self, demands: Sequence[Demand], clock: Clock) -> Fraction:
-        """Cycles of ``clock`` that ``demands`` take at least, alone on their ports."""
+        """Cycles of ``clock`` that ``demands`` take at least, alone on their ports, without conflicts in banks."""
 
     def streams(self, demands: Sequence[Demand], cycles: Cycles, clock: Clock) -> Streams:
-        """Streams of a command of ``cycles`` cycles; raises ProgramError when bytes are to move in no time."""
+        """Streams of a command of ``cycles`` cycles, or as many more as its slowest stream takes at the banks.
+
+        Raises ProgramError when bytes are to move in no time.
+        """
+
+
+class OnChip(Protocol):
+    """The on-chip memories of the chip."""
+
+    def seen_by(self, engine: str) -> Storage:
+        """The memories over the ports of a kind of engine: dma, array, vector."""

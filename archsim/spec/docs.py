@@ -60,7 +60,7 @@ prints the chip with everything stated, and that text loads again to the same ch
 ones that came with the package. A path works as well as a name.
 
 **Not built yet** (refused by name): the parts {later}, memories inside `parallel`,
-the keys {keys}, `fidelity: exact` and `fidelity: fast` of a dram.
+the keys {keys} (of a dram), `fidelity: exact` and `fidelity: fast` of a dram.
 """
 _SECTIONS: tuple[type[BaseModel], ...] = (
     schema.Chip,
@@ -71,6 +71,7 @@ _SECTIONS: tuple[type[BaseModel], ...] = (
     schema.Dram,
     schema.Sram,
     schema.Ports,
+    schema.EnginePorts,
     schema.Registers,
     schema.Array,
     schema.Fanout,
@@ -80,7 +81,7 @@ _SECTIONS: tuple[type[BaseModel], ...] = (
     schema.Host,
 )
 _TITLES = {"Chip": "Top level", "Part": "Every part", "Storage": "Every memory", "Fanout": "array: fanouts"}
-_TITLES |= {"RegisterFile": "array: registers", "Ports": "sram: ports"}
+_TITLES |= {"RegisterFile": "array: registers", "Ports": "sram: ports", "EnginePorts": "sram: ports of one engine"}
 _INHERITED = {(section, name) for section in (schema.Chip, schema.Part) for name in ("source", "sources")}
 
 

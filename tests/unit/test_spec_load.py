@@ -40,7 +40,7 @@ def test_units_clocks_and_sugar_are_resolved() -> None:
     dram, l1 = chip.memories
     assert dram.bytes_per_cycle == Fraction(128, 5)
     assert dram.latency_cycles == 4
-    assert l1.read_bytes_per_cycle == 64
+    assert l1.bytes_per_cycle_of("dma", write=False) == 64
     assert l1.slots == dict.fromkeys(ROLES, 2)
     array = chip.arrays[0]
     assert array.dataflow == "weight_stationary"
@@ -176,8 +176,8 @@ def test_shared_ports_and_folded_memories() -> None:
     registers = "  - registers: {name: latches, size: 64 B, keeps: [weights]}\n  - parallel:"
     text = SMALL.replace("word: 16 B,", "word: 16 B, ports: {shared: 2},").replace("  - parallel:", registers)
     chip = load.loads(text)
-    assert chip.memory("l1").ports_shared
-    assert chip.memory("l1").read_bytes_per_cycle == 128
+    assert chip.memory("l1").ports.shared
+    assert chip.memory("l1").bytes_per_cycle_of_all(write=False) == 128
     assert chip.memory("latches").filled_by == "array"
     assert chip.inner("weights").name == "l1"
     assert load.loads(load.to_yaml(chip)) == chip
