@@ -15,7 +15,7 @@ PROMISES: tuple[tuple[str, str, str, str], ...] = (
         "SRAM",
         "fair-rate port sharing and stride bank conflicts",
         "per-cycle arbitration",
-        "port sharing; not yet bank conflicts",
+        "yes: each stream's conflicts; streams that meet in one bank share it as a port",
     ),
     (
         "DMA",

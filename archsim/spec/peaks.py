@@ -35,7 +35,8 @@ def _memory(memory: Memory) -> str:
 def _directions(one: int, ports: PortSet) -> str:
     if ports.shared:
         return f"{one * ports.read} B/cycle, read or write"
-    return f"{one * ports.read} B/cycle read, {one * ports.write} write"
+    rates = [f"{one * count} B/cycle {way}" for way, count in (("read", ports.read), ("write", ports.write)) if count]
+    return ", ".join(rates)
 
 
 def _dram_formula(memory: Memory) -> str:

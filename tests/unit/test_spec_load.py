@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from archsim.errors import ConfigError
 from archsim.spec import load
-from archsim.spec.architecture import ROLES, Architecture, Fanout, RegisterFile
+from archsim.spec.architecture import ROLES, Architecture, Fanout, PortSet, RegisterFile
 from archsim.spec.dtypes import BITS
 from archsim.spec.expand import Facts, Sugar
 from archsim.spec.peaks import dram_bytes_per_s
@@ -183,6 +183,28 @@ def test_shared_ports_and_folded_memories() -> None:
     assert load.loads(load.to_yaml(chip)) == chip
     with pytest.raises(ConfigError, match=r"l1\.ports: found `shared` beside"):
         load.loads(SMALL.replace("word: 16 B,", "word: 16 B, ports: {shared: 2, read: 1},"))
+
+
+def test_named_ports_interleave_and_padding() -> None:
+    """Common ports stay as they are; an engine's own are beside them; all of it reads back."""
+    ports = "ports: {read: 1, write: 1, dma: {write: 1}, array: {read: 2}, vector: {shared: 1}}"
+    stated = f"word: 16 B, interleave: 64 B, padding: {{inputs: 1}}, {ports},"
+    chip = load.loads(SMALL.replace("word: 16 B,", stated))
+    l1 = chip.memory("l1")
+    assert (l1.interleave, l1.block_bytes, dict(l1.padding_words)) == ("block", 64, {"inputs": 1})
+    own = {"dma": PortSet(0, 1), "array": PortSet(2, 0), "vector": PortSet(1, 1, shared=True)}
+    assert (l1.ports, l1.private_ports) == (PortSet(1, 1), own)
+    assert l1.port_group("dma", write=True) == ("dma", own["dma"])
+    assert l1.port_group("dma", write=False) == ("", l1.ports)
+    width = l1.banks * l1.word_bytes
+    assert l1.bytes_per_cycle_of("array", write=False) == 2 * width
+    assert l1.bytes_per_cycle_of_all(write=False) == 4 * width
+    assert "dma 64 B/cycle write; array 128 B/cycle read; vector 64 B/cycle, read or write" in load.to_yaml(chip)
+    assert load.loads(load.to_yaml(chip)) == chip
+    assert chip.sources["l1.interleave"] == "user"
+    plain, hashed = load.loads(SMALL), load.loads(SMALL.replace("word: 16 B,", "word: 16 B, interleave: xor,"))
+    assert (plain.memory("l1").interleave, hashed.memory("l1").interleave) == ("word", "xor")
+    assert "l1.interleave" not in plain.sources
 
 
 def run(code: str, **environment: str) -> str:
