@@ -24,13 +24,13 @@ out collisions inside their depth; none are assumed. Contiguous words spread eve
 and banks repeats after q = lcm(P / gcd(P, s), G / gcd(G, l)) indices, where P is the number of bytes after which the
 banks repeat: q indices are a whole number of groups and end in the bank where they began. So once a block is as long as
 a group, q more indices always add the same number of cycles (the distance from the end of the block to the next being
-kept), and the sum is affine in the number of periods of each axis. It is evaluated at 0 and 1 periods of each axis and
-extrapolated, exactly; only these small regions are enumerated.
+kept), and the sum is affine in the number of periods of each axis, as are the words that each bank serves. It is
+evaluated at 0 and 1 periods of each axis and extrapolated, exactly; only these small regions are enumerated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from math import gcd, lcm, prod
@@ -65,6 +65,11 @@ class Banking(NamedTuple):
         """A region that is moved by this much takes as long: its banks are renamed, no more."""
         return self.period_bytes if self.interleave == "xor" else self.block_bytes or self.word_bytes
 
+    def turn(self, first_byte: int) -> int:
+        """By how many banks a region is turned against one at the same place in the first granule."""
+        granule = self.granule_bytes
+        return first_byte // granule % (self.period_bytes // granule)
+
     def bank(self, words: IntArray) -> IntArray:
         """Bank of each word number."""
         if self.interleave == "xor":
@@ -98,25 +103,42 @@ def stream_cycles(banks: Banking, ports: int, run_bytes: int, outer: Axes, first
     The region: runs of ``run_bytes`` contiguous bytes, repeated over ``outer``; ``first_byte``: its address, of which
     only the word counts.
     """
-    if not run_bytes:
-        return 0
-    word = banks.word_bytes
-    start = first_byte // word * word % banks.period_bytes
-    axes = _reduced(banks, banks.banks * ports, (*outer, (-(-run_bytes // word), word)))
     total = 0
-    for corner in product(*((0, 1) if axis.periods else (0,) for axis in axes)):
-        weight = prod(
-            (axis.periods if more else 1 - axis.periods) if axis.periods else 1
-            for axis, more in zip(axes, corner, strict=True)
-        )
-        total += weight * _enumerated(banks, ports, _strided(axes, corner), start)
+    for weight, served in _samples(banks, ports, run_bytes, outer, first_byte):
+        total += weight * int((-(-served.max(axis=1) // ports)).sum())
     return total
+
+
+@lru_cache(maxsize=4096)
+def bank_loads(banks: Banking, ports: int, run_bytes: int, outer: Axes, first_byte: int) -> tuple[int, ...]:
+    """Words that each bank serves for a region: as many as ports x ``stream_cycles`` at most."""
+    total = [0] * banks.banks
+    for weight, served in _samples(banks, ports, run_bytes, outer, first_byte):
+        total = [old + weight * new for old, new in zip(total, served.sum(axis=0).tolist(), strict=True)]
+    return tuple(total)
 
 
 def lost_cycles(banks: Banking, ports: int, run_bytes: int, outer: Axes, first_byte: int) -> int:
     """Cycles that a region takes beyond those of as many contiguous bytes in conflict-free banks."""
     words = -(-run_bytes * prod(extent for extent, _ in outer) // banks.word_bytes)
     return stream_cycles(banks, ports, run_bytes, outer, first_byte) - -(-words // (banks.banks * ports))
+
+
+def _samples(
+    banks: Banking, ports: int, run_bytes: int, outer: Axes, first_byte: int
+) -> Iterator[tuple[int, IntArray]]:
+    """(weight, words by group and bank) of small regions: what adds up over groups is the weighted sum of theirs."""
+    if not run_bytes:
+        return
+    word = banks.word_bytes
+    start = first_byte // word * word % banks.period_bytes
+    axes = _reduced(banks, banks.banks * ports, (*outer, (-(-run_bytes // word), word)))
+    for corner in product(*((0, 1) if axis.periods else (0,) for axis in axes)):
+        weight = prod(
+            (axis.periods if more else 1 - axis.periods) if axis.periods else 1
+            for axis, more in zip(axes, corner, strict=True)
+        )
+        yield weight, _enumerated(banks, ports, _strided(axes, corner), start)
 
 
 def _reduced(banks: Banking, group: int, axes: Axes) -> tuple[Axis, ...]:
@@ -145,8 +167,8 @@ def _strided(axes: Sequence[Axis], corner: Sequence[int]) -> Axes:
     return tuple(reversed(found))
 
 
-def _enumerated(banks: Banking, ports: int, axes: Axes, start: int) -> int:
-    """Cycles by the issue rule, group by group."""
+def _enumerated(banks: Banking, ports: int, axes: Axes, start: int) -> IntArray:
+    """Different words by group (row) and bank (column)."""
     bytes_at = np.array([start], dtype=np.int64)
     for extent, stride in axes:
         bytes_at = np.add.outer(bytes_at, np.arange(extent, dtype=np.int64) * stride).ravel()
@@ -155,6 +177,5 @@ def _enumerated(banks: Banking, ports: int, axes: Axes, start: int) -> int:
     low = words.min()
     _, once = np.unique(group * (words.max() - low + 1) + words - low, return_index=True)
     cells = group[once] * banks.banks + banks.bank(words[once])
-    served = np.bincount(cells, minlength=int(group[-1] + 1) * banks.banks)
-    busiest = served.reshape(-1, banks.banks).max(axis=1)
-    return int((-(-busiest // ports)).sum())
+    served: IntArray = np.bincount(cells, minlength=int(group[-1] + 1) * banks.banks).reshape(-1, banks.banks)
+    return served

@@ -24,7 +24,7 @@ from archsim.ir.unroll import Step
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion
 from archsim.memory.offchip import OffChip, Shape
 from archsim.sim.clock import Clock
-from archsim.sim.engine import Demand, Execution, Outcome, Place, Streams
+from archsim.sim.engine import Demand, Execution, Outcome, Streams
 from archsim.sim.kernel import Event
 from archsim.sim.machine import Surroundings, TileEngine
 from archsim.sim.tally import Bill, Entry, memory_entries
@@ -74,7 +74,7 @@ class DmaEngine(TileEngine):
             yield kernel.timeout(ready_ps - kernel.now)
         start_ps = kernel.now
         transfers = [self._submit(step, leg, number) for number, leg in enumerate(plan.legs)]
-        flow = plan.streams.begin()
+        flow = self.begin(step, plan.streams)
         for leg, transfer in zip(plan.legs, transfers, strict=True):
             completion: Completion = yield transfer
             leg.dram.charge(step.command.layer, completion)
@@ -140,7 +140,7 @@ class DmaEngine(TileEngine):
         if memory in self._drams or not touched.size_bytes:
             return []
         accesses = touched.accesses(self.storage.word_bytes(memory))
-        place = Place(touched, self.first_byte(step, region, touched))
+        place = self.place(step, region, touched)
         ways = (write, False) if write and step.command.combine else (write,)
         size = touched.size_bytes
         return [self.storage.demand(memory, size, write=way, accesses=accesses, place=place) for way in ways]

@@ -6,23 +6,26 @@ words), conflicts of a stream's own words in the banks.
 
 A stream takes bytes / bandwidth cycles, and as many more as its region takes at the banks beyond contiguous words
 (``banks.lost_cycles``): it cannot go faster, however idle the port is, and its command lasts until it is done. Arrays
-and vector units go over the tiles of their operands again and again; each pass loses the same. Banks that a conflict
-leaves idle serve other streams.
+and vector units go over the tiles of their operands again and again; each pass loses the same. Such a stream loads each
+bank by the words that it has there, and shares the banks with the other streams (``ports``); banks that a conflict
+leaves idle serve them at full rate.
 
-Not modelled: two streams that meet in one bank (they share the port as if spread over all banks); the order of words
-inside a fold of an array, which has skewing and transposing buffers at its edges (each operand streams in address
-order, evenly over the command); access latency (pipelined; part of the engines' start-up).
+Not modelled: the order in which streams come to a bank (they share it at fair rates); the order of words inside a fold
+of an array, which has skewing and transposing buffers at its edges (each operand streams in address order, evenly over
+the command); access latency (pipelined; part of the engines' start-up).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
 from archsim.errors import ProgramError
-from archsim.memory.banks import banking, lost_cycles
-from archsim.memory.ports import Port, Ports, PortStreams
+from archsim.memory.banks import bank_loads, banking, lost_cycles, stream_cycles
+from archsim.memory.port import Conflict, Port, PortStreams
+from archsim.memory.ports import Ports
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Cycles, Demand, Place
 from archsim.sim.kernel import Kernel
@@ -37,8 +40,8 @@ class Scratchpad:
         self.word_bytes = spec.word_bytes
         self.clock_hz = spec.clock_hz
         self._spec = spec
-        self._banks = banking(spec)
-        granule = self._banks.granule_bytes
+        self.banks = banking(spec)
+        granule = self.banks.granule_bytes
         self.address_granule = granule if granule > spec.word_bytes else 1
         self._ports: dict[str, Port] = {}
 
@@ -58,9 +61,12 @@ class Scratchpad:
 
     def lost_cycles(self, engine: str, place: Place, *, write: bool) -> int:
         """Cycles of its clock that ``engine`` loses when it goes over a region once."""
-        touched = place.touched
-        ports = self._spec.port_group(engine, write=write)[1].count(write=write)
-        return lost_cycles(self._banks, ports, touched.run_bytes, touched.outer, place.first_byte)
+        touched, ports = place.touched, self.ports(engine, write=write)
+        return lost_cycles(self.banks, ports, touched.run_bytes, touched.outer, place.first_byte)
+
+    def ports(self, engine: str, *, write: bool) -> int:
+        """Ports of a bank over which ``engine`` reads or writes."""
+        return self._spec.port_group(engine, write=write)[1].count(write=write)
 
 
 class Scratchpads:
@@ -92,7 +98,8 @@ class EnginePads:
         """
         pad = self._pad(memory)
         lost = self._lost(pad, size_bytes, place, write=write) if place is not None and size_bytes else 0
-        return Demand(memory, write, size_bytes, pad.accesses(size_bytes) if accesses is None else accesses, lost)
+        accesses = pad.accesses(size_bytes) if accesses is None else accesses
+        return Demand(memory, write, size_bytes, accesses, lost, place if lost else None)
 
     def word_bytes(self, memory: str) -> int:
         """Bytes of one word; raises ProgramError when ``memory`` is not on chip."""
@@ -122,12 +129,33 @@ class EnginePads:
             port: Fraction(size_bytes * clock.hz) / (cycles * port.bytes_per_s) for port, size_bytes in per_port.items()
         }
         rounded = tuple((port, float(share)) for port, share in shares.items())
-        return PortStreams(self._ports, clock, cycles, merged, shares, rounded, ceil(cycles))
+        plain = PortStreams(self._ports, clock, cycles, merged, shares, rounded, ceil(cycles))
+        colliding = [demand for demand in demands if demand.lost_cycles]
+        if not colliding:
+            return plain
+        conflicts = tuple([self._conflict(demand, cycles, clock) for demand in colliding])
+        even = dict(shares)
+        for demand, conflict in zip(colliding, conflicts, strict=True):
+            even[conflict.port] -= Fraction(demand.size_bytes * clock.hz) / (cycles * conflict.port.bytes_per_s)
+        return replace(plain, conflicts=conflicts, even=even)
 
     def _lost(self, pad: Scratchpad, size_bytes: int, place: Place, *, write: bool) -> Cycles:
         """Cycles that a stream of ``size_bytes`` over and over a region loses: a pass's share of them for each."""
         once = pad.lost_cycles(self._engine, place, write=write)
         return once if size_bytes == place.touched.size_bytes else Fraction(once * size_bytes, place.touched.size_bytes)
+
+    def _conflict(self, demand: Demand, cycles: Cycles, clock: Clock) -> Conflict:
+        """What a stream takes of each bank during a command of ``cycles``: alone, the time that it takes there."""
+        pad, place = self._pad(demand.memory), demand.place
+        if place is None:
+            raise ValueError("a stream loses cycles in banks at some place")
+        region = (place.touched.run_bytes, place.touched.outer, place.first_byte)
+        ports = pad.ports(self._engine, write=demand.write)
+        most = ports * stream_cycles(pad.banks, ports, *region)
+        pace = self._at_banks(demand, clock) / cycles
+        loads = enumerate(bank_loads(pad.banks, ports, *region))
+        shares = {bank: Fraction(load, most) * pace for bank, load in loads if load}
+        return Conflict(pad.port(self._engine, write=demand.write), place, pad.banks, shares)
 
     def _at_banks(self, demand: Demand, clock: Clock) -> Fraction:
         """Cycles of ``clock`` that a stream takes alone."""

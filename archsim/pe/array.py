@@ -60,7 +60,7 @@ class ArrayEngine(TileEngine):
             tile = self._tiles[key] = self._tile(step)
         kernel, clock = self.around.kernel, self.clock
         start_ps = kernel.now
-        yield tile.streams.begin().event
+        yield self.begin(step, tile.streams).event
         tile.bill.times += 1
         self.around.tally.streamed(tile.streams.demands, start_ps, kernel.now)
         first = clock.cycle(start_ps)

@@ -48,7 +48,7 @@ class VectorEngine(TileEngine):
             work = self._passes[key] = self._pass(step)
         kernel = self.around.kernel
         start_ps = kernel.now
-        yield work.streams.begin().event
+        yield self.begin(step, work.streams).event
         work.bill.times += 1
         self.around.tally.streamed(work.streams.demands, start_ps, kernel.now)
         busy_end_ps = self.clock.edge(self.clock.cycle(start_ps) + work.cycles)

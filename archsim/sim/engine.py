@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
 from archsim.ir.footprint import Footprint
+from archsim.ir.program import Region
 from archsim.ir.unroll import Step
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Event
@@ -55,10 +56,23 @@ class Pipeline(Protocol):
         """Start ``step`` at ``start_ps``."""
 
 
+class Place(NamedTuple):
+    """Where a stream goes: over what is ``touched`` of a region, again and again, in address order.
+
+    ``shift``: bytes from the region's own offset to the first byte touched; ``first_byte``: the address of that, as far
+    as the cycles of the stream depend on it (``Storage.address_granule``).
+    """
+
+    touched: Footprint
+    region: Region
+    shift: int = 0
+    first_byte: int = 0
+
+
 class Demand(NamedTuple):
     """Bytes and whole word accesses of a command on an on-chip memory in one direction.
 
-    ``lost_cycles``: cycles of the memory's clock that its order of words costs beyond that of contiguous ones.
+    ``lost_cycles``: cycles of the memory's clock that it takes at the banks beyond contiguous words; ``place``: where.
     """
 
     memory: str
@@ -66,6 +80,7 @@ class Demand(NamedTuple):
     size_bytes: int
     accesses: int
     lost_cycles: Cycles = 0
+    place: Place | None = None
 
 
 class Flow(Protocol):
@@ -95,15 +110,15 @@ class Streams(Protocol):
     def demands(self) -> tuple[Demand, ...]:
         """What is moved, one for each memory and direction."""
 
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Where the streams go that load some banks more than others."""
+
+    def at(self, first_bytes: tuple[int, ...]) -> Streams:
+        """The same with the ``places`` at these addresses."""
+
     def begin(self) -> Flow:
         """Start at the present instant, an edge of the engine's clock."""
-
-
-class Place(NamedTuple):
-    """Where a stream goes: over a region, again and again, in address order, from address ``first_byte`` on."""
-
-    touched: Footprint
-    first_byte: int = 0
 
 
 class Storage(Protocol):

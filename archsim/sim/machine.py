@@ -12,7 +12,7 @@ from archsim.ir.footprint import Footprint, footprint
 from archsim.ir.program import Op, Region
 from archsim.ir.unroll import Step
 from archsim.sim.clock import Clock
-from archsim.sim.engine import Demand, Execution, OnChip, Outcome, Place
+from archsim.sim.engine import Demand, Execution, Flow, OnChip, Outcome, Place, Streams
 from archsim.sim.kernel import Kernel
 from archsim.sim.stores import Stores
 from archsim.sim.tally import Tally, memory_entries
@@ -64,7 +64,7 @@ class TileEngine(ABC):
         """The stream of ``elements`` of ``region``; raises ProgramError when it is not on chip."""
         memory, touched = self.around.stores.memory(step, region), footprint(region, step, {})
         try:
-            place = Place(touched, self.first_byte(step, region, touched))
+            place = self.place(step, region, touched)
             return self.storage.demand(memory, elements * region.element_bytes, write=write, place=place)
         except ProgramError as error:
             raise ProgramError(f"{step.where} of {step.queue}: operand '{region.operand}': {error}") from error
@@ -78,12 +78,17 @@ class TileEngine(ABC):
             placed = self._placed[id(command)] = tuple(pair for pair in granules if pair[1] > 1)
         return tuple([self._address(step, region) % granule for region, granule in placed])
 
-    def first_byte(self, step: Step, region: Region, touched: Footprint) -> int:
-        """Address at which a region begins, as far as it matters to the banks."""
-        granule = self._granule(step, region)
-        if granule == 1:
-            return 0
-        return (self._address(step, region) - region.offset.at(step.env) + touched.offset) % granule
+    def place(self, step: Step, region: Region, touched: Footprint) -> Place:
+        """Where a stream over a region goes."""
+        granule, shift = self._granule(step, region), touched.offset - region.offset.at(step.env)
+        first_byte = (self._address(step, region) + shift) % granule if granule > 1 else 0
+        return Place(touched, region, shift, first_byte)
+
+    def begin(self, step: Step, streams: Streams) -> Flow:
+        """Start the streams of a command now, in the banks where its operands lie."""
+        if streams.places:
+            streams = streams.at(tuple([self._address(step, item.region) + item.shift for item in streams.places]))
+        return streams.begin()
 
     def _granule(self, step: Step, region: Region) -> int:
         return self.storage.address_granule(self.around.stores.memory(step, region))

@@ -155,14 +155,32 @@ def test_an_array_command_waits_for_its_banks(pitch: int, stretched: bool) -> No
     assert record.end_ps // CYCLE == max(natural, least)
 
 
-def test_banks_that_a_conflict_leaves_idle_serve_others() -> None:
-    """A column takes one bank of eight; a contiguous stream has the other 7/8 of the port, and slows with it."""
+@pytest.mark.parametrize(("bank", "ends"), [(0, (128, 128)), (1, (64, 64)), (7, (64, 64)), (8, (128, 128))])
+def test_law_25_columns_contend_where_they_share_a_bank(bank: int, ends: tuple[int, int]) -> None:
+    """Law 25: two columns of one bank both take 2x while overlapped; of two banks they do not see one another."""
+    second = column(256, 64, name="second", offset=bank * WORD)
+    text = program(queue(LOAD, column(256, 64)), queue(STORE, second), tensors=TENSORS)
+    records = simulate(text, banked()).records
+    assert tuple(records[name][0].end_ps // CYCLE for name in (LOAD, STORE)) == ends
+
+
+def test_a_contiguous_stream_meets_a_column_in_its_bank() -> None:
+    """Both want all of bank 0 and get half of it; what the contiguous one leaves then is the column's."""
     rows = 512
-    contiguous = move("row", "tile", "far", 7 * WORD * rows)
+    contiguous = move("row", "tile", "far", BANKS * WORD * rows // 4)
     text = program(queue(LOAD, column(256, rows)), queue(STORE, contiguous), tensors=TENSORS)
     records = simulate(text, banked()).records
-    assert records[LOAD][0].end_ps == rows * CYCLE
-    assert records[STORE][0].end_ps == rows * CYCLE
+    assert records[STORE][0].end_ps == 2 * (rows // 4) * CYCLE
+    assert records[LOAD][0].end_ps == (rows + rows // 4) * CYCLE
+
+
+def test_banks_that_a_conflict_leaves_idle_serve_others() -> None:
+    """Three engines at three banks: nobody waits."""
+    columns = [column(256, 64, name=f"c{bank}", offset=bank * WORD) for bank in (0, 3)]
+    uses = replace(vector("use", "tile", "far", 64), reads=(Region("in0", "tile", 1, (("x", 256),), Affine(5 * WORD)),))
+    text = program(queue(LOAD, columns[0]), queue(STORE, columns[1]), queue(VECTOR, uses), tensors=TENSORS)
+    records = simulate(text, banked()).records
+    assert [records[name][0].end_ps // CYCLE for name in (LOAD, STORE, VECTOR)] == [64, 64, 64]
 
 
 @EXACT

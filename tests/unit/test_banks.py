@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from archsim.ir.footprint import runs_of
-from archsim.memory.banks import Axes, Banking, lost_cycles, stream_cycles
+from archsim.memory.banks import Axes, Banking, bank_loads, lost_cycles, stream_cycles
 
 EXACT = settings(max_examples=400, deadline=None, derandomize=True)
 MOST_WORDS = 4000
@@ -65,6 +65,15 @@ def bankings(draw: st.DrawFn) -> Banking:
     return Banking(draw(st.integers(1, 9)), word, interleave, block)
 
 
+def loads(banks: Banking, ports: int, run_bytes: int, outer: Axes, first_byte: int) -> tuple[int, ...]:
+    """Different words of each group by bank, added up."""
+    stream, found = accesses(banks, run_bytes, outer, first_byte), [0] * banks.banks
+    while group := set(islice(stream, banks.banks * ports)):
+        for word in group:
+            found[bank_of(banks, word)] += 1
+    return tuple(found)
+
+
 strides = st.one_of(st.integers(1, 40), st.integers(1, 40).map(lambda n: 16 * n), st.just(64))
 axes = st.lists(st.tuples(st.integers(2, 60), strides), max_size=3).map(tuple)
 runs = st.one_of(st.integers(1, 20), st.integers(1, 400))
@@ -75,8 +84,10 @@ runs = st.one_of(st.integers(1, 20), st.integers(1, 400))
 def test_closed_form_is_the_queues(banks: Banking, ports: int, run_bytes: int, outer: Axes, first_byte: int) -> None:
     """Exactly, for every interleave, also where runs overlap, share words or do not come in address order."""
     assume(prod(extent for extent, _ in outer) * -(-run_bytes // banks.word_bytes) <= MOST_WORDS)
-    found = stream_cycles(banks, ports, run_bytes, outer, first_byte)
-    assert found == ticks(banks, ports, run_bytes, outer, first_byte)
+    region = (banks, ports, run_bytes, outer, first_byte)
+    assert stream_cycles(*region) == ticks(*region)
+    assert bank_loads(*region) == loads(*region)
+    assert max(bank_loads(*region)) <= ports * stream_cycles(*region)
 
 
 @EXACT
@@ -95,6 +106,7 @@ def test_long_axes_are_extrapolated_exactly(
     for outer in (((short, steps[0]), (long, steps[1])), ((long, steps[0]), (short, steps[1]))):
         kept = tuple(axis for axis in outer if axis[0] > 1)
         assert stream_cycles(banks, ports, run_bytes, kept, 0) == ticks(banks, ports, run_bytes, kept, 0)
+        assert bank_loads(banks, ports, run_bytes, kept, 0) == loads(banks, ports, run_bytes, kept, 0)
 
 
 @EXACT
@@ -113,9 +125,12 @@ def test_contiguous_bytes_lose_nothing(banks: int, word: int, ports: int, size: 
 def test_a_shift_by_granules_renames_banks(
     banks: Banking, ports: int, run_bytes: int, outer: Axes, first_byte: int, granules: int
 ) -> None:
-    """What a chip may leave out of account of an address."""
+    """What a chip may leave out of account of an address; the loads of the banks turn."""
     assume(prod(extent for extent, _ in outer) <= MOST_WORDS)
     moved = first_byte + granules * banks.granule_bytes
+    here, there = (bank_loads(banks, ports, run_bytes, outer, at) for at in (first_byte, moved))
+    turn = banks.turn(moved) - banks.turn(first_byte)
+    assert here == tuple(there[(bank + turn) % banks.banks] for bank in range(banks.banks))
     assert stream_cycles(banks, ports, run_bytes, outer, first_byte) == stream_cycles(
         banks, ports, run_bytes, outer, moved
     )
