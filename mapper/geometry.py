@@ -77,9 +77,7 @@ def slot_sizes(parts: tuple[Component, ...], tiles: Mapping[str, int]) -> tuple[
     return tuple(part.size(tiles) for part in parts)
 
 
-def slot_padding(
-    parts: tuple[Component, ...], dims: Mapping[str, int], element_bytes: int, pad_bytes: int
-) -> Padding:
+def slot_padding(parts: tuple[Component, ...], dims: Mapping[str, int], element_bytes: int, pad_bytes: int) -> Padding:
     """Padding of an operand's slots, whatever the tiles."""
     return padding(slot_sizes(parts, dims), element_bytes, pad_bytes)
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import archsim
 from archsim.errors import MappingError
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.check.program import check
@@ -44,6 +45,7 @@ from tests.laws.builders import (
     vector,
 )
 from tests.tools.counts import compiler_counts, machine_counts
+from tests.tools.fuzz import run_case
 from tests.tools.layers import Net, small_chip
 
 EXACT = settings(max_examples=60, deadline=None, derandomize=True)
@@ -275,6 +277,12 @@ def test_a_chip_pads_the_rows_of_tiles() -> None:
     assert padded == (9 * 9 * (8 + 4), {"p_r": 108, "q_s": 12, "c": 1})
 
 
+@pytest.mark.parametrize("case", [1256, 1358])
+def test_a_window_slides_along_a_padded_row(case: int) -> None:
+    """Where the row itself slides, what is kept is followed by the padding of the slot before."""
+    assert not run_case(case).refused
+
+
 def example(name: str) -> tuple[Program, Architecture]:
     text = (EXAMPLES / f"{name}.asm").read_text(encoding="utf-8")
     return parse_program(text, name), load.load("edge_npu")
@@ -282,13 +290,16 @@ def example(name: str) -> tuple[Program, Architecture]:
 
 def test_the_example_of_a_layout() -> None:
     """The same columns of the same tile: rows of 256 bytes in one bank, rows of 288 bytes in all of them."""
-    ends = {}
+    ends, waits = {}, {}
     for name in ("rows_256", "rows_288"):
         text, on = example(name)
         check(text, on)
         activity = simulate(text, on)
         (record,) = activity.records["core[0].vector"]
         ends[name] = [(cause, end - record.start_ps) for cause, end in record.phases]
+        waits[name] = archsim.run(EXAMPLES / f"{name}.asm", on="edge_npu").summary["time_breakdown"]["core[0].vector"]
     busy = (8 + 64 * 32 // 64) * CYCLE  # start-up and 64 lanes
     assert ends["rows_256"] == [("busy", busy), ("sram_port", 64 * CYCLE)]
     assert ends["rows_288"] == [("busy", busy)]
+    assert [waits[name]["stall_sram_port"] for name in ends] == [24, 0]
+    assert [waits[name]["busy"] for name in ends] == [40, 40]
