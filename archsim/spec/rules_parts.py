@@ -29,6 +29,7 @@ def _srams(file: File) -> None:
     for part in file.of(schema.Sram):
         _ports(file, part)
         _interleave(file, part)
+        _unserved(file, part)
         most = part.spec.size // part.spec.banks
         if part.spec.word > most:
             limit = f"1 B to {units.exact(most, units.SIZE)} (size / banks)" if most else "fewer banks"
@@ -56,6 +57,20 @@ def _interleave(file: File, part: Declared[schema.Sram]) -> None:
         if spec.interleave % spec.word or spec.interleave > most:
             limit = f"a multiple of the word up to {units.exact(most, units.SIZE)} (size / banks)"
             file.add(part, "interleave", f"found {units.shown(part.found('interleave'))}; allowed {limit}")
+
+
+def _unserved(file: File, part: Declared[schema.Sram]) -> None:
+    """Keys that would be ignored: of a memory without rings and moves, and ports of engines that are not there."""
+    spec = part.spec
+    named = [engine for engine in schema.ENGINES if getattr(spec.ports, engine) is not None]
+    if spec.filled_by == "array":
+        stated = {"interleave": spec.interleave != "word", "padding": any(spec.padding.values())}
+        stated |= {f"ports.{engine}": True for engine in named}
+        for key in (key for key, is_stated in stated.items() if is_stated):
+            file.add(part, key, "has no meaning with `filled_by: array`; allowed in an explicit sram")
+    for engine, kind in (("array", schema.Array), ("vector", schema.Vector)):
+        if engine in named and not any(file.of(kind)):
+            file.add(part, f"ports.{engine}", f"found ports of an engine that this chip lacks; allowed with a {engine}")
 
 
 def _drams(file: File) -> None:

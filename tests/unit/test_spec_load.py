@@ -207,6 +207,19 @@ def test_named_ports_interleave_and_padding() -> None:
     assert "l1.interleave" not in plain.sources
 
 
+def test_keys_that_would_be_ignored_are_refused() -> None:
+    """Banks of a folded memory are inside the array's formula; an engine that is not there has no ports."""
+    folded = "  - sram: {name: near, size: 1 KiB, word: 8 B, keeps: [weights], filled_by: array, %s}\n  - parallel:"
+    for key in ("interleave: xor", "padding: 1", "ports: {dma: {read: 1}}"):
+        name = "ports.dma" if "dma" in key else key.partition(":")[0]
+        with pytest.raises(ConfigError, match=rf"near\.{name}: has no meaning with `filled_by: array`"):
+            load.loads(SMALL.replace("  - parallel:", folded % key))
+    lonely = SMALL.replace("      - vector: {name: vpu, lanes: 16}\n", "")
+    lonely = lonely.replace("word: 16 B,", "word: 16 B, ports: {vector: {read: 1}},")
+    with pytest.raises(ConfigError, match=r"l1\.ports\.vector: found ports of an engine that this chip lacks"):
+        load.loads(lonely)
+
+
 def run(code: str, **environment: str) -> str:
     result = subprocess.run(
         [sys.executable, "-c", code],

@@ -96,6 +96,7 @@ MISTAKES = [
     mistake("block beyond a bank", "slots: 2", "interleave: 64 KiB", 22, "l1.interleave", "'64 KiB'", "32 KiB (size /"),
     mistake("hash of 6 banks", "banks: 8", "interleave: xor\n      banks: 6", 18, "l1.interleave", "power of two"),
     mistake("padding in bytes", "slots: 2", "padding: 32 B", 22, "l1.padding", "'32 B'", "whole numbers 0 to"),
+    mistake("padding of a role not kept", "slots: 2", "padding: {kv: 1}", 22, "l1.padding", "'kv'", "inputs, weights"),
     mistake("ports of nobody", "write: 1}", "write: 1, dam: {read: 1}}", 20, "l1.ports.dam", "did you mean 'dma'?"),
     mistake("own ports, none", "write: 1}", "write: 1, dma: {}}", 20, "l1.ports.dma", "found no port", "{read: N}"),
     mistake("own ports of both kinds", "1}", "1, dma: {shared: 1, read: 1}}", 20, "l1.ports.dma", "`shared` beside"),
