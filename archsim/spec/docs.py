@@ -44,10 +44,10 @@ it, outermost first; inputs, weights and outputs begin in a dram and every role 
 Registers, and an sram with `filled_by: array`, are inside the array's formula; below the first folded memory
 everything is.
 
-**Banks and ports.** A word of an sram lies in one bank (`interleave`), and each port of a bank serves one word a cycle:
-strides that meet in few banks cost cycles. `ports: {read: 1, write: 1, dma: {write: 1}, array: {read: 2}}` gives engines
-ports of their own beside the common ones, which all others share. `padding` leaves words free behind the rows of tiles,
-and of tensors that stay on chip (those of inputs, unless a reshaping view needs them dense).
+**Banks and ports.** A word of an sram lies in one bank (`interleave`), and each port of a bank serves one word a
+cycle: strides that meet in few banks cost cycles. `ports: {read: 1, write: 1, dma: {write: 1}, array: {read: 2}}`
+gives engines ports of their own beside the common ones, which all others share. `padding` leaves words free behind
+the rows of tiles, and of tensors that stay on chip (those of inputs, unless a reshaping view needs them dense).
 
 **Sources.** Every number says where it comes from: `source:` for a section, `sources: {key: text}` for single
 keys, at the top level also `sources: {part.key: text}`. `estimated: reasoning` marks a number that nobody
