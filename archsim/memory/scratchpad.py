@@ -124,13 +124,13 @@ class EnginePads:
         per_port = self._per_port(merged)
         if per_port and not cycles:
             raise ProgramError(f"{sum(per_port.values())} bytes are to be moved in 0 cycles")
-        cycles = max([cycles, *(self._at_banks(demand, clock) for demand in demands if demand.lost_cycles)])
+        colliding = [demand for demand in demands if demand.lost_cycles]
+        cycles = max([cycles, *(self._at_banks(demand, clock) for demand in colliding)])
         shares = {
             port: Fraction(size_bytes * clock.hz) / (cycles * port.bytes_per_s) for port, size_bytes in per_port.items()
         }
         rounded = tuple((port, float(share)) for port, share in shares.items())
         plain = PortStreams(self._ports, clock, cycles, merged, shares, rounded, ceil(cycles))
-        colliding = [demand for demand in demands if demand.lost_cycles]
         if not colliding:
             return plain
         conflicts = tuple([self._conflict(demand, cycles, clock) for demand in colliding])
@@ -161,9 +161,8 @@ class EnginePads:
         """Cycles of ``clock`` that a stream takes alone."""
         pad = self._pad(demand.memory)
         port = pad.port(self._engine, write=demand.write)
-        return (Fraction(demand.size_bytes, port.bytes_per_s) + demand.lost_cycles * Fraction(1, pad.clock_hz)) * (
-            clock.hz
-        )
+        seconds = Fraction(demand.size_bytes, port.bytes_per_s) + Fraction(demand.lost_cycles) / pad.clock_hz
+        return seconds * clock.hz
 
     def _per_port(self, demands: Iterable[Demand]) -> dict[Port, int]:
         total: dict[Port, int] = {}
