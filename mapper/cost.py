@@ -138,7 +138,7 @@ def _port_bounds(chip: ChipCosts, counts: Mapping[tuple[str, str], Reals]) -> li
         is_dram = chip.architecture.memory(memory).kind == "dram"
         key = (memory, "any" if is_dram else direction)
         used[key] = used.get(key, np.zeros(())) + count
-    return [count / (chip.write_rate(m) if d == "write" else chip.read_rate(m)) for (m, d), count in used.items()]
+    return [count / chip.port_rate(m, write=d == "write") for (m, d), count in used.items()]
 
 
 def memory_bytes(

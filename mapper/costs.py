@@ -40,12 +40,19 @@ class ChipCosts:
     energy_pj: Mapping[tuple[str, str], float]
 
     def read_rate(self, name: str) -> float:
-        """Bytes per reference cycle that a memory can be read at (infinite where unlimited)."""
+        """Bytes per reference cycle that a DMA engine can read from a memory (infinite where unlimited)."""
         return self._rate(name, write=False)
 
     def write_rate(self, name: str) -> float:
-        """Bytes per reference cycle that a memory can be written at."""
+        """Bytes per reference cycle that a DMA engine can write to a memory."""
         return self._rate(name, write=True)
+
+    def port_rate(self, name: str, *, write: bool) -> float:
+        """Bytes per reference cycle over all ports of a direction of an on-chip memory, or over a DRAM's pins."""
+        memory = self.architecture.memory(name)
+        if memory.kind == "dram":
+            return self._rate(name, write=write)
+        return memory.bytes_per_cycle_of_all(write=write) * self.scale(memory)
 
     def burst_bytes(self, memory: str) -> int:
         """Granule of a DRAM's transfers (1 where it is not known)."""
@@ -71,8 +78,7 @@ class ChipCosts:
             return (
                 self.outer[name].peak_bytes_per_s / self.architecture.clock_hz if name in self.outer else float("inf")
             )
-        width = memory.write_bytes_per_cycle if write else memory.read_bytes_per_cycle
-        return width * self.scale(memory)
+        return memory.bytes_per_cycle_of("dma", write=write) * self.scale(memory)
 
     def scale(self, part: Part) -> float:
         """Cycles of the part's clock in one reference cycle."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 
 from archsim.ir.workload import Axis
+from mapper.strides import Padding, padding
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,9 @@ def slot_sizes(parts: tuple[Component, ...], tiles: Mapping[str, int]) -> tuple[
     return tuple(part.size(tiles) for part in parts)
 
 
-def slot_elements(parts: tuple[Component, ...], tiles: Mapping[str, int]) -> int:
-    """Elements of a slot."""
-    return prod(slot_sizes(parts, tiles))
+def slot_padding(parts: tuple[Component, ...], dims: Mapping[str, int], element_bytes: int, pad_bytes: int) -> Padding:
+    """Padding of an operand's slots, whatever the tiles."""
+    return padding(slot_sizes(parts, dims), element_bytes, pad_bytes)
 
 
 def halo(part: Component, dim: str, tile: int, dims: Mapping[str, int]) -> int:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from archsim.spec.architecture import Architecture
 from mapper.candidates import Cut, cuts
-from mapper.geometry import Component
+from mapper.geometry import Component, slot_padding
 from mapper.problem import ACC, BIAS, GROUPS, OUT, OperandPlan, Problem
 from mapper.tables import Geometry, Share, geometry, share
 
@@ -80,6 +80,7 @@ class Traffic:
     moves: Reals
     slides: NDArray[np.bool_]
     run: Reals  # elements of one contiguous run of a tile in DRAM (0: not known, where padding may cut it)
+    slot_bytes: Reals  # with the padding of its rows
 
 
 def traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) -> Traffic:
@@ -109,7 +110,17 @@ def traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) -
         relevant = get("trips") / (get("before") * get("after"))
         moves = moves * relevant * repeats
         inside = inside | (get("moves") > 0)
-    return Traffic(slot, filled, touched, first, moves, slides, _run(grid, plan, order[:depth]))
+    run, slot_bytes = _run(grid, plan, order[:depth]), _slot_bytes(grid, plan, order[:depth], slot)
+    return Traffic(slot, filled, touched, first, moves, slides, run, slot_bytes)
+
+
+def _slot_bytes(grid: Grid, plan: OperandPlan, cut_groups: tuple[str, ...], slot: Reals) -> Reals:
+    parts = grid.geometry.parts[plan.name]
+    padded = slot_padding(parts, grid.problem.dims, plan.element_bytes, plan.pad_bytes)
+    if not padded.pad_bytes:
+        return slot * plan.element_bytes
+    rows = slot / _sizes(grid, parts[padded.row_axis], cut_groups)
+    return slot * plan.element_bytes + rows * padded.pad_bytes
 
 
 def _run(grid: Grid, plan: OperandPlan, cut_groups: tuple[str, ...]) -> Reals:
@@ -142,7 +153,7 @@ def needs(plan: OperandPlan, moved: Traffic) -> Reals:
     if plan.resident or not plan.buffered:
         return np.zeros(moved.slot.shape)
     slots = np.minimum(plan.slots, moved.moves)
-    return slots * moved.slot * plan.element_bytes
+    return slots * moved.slot_bytes
 
 
 def depths(grid: Grid, plan: OperandPlan, order: tuple[str, ...]) -> list[int]:

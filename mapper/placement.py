@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import prod
 
 from archsim.errors import MappingError
 from archsim.ir.workload import Tensor, Workload
-from mapper.strides import row_major
+from mapper.strides import block_bytes, padding, row_major
 
 DRAM_ALIGN = 64
 
@@ -27,21 +26,24 @@ class Layout:
     border: tuple[tuple[int, int], ...]
 
 
-def layout(tensor: Tensor, element_bytes: int, border: tuple[tuple[int, int], ...] | None = None) -> Layout:
-    """Dense row-major layout with an optional border of (before, after) positions per axis."""
+def layout(
+    tensor: Tensor, element_bytes: int, border: tuple[tuple[int, int], ...] | None = None, pad_bytes: int = 0
+) -> Layout:
+    """Row-major layout with an optional border of (before, after) positions per axis and padding behind each row."""
     edges = border if border is not None else tuple((0, 0) for _ in tensor.shape)
     sizes = tuple(extent + low + high for extent, (low, high) in zip(tensor.shape, edges, strict=True))
-    strides = row_major(sizes, element_bytes)
+    padded = padding(sizes, element_bytes, pad_bytes)
+    strides = row_major(sizes, element_bytes, padded)
     origin = sum(low * stride for (low, _), stride in zip(edges, strides, strict=True))
-    return Layout(element_bytes, strides, origin, prod(sizes) * element_bytes, edges)
+    return Layout(element_bytes, strides, origin, block_bytes(sizes, element_bytes, padded), edges)
 
 
 def view_strides(tensor: Tensor, base: Tensor, stored: Layout) -> tuple[int, tuple[int, ...]]:
     """(byte offset, byte strides) of ``tensor`` inside its base's storage."""
     if tensor.view is None:
         return stored.origin, stored.strides
-    if not any(low or high for low, high in stored.border):
-        size = stored.element_bytes
+    size = stored.element_bytes
+    if stored.origin == 0 and stored.strides == row_major(base.shape, size):
         return tensor.view.offset * size, tuple(stride * size for stride in tensor.view.strides)
     dense = row_major(base.shape, 1)
     offset, rest = stored.origin, tensor.view.offset

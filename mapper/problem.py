@@ -26,7 +26,7 @@ class OperandPlan:
 
     ``resident``: its tensor is pinned in ``level`` for the whole layer, so it needs neither ring nor move.
     ``buffered`` False: moved straight from or to its tensor (copies), so it needs no ring either.
-    ``strides``: element steps per axis in its tensor's layout.
+    ``strides``: element steps per axis in its tensor's layout; ``pad_bytes``: left free behind each row of a slot.
     ``shape``: the tensor's axis lengths; ``axes`` as in the workload (the accumulator has the output's).
     """
 
@@ -43,6 +43,7 @@ class OperandPlan:
     resident: bool
     buffered: bool = True
     strides: tuple[int, ...] = ()
+    pad_bytes: int = 0
 
     @property
     def dims(self) -> frozenset[str]:
@@ -151,7 +152,13 @@ def _plan(
         level.slots.get(role, 2),
         base_of(workload, operand.tensor) in resident,
         strides=tensor.view.strides if tensor.view is not None else row_major(tensor.shape, 1),
+        pad_bytes=pad_bytes(level, role),
     )
+
+
+def pad_bytes(memory: Memory, role: str) -> int:
+    """Bytes left free behind each row of a role's tiles and tensors in a memory."""
+    return memory.padding_words.get(role, 0) * memory.word_bytes
 
 
 def _unbuffered(operands: list[OperandPlan]) -> list[OperandPlan]:
@@ -221,6 +228,7 @@ def _accumulator(out: OperandPlan, architecture: Architecture, dtypes: Mapping[s
         slots,
         False,
         strides=out.strides,
+        pad_bytes=pad_bytes(level, "partials"),
     )
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.workload import Layer, Operand, Workload
-from archsim.spec.architecture import Architecture
+from archsim.spec.architecture import Architecture, Memory
 from mapper.geometry import components
 from mapper.placement import Block, Layout, Lifetime, highest_fit, layout, lifetimes, sliced_alike
-from mapper.problem import OUT, base_of, inner, port_role
+from mapper.problem import OUT, base_of, inner, pad_bytes, port_role
 
 WORKING_SHARE = 4  # one part in four of the memory stays free for tiles
 
@@ -83,6 +83,7 @@ def plan_residency(
             floor,
             size_bytes(dtypes["inputs"]),
             architecture,
+            _pad_bytes(name, workload, memory),
         )
         if found is not None:
             plan.tensors[name] = found
@@ -120,18 +121,26 @@ def _try(
     floor: int,
     element_bytes: int,
     architecture: Architecture,
+    pad_bytes: int,
 ) -> Resident | None:
     if not all(_on_chip(use, plan.memory, architecture) for use in uses):
         return None
     border = _border(name, workload, uses)
     if border is None:
         return None
-    stored = layout(workload.tensors[name], element_bytes, border)
+    stored = layout(workload.tensors[name], element_bytes, border, pad_bytes)
     blocks = [Block(r.address, r.layout.size_bytes, r.life.first, r.life.last) for r in plan.tensors.values()]
     address = highest_fit(blocks, stored.size_bytes, life.first, life.last, align, plan.capacity)
     if address is None or address < floor:
         return None
     return Resident(name, plan.memory, address, stored, life)
+
+
+def _pad_bytes(name: str, workload: Workload, memory: Memory) -> int:
+    """Padding of a pinned tensor's rows: that of inputs, as it is read; none where reshaping views need it dense."""
+    base = workload.tensors[name]
+    views = [tensor for tensor in workload.tensors.values() if base_of(workload, tensor.name) == name]
+    return pad_bytes(memory, "inputs") if all(sliced_alike(view, base) for view in views) else 0
 
 
 def _on_chip(use: _Use, memory: str, architecture: Architecture) -> bool:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from archsim.errors import MappingError
 from archsim.ir.mapping import Keep, LayerMapping
 from archsim.spec.architecture import Architecture
-from mapper.geometry import components, slot_elements
+from mapper.geometry import components, slot_padding, slot_sizes
 from mapper.placement import Block, lowest_fit
 from mapper.problem import BIAS, OperandPlan, Problem
+from mapper.strides import block_bytes
 
 FIRST = ("b", BIAS, "acc", "out")
 
@@ -46,7 +47,9 @@ def tiles_above(problem: Problem, mapping: LayerMapping, index: int) -> dict[str
 def slot_bytes(problem: Problem, plan: OperandPlan, mapping: LayerMapping, keep: Keep) -> int:
     """Bytes of one slot of a kept operand."""
     tiles = tiles_above(problem, mapping, keep.reserve_at)
-    return slot_elements(components(plan.axes, plan.shape, problem.dims), tiles) * plan.element_bytes
+    parts = components(plan.axes, plan.shape, problem.dims)
+    padded = slot_padding(parts, problem.dims, plan.element_bytes, plan.pad_bytes)
+    return block_bytes(slot_sizes(parts, tiles), plan.element_bytes, padded)
 
 
 def allocate(

@@ -46,9 +46,7 @@ class SramTable:
 
     def ports_factor(self, memory: Memory) -> float:
         """Area and leakage relative to one port per bank."""
-        ports = max(memory.read_ports, memory.write_ports)
-        if not memory.ports_shared:
-            ports = memory.read_ports + memory.write_ports
+        ports = memory.ports.each + sum(own.each for own in memory.private_ports.values())
         return 1 + self.extra_port.value * (ports - 1)
 
     def _outside(self, text: str, column: str, size_kib: float, width: int) -> str:

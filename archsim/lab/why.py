@@ -15,7 +15,7 @@ from typing import Any
 from archsim import units
 from archsim.errors import ArchsimError
 from archsim.ir.result import Result
-from archsim.spec.architecture import Architecture, Memory
+from archsim.spec.architecture import Architecture, Memory, PortSet
 
 CLOCK_FACTOR = Fraction(6, 5)
 
@@ -80,11 +80,16 @@ def _sram(memory: Memory) -> Iterator[Variant]:
     size = units.exact(2 * memory.capacity_bytes, units.SIZE)
     yield Variant(f"{memory.name} size x2", {f"{memory.name}.size": size})
     ports = f"{memory.name}.ports"
-    if memory.ports_shared:
-        yield Variant(f"{memory.name} ports x2", {f"{ports}.shared": 2 * memory.read_ports})
-    else:
-        both = {f"{ports}.read": 2 * memory.read_ports, f"{ports}.write": 2 * memory.write_ports}
-        yield Variant(f"{memory.name} ports x2", both)
+    doubled = _doubled(ports, memory.ports)
+    for engine, own in memory.private_ports.items():
+        doubled |= _doubled(f"{ports}.{engine}", own)
+    yield Variant(f"{memory.name} ports x2", doubled)
+
+
+def _doubled(path: str, ports: PortSet) -> dict[str, object]:
+    if ports.shared:
+        return {f"{path}.shared": 2 * ports.read}
+    return {f"{path}.{key}": 2 * count for key, count in (("read", ports.read), ("write", ports.write)) if count}
 
 
 def _try(

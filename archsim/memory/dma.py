@@ -55,6 +55,7 @@ class DmaEngine(TileEngine):
     """Runs a ``load`` or ``store`` queue. ``port``: its rank among the DMA engines where they meet in one instant."""
 
     op = "MOVE"
+    ports = "dma"
 
     def __init__(self, around: Surroundings, spec: Dma, drams: Mapping[str, OffChip], port: int) -> None:
         super().__init__(around, Clock(spec.clock_hz, spec.sync_stages))
@@ -73,7 +74,7 @@ class DmaEngine(TileEngine):
             yield kernel.timeout(ready_ps - kernel.now)
         start_ps = kernel.now
         transfers = [self._submit(step, leg, number) for number, leg in enumerate(plan.legs)]
-        flow = plan.streams.begin()
+        flow = self.begin(step, plan.streams)
         for leg, transfer in zip(plan.legs, transfers, strict=True):
             completion: Completion = yield transfer
             leg.dram.charge(step.command.layer, completion)
@@ -96,7 +97,7 @@ class DmaEngine(TileEngine):
         if clips is None:
             regions = (*command.reads, *command.writes)
             clips = self._clips[id(command)] = tuple(bound.start for region in regions for bound in region.clips)
-        key = (id(command), *step.extents.values())
+        key = (id(command), *step.extents.values(), *self.places(step))
         if clips:
             key += tuple([start.at(step.env) for start in clips])
         plan = self._plans.get(key)
@@ -105,7 +106,7 @@ class DmaEngine(TileEngine):
         return plan
 
     def _make(self, step: Step) -> Plan:
-        command, storage = step.command, self.around.storage
+        command, storage = step.command, self.storage
         moved = _common([clip(region, step) for region in (*command.reads, *command.writes)])
         sides = [(region, False, footprint(region, step, moved)) for region in command.reads]
         sides += [(region, True, footprint(region, step)) for region in command.writes]
@@ -138,12 +139,11 @@ class DmaEngine(TileEngine):
         memory = self.around.stores.memory(step, region)
         if memory in self._drams or not touched.size_bytes:
             return []
-        storage = self.around.storage
-        accesses = touched.accesses(storage.word_bytes(memory))
-        demands = [storage.demand(memory, touched.size_bytes, write=write, accesses=accesses)]
-        if write and step.command.combine:
-            demands.append(storage.demand(memory, touched.size_bytes, write=False, accesses=accesses))
-        return demands
+        accesses = touched.accesses(self.storage.word_bytes(memory))
+        place = self.place(step, region, touched)
+        ways = (write, False) if write and step.command.combine else (write,)
+        size = touched.size_bytes
+        return [self.storage.demand(memory, size, write=way, accesses=accesses, place=place) for way in ways]
 
 
 def _common(sides: Iterable[Mapping[str, tuple[int, int]]]) -> dict[str, tuple[int, int]]:

@@ -1,86 +1,174 @@
 """On-chip memories that commands read and write explicitly: scratchpads, buffers, FIFOs, accumulators.
 
 A memory moves ``banks x word x ports`` bytes per edge of its clock in each direction; with shared ports, in both
-together. Modelled: port bandwidth, word accesses (a run of bytes costs whole words). Not modelled: bank conflicts,
-access latency (pipelined; part of the engines' start-up).
+together. Ports are common, or an engine's own. Modelled: port bandwidth, word accesses (a run of bytes costs whole
+words), conflicts of a stream's own words in the banks.
+
+A stream takes bytes / bandwidth cycles, and as many more as its region takes at the banks beyond contiguous words
+(``banks.lost_cycles``): it cannot go faster, however idle the port is, and its command lasts until it is done. Arrays
+and vector units go over the tiles of their operands again and again; each pass loses the same. Such a stream loads each
+bank by the words that it has there, and shares the banks with the other streams (``ports``); banks that a conflict
+leaves idle serve them at full rate.
+
+Not modelled: the order in which streams come to a bank (they share it at fair rates); the order of words inside a fold
+of an array, which has skewing and transposing buffers at its edges (each operand streams in address order, evenly over
+the command); access latency (pipelined; part of the engines' start-up).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
 from archsim.errors import ProgramError
-from archsim.memory.ports import Port, Ports, PortStreams
+from archsim.memory.banks import bank_loads, banking, lost_cycles, stream_cycles
+from archsim.memory.port import Conflict, Port, PortStreams
+from archsim.memory.ports import Ports
 from archsim.sim.clock import Clock
-from archsim.sim.engine import Cycles, Demand
+from archsim.sim.engine import Cycles, Demand, Place
 from archsim.sim.kernel import Kernel
 from archsim.spec.architecture import Memory
 
 
 class Scratchpad:
-    """One on-chip memory: its ports and its word."""
+    """One on-chip memory: its ports, its banks and its word."""
 
     def __init__(self, spec: Memory) -> None:
         self.name = spec.name
         self.word_bytes = spec.word_bytes
-        read_bytes_per_s = spec.read_bytes_per_cycle * spec.clock_hz
-        self.read = Port(f"{spec.name}.read", read_bytes_per_s)
-        self.write = self.read
-        if not spec.ports_shared:
-            self.write = Port(f"{spec.name}.write", spec.write_bytes_per_cycle * spec.clock_hz)
+        self.clock_hz = spec.clock_hz
+        self._spec = spec
+        self.banks = banking(spec)
+        granule = self.banks.granule_bytes
+        self.address_granule = granule if granule > spec.word_bytes else 1
+        self._ports: dict[str, Port] = {}
 
-    def port(self, *, write: bool) -> Port:
-        """The port of one direction."""
-        return self.write if write else self.read
+    def port(self, engine: str, *, write: bool) -> Port:
+        """The port over which ``engine`` reads or writes: its own or the common one."""
+        owner, group = self._spec.port_group(engine, write=write)
+        way = "port" if group.shared else ("write" if write else "read")
+        name = ".".join(filter(None, (self.name, owner, way)))
+        if name not in self._ports:
+            rate = self._spec.bytes_per_cycle_of(engine, write=write)
+            self._ports[name] = Port(name, rate * self.clock_hz)
+        return self._ports[name]
 
     def accesses(self, size_bytes: int) -> int:
         """Word accesses of contiguous bytes."""
         return -(-size_bytes // self.word_bytes)
 
+    def lost_cycles(self, engine: str, place: Place, *, write: bool) -> int:
+        """Cycles of its clock that ``engine`` loses when it goes over a region once."""
+        touched, ports = place.touched, self.ports(engine, write=write)
+        return lost_cycles(self.banks, ports, touched.run_bytes, touched.outer, place.first_byte)
+
+    def ports(self, engine: str, *, write: bool) -> int:
+        """Ports of a bank over which ``engine`` reads or writes."""
+        return self._spec.port_group(engine, write=write)[1].count(write=write)
+
 
 class Scratchpads:
-    """All on-chip memories of the chip, as the engines see them (``sim.engine.Storage``)."""
+    """All on-chip memories of the chip (``sim.engine.OnChip``)."""
 
     def __init__(self, specs: Iterable[Memory], kernel: Kernel) -> None:
         self._pads = {spec.name: Scratchpad(spec) for spec in specs}
         self._ports = Ports(kernel)
 
-    def demand(self, memory: str, size_bytes: int, *, write: bool, accesses: int | None = None) -> Demand:
-        """A stream of ``size_bytes``; ``accesses`` unless its bytes are contiguous.
+    def seen_by(self, engine: str) -> EnginePads:
+        """The memories over the ports of a kind of engine: dma, array, vector."""
+        return EnginePads(self._pads, self._ports, engine)
+
+
+class EnginePads:
+    """The on-chip memories over the ports of one kind of engine (``sim.engine.Storage``)."""
+
+    def __init__(self, pads: dict[str, Scratchpad], ports: Ports, engine: str) -> None:
+        self._pads = pads
+        self._ports = ports
+        self._engine = engine
+
+    def demand(
+        self, memory: str, size_bytes: int, *, write: bool, accesses: int | None = None, place: Place | None = None
+    ) -> Demand:
+        """A stream of ``size_bytes``; ``accesses`` and ``place`` unless its bytes are contiguous.
 
         Raises ProgramError when ``memory`` is not on chip.
         """
         pad = self._pad(memory)
-        return Demand(memory, write, size_bytes, pad.accesses(size_bytes) if accesses is None else accesses)
+        lost = self._lost(pad, size_bytes, place, write=write) if place is not None and size_bytes else 0
+        accesses = pad.accesses(size_bytes) if accesses is None else accesses
+        return Demand(memory, write, size_bytes, accesses, lost, place if lost else None)
 
     def word_bytes(self, memory: str) -> int:
         """Bytes of one word; raises ProgramError when ``memory`` is not on chip."""
         return self._pad(memory).word_bytes
 
+    def address_granule(self, memory: str) -> int:
+        """Addresses that differ by a multiple of this cost the same (1: all addresses do, also in other memories)."""
+        pad = self._pads.get(memory)
+        return 1 if pad is None else pad.address_granule
+
     def shortest(self, demands: Sequence[Demand], clock: Clock) -> Fraction:
-        """Cycles of ``clock`` that ``demands`` take at least, alone on their ports."""
+        """Cycles of ``clock`` that ``demands`` take at least, alone on their ports, without conflicts in banks."""
         seconds = (Fraction(size_bytes, port.bytes_per_s) for port, size_bytes in self._per_port(demands).items())
         return max(seconds, default=Fraction(0)) * clock.hz
 
     def streams(self, demands: Sequence[Demand], cycles: Cycles, clock: Clock) -> PortStreams:
-        """Streams of a command of ``cycles`` cycles; raises ProgramError when bytes are to move in no time."""
+        """Streams of a command of ``cycles`` cycles, or as many more as its slowest stream takes at the banks.
+
+        Raises ProgramError when bytes are to move in no time.
+        """
         merged = _merged(demands)
         per_port = self._per_port(merged)
         if per_port and not cycles:
             raise ProgramError(f"{sum(per_port.values())} bytes are to be moved in 0 cycles")
+        colliding = [demand for demand in demands if demand.lost_cycles]
+        cycles = max([cycles, *(self._at_banks(demand, clock) for demand in colliding)])
         shares = {
             port: Fraction(size_bytes * clock.hz) / (cycles * port.bytes_per_s) for port, size_bytes in per_port.items()
         }
         rounded = tuple((port, float(share)) for port, share in shares.items())
-        return PortStreams(self._ports, clock, cycles, merged, shares, rounded, ceil(cycles))
+        plain = PortStreams(self._ports, clock, cycles, merged, shares, rounded, ceil(cycles))
+        if not colliding:
+            return plain
+        conflicts = tuple([self._conflict(demand, cycles, clock) for demand in colliding])
+        even = dict(shares)
+        for demand, conflict in zip(colliding, conflicts, strict=True):
+            even[conflict.port] -= Fraction(demand.size_bytes * clock.hz) / (cycles * conflict.port.bytes_per_s)
+        return replace(plain, conflicts=conflicts, even=even)
+
+    def _lost(self, pad: Scratchpad, size_bytes: int, place: Place, *, write: bool) -> Cycles:
+        """Cycles that a stream of ``size_bytes`` over and over a region loses: a pass's share of them for each."""
+        once = pad.lost_cycles(self._engine, place, write=write)
+        return once if size_bytes == place.touched.size_bytes else Fraction(once * size_bytes, place.touched.size_bytes)
+
+    def _conflict(self, demand: Demand, cycles: Cycles, clock: Clock) -> Conflict:
+        """What a stream takes of each bank during a command of ``cycles``: alone, the time that it takes there."""
+        pad, place = self._pad(demand.memory), demand.place
+        if place is None:
+            raise ValueError("a stream loses cycles in banks at some place")
+        region = (place.touched.run_bytes, place.touched.outer, place.first_byte)
+        ports = pad.ports(self._engine, write=demand.write)
+        most = ports * stream_cycles(pad.banks, ports, *region)
+        pace = self._at_banks(demand, clock) / cycles
+        loads = enumerate(bank_loads(pad.banks, ports, *region))
+        shares = {bank: Fraction(load, most) * pace for bank, load in loads if load}
+        return Conflict(pad.port(self._engine, write=demand.write), place, pad.banks, shares)
+
+    def _at_banks(self, demand: Demand, clock: Clock) -> Fraction:
+        """Cycles of ``clock`` that a stream takes alone."""
+        pad = self._pad(demand.memory)
+        port = pad.port(self._engine, write=demand.write)
+        seconds = Fraction(demand.size_bytes, port.bytes_per_s) + Fraction(demand.lost_cycles) / pad.clock_hz
+        return seconds * clock.hz
 
     def _per_port(self, demands: Iterable[Demand]) -> dict[Port, int]:
         total: dict[Port, int] = {}
         for demand in demands:
             if demand.size_bytes:
-                port = self._pad(demand.memory).port(write=demand.write)
+                port = self._pad(demand.memory).port(self._engine, write=demand.write)
                 total[port] = total.get(port, 0) + demand.size_bytes
         return total
 

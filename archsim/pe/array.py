@@ -44,6 +44,7 @@ class ArrayEngine(TileEngine):
     """Runs the ``array`` queue of a core. Raises ConfigError for an unknown dataflow."""
 
     op = "MATMUL"
+    ports = "array"
 
     def __init__(self, around: Surroundings, spec: Array) -> None:
         super().__init__(around, Clock(spec.clock_hz, spec.sync_stages))
@@ -53,13 +54,13 @@ class ArrayEngine(TileEngine):
 
     def run(self, step: Step) -> Execution:
         """One tile: fill, stream, drain, and the stretch by short ports at the end."""
-        key = (id(step.command), step.fresh, *step.extents.values())
+        key = (id(step.command), step.fresh, *step.extents.values(), *self.places(step))
         tile = self._tiles.get(key)
         if tile is None:
             tile = self._tiles[key] = self._tile(step)
         kernel, clock = self.around.kernel, self.clock
         start_ps = kernel.now
-        yield tile.streams.begin().event
+        yield self.begin(step, tile.streams).event
         tile.bill.times += 1
         self.around.tally.streamed(tile.streams.demands, start_ps, kernel.now)
         first = clock.cycle(start_ps)
@@ -89,7 +90,7 @@ class ArrayEngine(TileEngine):
             fill_end,
             stream_end,
             drain_end,
-            self.around.storage.streams(demands, drain_end, self.clock),
+            self.storage.streams(demands, drain_end, self.clock),
             self.around.tally.bill(command.layer, [*actions, *memory_entries(demands)]),
             fold.inner_actions["mac"],
             ceil(spec.rows * spec.cols * rate),

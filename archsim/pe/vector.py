@@ -33,6 +33,7 @@ class VectorEngine(TileEngine):
     """Runs the ``vector`` queue of a core."""
 
     op = "VECTOR"
+    ports = "vector"
 
     def __init__(self, around: Surroundings, spec: Vector) -> None:
         super().__init__(around, Clock(spec.clock_hz, spec.sync_stages))
@@ -41,13 +42,13 @@ class VectorEngine(TileEngine):
 
     def run(self, step: Step) -> Execution:
         """One command: busy, and the stretch by short ports at the end."""
-        key = (id(step.command), *step.extents.values())
+        key = (id(step.command), *step.extents.values(), *self.places(step))
         work = self._passes.get(key)
         if work is None:
             work = self._passes[key] = self._pass(step)
         kernel = self.around.kernel
         start_ps = kernel.now
-        yield work.streams.begin().event
+        yield self.begin(step, work.streams).event
         work.bill.times += 1
         self.around.tally.streamed(work.streams.demands, start_ps, kernel.now)
         busy_end_ps = self.clock.edge(self.clock.cycle(start_ps) + work.cycles)
@@ -73,6 +74,6 @@ class VectorEngine(TileEngine):
         actions += [Entry(spec.name, name, elements) for name in command.slow]
         return Pass(
             cycles,
-            self.around.storage.streams(demands, cycles, self.clock),
+            self.storage.streams(demands, cycles, self.clock),
             self.around.tally.bill(command.layer, [*actions, *memory_entries(demands)]),
         )

@@ -31,7 +31,7 @@ CAUSES = (
         "stall_sram_port",
         "waits for SRAM port",
         "#E69F00",
-        "streams share an SRAM port and stretch each other",
+        "streams share an SRAM port and stretch each other, or the words of one meet in a bank",
     ),
     Cause(
         "stall_compute",

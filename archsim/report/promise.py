@@ -15,7 +15,7 @@ PROMISES: tuple[tuple[str, str, str, str], ...] = (
         "SRAM",
         "fair-rate port sharing and stride bank conflicts",
         "per-cycle arbitration",
-        "port sharing; not yet bank conflicts",
+        "yes: conflicts by layout; streams that meet in a port or bank share it at fair rates",
     ),
     (
         "DMA",

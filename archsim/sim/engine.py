@@ -10,6 +10,8 @@ from collections.abc import Generator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
+from archsim.ir.footprint import Footprint
+from archsim.ir.program import Region
 from archsim.ir.unroll import Step
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Event
@@ -54,13 +56,31 @@ class Pipeline(Protocol):
         """Start ``step`` at ``start_ps``."""
 
 
+class Place(NamedTuple):
+    """Where a stream goes: over what is ``touched`` of a region, again and again, in address order.
+
+    ``shift``: bytes from the region's own offset to the first byte touched; ``first_byte``: the address of that, as far
+    as the cycles of the stream depend on it (``Storage.address_granule``).
+    """
+
+    touched: Footprint
+    region: Region
+    shift: int = 0
+    first_byte: int = 0
+
+
 class Demand(NamedTuple):
-    """Bytes and whole word accesses of a command on an on-chip memory in one direction."""
+    """Bytes and whole word accesses of a command on an on-chip memory in one direction.
+
+    ``lost_cycles``: cycles of the memory's clock that it takes at the banks beyond contiguous words; ``place``: where.
+    """
 
     memory: str
     write: bool
     size_bytes: int
     accesses: int
+    lost_cycles: Cycles = 0
+    place: Place | None = None
 
 
 class Flow(Protocol):
@@ -90,15 +110,24 @@ class Streams(Protocol):
     def demands(self) -> tuple[Demand, ...]:
         """What is moved, one for each memory and direction."""
 
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Where the streams go that load some banks more than others."""
+
+    def at(self, first_bytes: tuple[int, ...]) -> Streams:
+        """The same with the ``places`` at these addresses."""
+
     def begin(self) -> Flow:
         """Start at the present instant, an edge of the engine's clock."""
 
 
 class Storage(Protocol):
-    """The on-chip memories."""
+    """The on-chip memories, as one engine sees them over its ports."""
 
-    def demand(self, memory: str, size_bytes: int, *, write: bool, accesses: int | None = None) -> Demand:
-        """A stream of ``size_bytes``; ``accesses`` unless its bytes are contiguous.
+    def demand(
+        self, memory: str, size_bytes: int, *, write: bool, accesses: int | None = None, place: Place | None = None
+    ) -> Demand:
+        """A stream of ``size_bytes``; ``accesses`` and ``place`` unless its bytes are contiguous.
 
         Raises ProgramError when ``memory`` is not on chip.
         """
@@ -106,8 +135,21 @@ class Storage(Protocol):
     def word_bytes(self, memory: str) -> int:
         """Bytes of one word; raises ProgramError when ``memory`` is not on chip."""
 
+    def address_granule(self, memory: str) -> int:
+        """Addresses that differ by a multiple of this cost the same (1: all addresses do, also in other memories)."""
+
     def shortest(self, demands: Sequence[Demand], clock: Clock) -> Fraction:
-        """Cycles of ``clock`` that ``demands`` take at least, alone on their ports."""
+        """Cycles of ``clock`` that ``demands`` take at least, alone on their ports, without conflicts in banks."""
 
     def streams(self, demands: Sequence[Demand], cycles: Cycles, clock: Clock) -> Streams:
-        """Streams of a command of ``cycles`` cycles; raises ProgramError when bytes are to move in no time."""
+        """Streams of a command of ``cycles`` cycles, or as many more as its slowest stream takes at the banks.
+
+        Raises ProgramError when bytes are to move in no time.
+        """
+
+
+class OnChip(Protocol):
+    """The on-chip memories of the chip."""
+
+    def seen_by(self, engine: str) -> Storage:
+        """The memories over the ports of a kind of engine: dma, array, vector."""

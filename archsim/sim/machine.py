@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from math import prod
 
 from archsim.errors import ProgramError
+from archsim.ir.footprint import Footprint, footprint
 from archsim.ir.program import Op, Region
 from archsim.ir.unroll import Step
 from archsim.sim.clock import Clock
-from archsim.sim.engine import Demand, Execution, Outcome, Storage
+from archsim.sim.engine import Demand, Execution, Flow, OnChip, Outcome, Place, Streams
 from archsim.sim.kernel import Kernel
 from archsim.sim.stores import Stores
 from archsim.sim.tally import Tally, memory_entries
@@ -22,24 +23,27 @@ class Surroundings:
     """The machine around an engine. ``setup_memory``: where the data of SETUP commands comes from."""
 
     kernel: Kernel
-    storage: Storage
+    storage: OnChip
     stores: Stores
     tally: Tally
     setup_memory: str
 
 
 class TileEngine(ABC):
-    """An engine with one kind of command of its own (``op``), beside SETUP and SYNC.
+    """An engine with one kind of command of its own (``op``), beside SETUP and SYNC; ``ports``: whose it uses.
 
     SETUP reads ``nbytes`` (weights to shift in, a scan chain, a descriptor) from ``setup_memory``, as fast as its port
     goes. SYNC takes no time: it only moves tokens.
     """
 
     op: Op
+    ports: str
 
     def __init__(self, around: Surroundings, clock: Clock) -> None:
         self.around = around
         self.clock = clock
+        self.storage = around.storage.seen_by(self.ports)
+        self._placed: dict[int, tuple[tuple[Region, int], ...]] = {}
 
     def execute(self, step: Step) -> Execution:
         """Run ``step``; raises ProgramError for a command that this engine does not have."""
@@ -58,18 +62,46 @@ class TileEngine(ABC):
 
     def demand(self, step: Step, region: Region, elements: int, *, write: bool) -> Demand:
         """The stream of ``elements`` of ``region``; raises ProgramError when it is not on chip."""
-        memory = self.around.stores.memory(step, region)
+        memory, touched = self.around.stores.memory(step, region), footprint(region, step, {})
         try:
-            return self.around.storage.demand(memory, elements * region.element_bytes, write=write)
+            place = self.place(step, region, touched)
+            return self.storage.demand(memory, elements * region.element_bytes, write=write, place=place)
         except ProgramError as error:
             raise ProgramError(f"{step.where} of {step.queue}: operand '{region.operand}': {error}") from error
+
+    def places(self, step: Step) -> tuple[int, ...]:
+        """Where in the pattern of the banks the operands of ``step`` begin, for those to which it matters."""
+        command = step.command
+        placed = self._placed.get(id(command))
+        if placed is None:
+            granules = [(r, self._granule(step, r)) for r in (*command.reads, *command.writes)]
+            placed = self._placed[id(command)] = tuple(pair for pair in granules if pair[1] > 1)
+        return tuple([self._address(step, region) % granule for region, granule in placed])
+
+    def place(self, step: Step, region: Region, touched: Footprint) -> Place:
+        """Where a stream over a region goes."""
+        granule, shift = self._granule(step, region), touched.offset - region.offset.at(step.env)
+        first_byte = (self._address(step, region) + shift) % granule if granule > 1 else 0
+        return Place(touched, region, shift, first_byte)
+
+    def begin(self, step: Step, streams: Streams) -> Flow:
+        """Start the streams of a command now, in the banks where its operands lie."""
+        if streams.places:
+            streams = streams.at(tuple([self._address(step, item.region) + item.shift for item in streams.places]))
+        return streams.begin()
+
+    def _granule(self, step: Step, region: Region) -> int:
+        return self.storage.address_granule(self.around.stores.memory(step, region))
+
+    def _address(self, step: Step, region: Region) -> int:
+        return self.around.stores.slot_address(step, region) + region.offset.at(step.env)
 
     def _set_up(self, step: Step) -> Execution:
         around, command = self.around, step.command
         if not command.nbytes:
             return Outcome()
-        demands = (around.storage.demand(around.setup_memory, command.nbytes, write=False),)
-        streams = around.storage.streams(demands, around.storage.shortest(demands, self.clock), self.clock)
+        demands = (self.storage.demand(around.setup_memory, command.nbytes, write=False),)
+        streams = self.storage.streams(demands, self.storage.shortest(demands, self.clock), self.clock)
         start_ps = around.kernel.now
         flow = streams.begin()
         yield flow.event

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from archsim.errors import ProgramError, nearest
 from archsim.ir.program import Program, Region, Ring, Tensor
-from archsim.ir.unroll import Step
+from archsim.ir.unroll import Step, unroll
 from archsim.sim.wiring import Wiring
 
 
@@ -19,6 +19,8 @@ class Stores:
                 raise ProgramError(f"two tensors or rings are called '{store.name}'")
             self._stores[store.name] = store
         self._wiring: Wiring | None = None
+        self._program = program
+        self._starts: dict[str, list[int]] = {}
 
     def connect(self, wiring: Wiring) -> None:
         """Give the stores the rings' counters, which say which slot a queue holds."""
@@ -45,6 +47,16 @@ class Stores:
             raise ProgramError(f"ring '{store.name}' is not connected")
         return store.base + self._wiring.slot(step.queue, store.name) * store.slot_bytes
 
+    def slot_address(self, step: Step, region: Region) -> int:
+        """As ``address``, also for rings on chip that keep bytes between slots."""
+        store = self._store(step, region)
+        if isinstance(store, Tensor) or not store.retain or self._wiring is None:
+            return self.address(step, region)
+        starts = self._starts.get(store.name)
+        if starts is None:
+            starts = self._starts[store.name] = _starts(store, self._program)
+        return store.base + starts[self._wiring.taken(step.queue, store.name)] % store.size_bytes
+
     def _store(self, step: Step, region: Region) -> Tensor | Ring:
         found = self._stores.get(region.store)
         if found is None:
@@ -53,3 +65,14 @@ class Stores:
                 f"'{region.store}'{nearest(region.store, self._stores)}"
             )
         return found
+
+
+def _starts(ring: Ring, program: Program) -> list[int]:
+    """Byte of the ring's tape at which each slot begins, in the order in which the writer takes them."""
+    starts: list[int] = []
+    for queue in program.queues:
+        for step in unroll(queue) if queue.name == ring.writer else ():
+            if (f"{ring.name}.free", 1) in step.waits:
+                kept = ring.retain if step.command.retains else 0
+                starts.append(starts[-1] + ring.slot_bytes - kept if starts else 0)
+    return starts

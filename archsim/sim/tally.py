@@ -76,7 +76,7 @@ class Tally:
         """The trace by memory and start, empty when it was not asked for."""
         entries = list(self._trace)
         for demands, start_ps, end_ps in self._streamed:
-            for memory, write, size_bytes, _ in demands:
+            for memory, write, size_bytes, *_ in demands:
                 if size_bytes:
                     entries.append((memory, start_ps, end_ps, size_bytes, write))
         entries.sort()

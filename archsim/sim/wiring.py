@@ -61,12 +61,16 @@ class Wiring:
 
     def slot(self, queue: str, ring: str) -> int:
         """Slot of ``ring`` that ``queue`` took last; raises ProgramError when it holds none."""
+        return self.taken(queue, ring) % self._rings[ring][0].slots
+
+    def taken(self, queue: str, ring: str) -> int:
+        """Slots of ``ring`` that ``queue`` took before its last one; raises ProgramError when it holds none."""
         found = self._rings[ring][0]
         token = f"{ring}.free" if queue == found.writer else f"{ring}.full"
         taken = self.counter(queue, token).taken
         if taken == 0:
             raise ProgramError(f"queue '{queue}' uses ring '{ring}' before it has taken a slot of it")
-        return (taken - 1) % found.slots
+        return taken - 1
 
     def givers(self, queue: str, token: str) -> tuple[str, ...]:
         """Queues whose signal would raise ``token`` for ``queue``."""

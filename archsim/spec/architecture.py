@@ -51,6 +51,24 @@ class DramControl:
 
 
 @dataclass(frozen=True, slots=True)
+class PortSet:
+    """Ports of every bank of an sram. ``shared``: ``read`` ports (as many as ``write``) that do either in a cycle."""
+
+    read: int = 1
+    write: int = 1
+    shared: bool = False
+
+    @property
+    def each(self) -> int:
+        """Ports of a bank, of both directions."""
+        return self.read if self.shared else self.read + self.write
+
+    def count(self, *, write: bool) -> int:
+        """Ports that can serve a direction."""
+        return self.write if write else self.read
+
+
+@dataclass(frozen=True, slots=True)
 class Memory(Part):
     """An explicit or folded memory. ``kind``: dram | sram | registers."""
 
@@ -61,9 +79,11 @@ class Memory(Part):
     # sram
     banks: int = 1
     word_bytes: int = 1
-    read_ports: int = 1
-    write_ports: int = 1
-    ports_shared: bool = False  # one read/write port set instead of separate ones
+    ports: PortSet = PortSet()  # of all engines that have none of their own
+    private_ports: Mapping[str, PortSet] = field(default_factory=dict)  # engine -> its own (0 in a direction: none)
+    interleave: str = "word"  # word | block | xor: which bank holds an address, see archsim.memory.banks
+    block_bytes: int = 0  # of interleave block
+    padding_words: Mapping[str, int] = field(default_factory=dict)  # role -> words left free behind each row of a tile
     # dram
     standard: str = ""
     speed_mts: int = 0
@@ -74,15 +94,21 @@ class Memory(Part):
     bytes_per_cycle: Fraction | None = None  # a plain constant-rate memory (standard: constant); None = infinite
     latency_cycles: int = 0  # constant-rate memories only
 
-    @property
-    def read_bytes_per_cycle(self) -> int:
-        """Bytes per cycle of all read ports: banks x word x ports."""
-        return self.banks * self.word_bytes * self.read_ports
+    def port_group(self, engine: str, *, write: bool) -> tuple[str, PortSet]:
+        """(whose, ports) over which an engine (dma, array, vector) reads or writes: its own, or '' and the common."""
+        own = self.private_ports.get(engine)
+        if own is not None and own.count(write=write):
+            return engine, own
+        return "", self.ports
 
-    @property
-    def write_bytes_per_cycle(self) -> int:
-        """Bytes per cycle of all write ports: banks x word x ports."""
-        return self.banks * self.word_bytes * self.write_ports
+    def bytes_per_cycle_of(self, engine: str, *, write: bool) -> int:
+        """Bytes per cycle that an engine can read or write: banks x word x its ports."""
+        return self.banks * self.word_bytes * self.port_group(engine, write=write)[1].count(write=write)
+
+    def bytes_per_cycle_of_all(self, *, write: bool) -> int:
+        """Bytes per cycle of a direction: banks x word x all ports."""
+        groups = (self.ports, *self.private_ports.values())
+        return self.banks * self.word_bytes * sum(group.count(write=write) for group in groups)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,17 +51,27 @@ def memory(spec: schema.Storage, base: dict[str, Any]) -> a.Memory:
 
 
 def _sram(spec: schema.Sram, base: dict[str, Any]) -> a.Memory:
-    ports = spec.ports
+    named = {engine: getattr(spec.ports, engine) for engine in schema.ENGINES}
+    padding = {role: spec.padding.get(role, spec.padding.get("all", 0)) for role in spec.keeps}
     return a.Memory(
         **base,
         capacity_bytes=spec.size,
         filled_by=spec.filled_by,
         banks=spec.banks,
         word_bytes=spec.word,
-        read_ports=ports.shared or ports.read or 1,
-        write_ports=ports.shared or ports.write or 1,
-        ports_shared=ports.shared is not None,
+        ports=_port_set(spec.ports, 1),
+        private_ports={engine: _port_set(own, 0) for engine, own in named.items() if own is not None},
+        interleave=spec.interleave if isinstance(spec.interleave, str) else "block",
+        block_bytes=spec.interleave if isinstance(spec.interleave, int) else 0,
+        padding_words={role: words for role, words in padding.items() if words},
     )
+
+
+def _port_set(ports: schema.Ports | schema.EnginePorts, least: int) -> a.PortSet:
+    """``least``: ports of a direction that is not stated."""
+    if ports.shared is not None:
+        return a.PortSet(ports.shared, ports.shared, shared=True)
+    return a.PortSet(ports.read or least, ports.write or least)
 
 
 def _dram(spec: schema.Dram, base: dict[str, Any]) -> a.Memory:

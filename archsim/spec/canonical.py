@@ -10,7 +10,7 @@ import yaml
 
 from archsim import units
 from archsim.spec import peaks
-from archsim.spec.architecture import ROLES, Architecture, Array, Dma, Host, Memory, Part, Vector
+from archsim.spec.architecture import ROLES, Architecture, Array, Dma, Host, Memory, Part, PortSet, Vector
 from archsim.spec.dtypes import BITS
 
 _Section = dict[str, Any]
@@ -46,7 +46,7 @@ def number_paths(chip: Architecture) -> list[str]:
 
 def _numbers(section: _Section, prefix: str) -> Iterator[str]:
     for key, value in section.items():
-        if key in _NOT_NUMBERS:
+        if key in _NOT_NUMBERS or (key == "interleave" and value in ("word", "xor")):
             continue
         if isinstance(value, dict):
             yield from _numbers(value, f"{prefix}{key}.")
@@ -107,13 +107,25 @@ def _memory(part: Memory, above_hz: int) -> _Section:
     else:
         section["size"] = units.exact(part.capacity_bytes, units.SIZE)
     if part.kind == "sram":
-        ports = {"read": part.read_ports, "write": part.write_ports}
-        section |= {"banks": part.banks, "word": units.exact(part.word_bytes, units.SIZE)}
-        section["ports"] = {"shared": part.read_ports} if part.ports_shared else ports
-        section["filled_by"] = part.filled_by
+        section |= _sram(part)
     section["keeps"] = "all" if part.keeps == ROLES else list(part.keeps)
     section["slots"] = _one_or_each(dict(part.slots), tuple(part.keeps))
     return section | _overrides(part)
+
+
+def _sram(part: Memory) -> _Section:
+    section: _Section = {"banks": part.banks, "word": units.exact(part.word_bytes, units.SIZE)}
+    section["ports"] = _ports(part.ports) | {engine: _ports(own) for engine, own in part.private_ports.items()}
+    section["interleave"] = units.exact(part.block_bytes, units.SIZE) if part.block_bytes else part.interleave
+    section["padding"] = _one_or_each({role: part.padding_words.get(role, 0) for role in part.keeps}, tuple(part.keeps))
+    section["filled_by"] = part.filled_by
+    return section
+
+
+def _ports(ports: PortSet) -> _Section:
+    if ports.shared:
+        return {"shared": ports.read}
+    return {key: count for key, count in (("read", ports.read), ("write", ports.write)) if count}
 
 
 def _dram(part: Memory) -> _Section:

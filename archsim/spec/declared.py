@@ -22,9 +22,14 @@ class Declared(Generic[S_co]):
     spec: S_co
 
     def mark(self, key: str) -> Mark:
-        """The place of a key, or of the part when the file does not state it."""
-        node = self.at.node.mapping.get(key)
-        return node.mark if node is not None else self.at.mark
+        """The place of a key path, of the deepest key of it that the file states, or of the part."""
+        node, mark = self.at.node, self.at.mark
+        for step in key.split("."):
+            below = node.mapping.get(step)
+            if below is None:
+                break
+            node, mark = below, below.mark
+        return mark
 
     def found(self, key: str) -> object:
         """The value of a key as the file writes it; None when it does not."""

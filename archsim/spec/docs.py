@@ -44,6 +44,11 @@ it, outermost first; inputs, weights and outputs begin in a dram and every role 
 Registers, and an sram with `filled_by: array`, are inside the array's formula; below the first folded memory
 everything is.
 
+**Banks and ports.** A word of an sram lies in one bank (`interleave`), and each port of a bank serves one word a
+cycle: strides that meet in few banks cost cycles. `ports: {read: 1, write: 1, dma: {write: 1}, array: {read: 2}}`
+gives engines ports of their own beside the common ones, which all others share. `padding` leaves words free behind
+the rows of tiles, and of tensors that stay on chip (those of inputs, unless a reshaping view needs them dense).
+
 **Sources.** Every number says where it comes from: `source:` for a section, `sources: {key: text}` for single
 keys, at the top level also `sources: {part.key: text}`. `estimated: reasoning` marks a number that nobody
 published; it shows as such in reports. A file of your own may leave sources out: its numbers count as `user`.
@@ -60,7 +65,7 @@ prints the chip with everything stated, and that text loads again to the same ch
 ones that came with the package. A path works as well as a name.
 
 **Not built yet** (refused by name): the parts {later}, memories inside `parallel`,
-the keys {keys}.
+the keys {keys} (of a dram).
 """
 _SECTIONS: tuple[type[BaseModel], ...] = (
     schema.Chip,
@@ -71,6 +76,7 @@ _SECTIONS: tuple[type[BaseModel], ...] = (
     schema.Dram,
     schema.Sram,
     schema.Ports,
+    schema.EnginePorts,
     schema.Registers,
     schema.Array,
     schema.Fanout,
@@ -80,7 +86,7 @@ _SECTIONS: tuple[type[BaseModel], ...] = (
     schema.Host,
 )
 _TITLES = {"Chip": "Top level", "Part": "Every part", "Storage": "Every memory", "Fanout": "array: fanouts"}
-_TITLES |= {"RegisterFile": "array: registers", "Ports": "sram: ports"}
+_TITLES |= {"RegisterFile": "array: registers", "Ports": "sram: ports", "EnginePorts": "sram: ports of one engine"}
 _INHERITED = {(section, name) for section in (schema.Chip, schema.Part) for name in ("source", "sources")}
 
 

@@ -61,6 +61,22 @@ def whole(kind: units.Kind, low: str, high: str) -> Domain:
     return Domain(f"{low} to {high}, in {kind.unit_list}", convert)
 
 
+def word_or_whole(words: tuple[str, ...], kind: units.Kind, low: str, high: str) -> Domain:
+    """One of ``words``, or an integer number of the base unit between two quantities."""
+    size = whole(kind, low, high)
+    allowed = f"{', '.join(words)}, or {size.allowed}"
+
+    def convert(value: object) -> object:
+        if value in words:
+            return value
+        try:
+            return size.convert(value)
+        except ConfigError as error:
+            raise ConfigError(f"found {units.shown(value)}; allowed {allowed}{_hint(value, words)}") from error
+
+    return Domain(allowed, convert)
+
+
 def real(kind: units.Kind, low: str, high: str) -> Domain:
     """A float in the base unit (V, W, pJ, mm2) between two quantities."""
     least, most = units.parse(low, kind), units.parse(high, kind)

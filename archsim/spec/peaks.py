@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from archsim.spec.architecture import Architecture, Array, Memory
+from archsim.spec.architecture import Architecture, Array, Memory, PortSet
 from archsim.units import operations_per_s, si
 
 
@@ -26,9 +26,17 @@ def _memory(memory: Memory) -> str:
     if memory.kind == "dram":
         peak = dram_bytes_per_s(memory)
         return f"{memory.name}: peak {'infinite' if peak is None else si(peak, 'B/s')}{_dram_formula(memory)}"
-    read, write = memory.read_bytes_per_cycle, memory.write_bytes_per_cycle
-    directions = f"{read} B/cycle, read or write" if memory.ports_shared else f"{read} B/cycle read, {write} write"
-    return f"{memory.name}: peak {directions} (banks x word x ports)"
+    one = memory.banks * memory.word_bytes
+    groups = [_directions(one, memory.ports)]
+    groups += [f"{engine} {_directions(one, own)}" for engine, own in memory.private_ports.items()]
+    return f"{memory.name}: peak {'; '.join(groups)} (banks x word x ports)"
+
+
+def _directions(one: int, ports: PortSet) -> str:
+    if ports.shared:
+        return f"{one * ports.read} B/cycle, read or write"
+    rates = [f"{one * count} B/cycle {way}" for way, count in (("read", ports.read), ("write", ports.write)) if count]
+    return ", ".join(rates)
 
 
 def _dram_formula(memory: Memory) -> str:

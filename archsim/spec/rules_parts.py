@@ -30,17 +30,50 @@ def check(file: File) -> None:
 
 def _srams(file: File) -> None:
     for part in file.of(schema.Sram):
-        ports = part.spec.ports
-        if ports.shared is not None and (ports.read is not None or ports.write is not None):
-            file.add(
-                part,
-                "ports",
-                "found `shared` beside `read` or `write`; allowed {read: N, write: N} or {shared: N}",
-            )
+        _ports(file, part)
+        _interleave(file, part)
+        _unserved(file, part)
         most = part.spec.size // part.spec.banks
         if part.spec.word > most:
             limit = f"1 B to {units.exact(most, units.SIZE)} (size / banks)" if most else "fewer banks"
             file.add(part, "word", f"found {units.shown(part.found('word'))}; allowed {limit}")
+
+
+def _ports(file: File, part: Declared[schema.Sram]) -> None:
+    named = {f"ports.{engine}": getattr(part.spec.ports, engine) for engine in schema.ENGINES}
+    for key, ports in {"ports": part.spec.ports, **named}.items():
+        if ports is None:
+            continue
+        stated = [direction for direction in ("read", "write") if getattr(ports, direction) is not None]
+        if ports.shared is not None and stated:
+            file.add(part, key, "found `shared` beside `read` or `write`; allowed {read: N, write: N} or {shared: N}")
+        if key != "ports" and ports.shared is None and not stated:
+            file.add(part, key, "found no port; allowed {read: N}, {write: N}, both, or {shared: N}")
+
+
+def _interleave(file: File, part: Declared[schema.Sram]) -> None:
+    spec = part.spec
+    if spec.interleave == "xor" and spec.banks & (spec.banks - 1):
+        file.add(part, "interleave", f"found xor with {spec.banks} banks; allowed with a power of two of banks")
+    if isinstance(spec.interleave, int):
+        most = spec.size // spec.banks
+        if spec.interleave % spec.word or spec.interleave > most:
+            limit = f"a multiple of the word up to {units.exact(most, units.SIZE)} (size / banks)"
+            file.add(part, "interleave", f"found {units.shown(part.found('interleave'))}; allowed {limit}")
+
+
+def _unserved(file: File, part: Declared[schema.Sram]) -> None:
+    """Keys that would be ignored: of a memory without rings and moves, and ports of engines that are not there."""
+    spec = part.spec
+    named = [engine for engine in schema.ENGINES if getattr(spec.ports, engine) is not None]
+    if spec.filled_by == "array":
+        stated = {"interleave": spec.interleave != "word", "padding": any(spec.padding.values())}
+        stated |= {f"ports.{engine}": True for engine in named}
+        for key in (key for key, is_stated in stated.items() if is_stated):
+            file.add(part, key, "has no meaning with `filled_by: array`; allowed in an explicit sram")
+    for engine, kind in (("array", schema.Array), ("vector", schema.Vector)):
+        if engine in named and not any(file.of(kind)):
+            file.add(part, f"ports.{engine}", f"found ports of an engine that this chip lacks; allowed with a {engine}")
 
 
 def _drams(file: File) -> None:

@@ -82,8 +82,10 @@ def _paths(file: File) -> None:
 
 
 def _slots(file: File) -> None:
-    for part in file.of(schema.Storage):
-        for role in part.spec.slots:
+    tables = [(part, "slots", part.spec.slots) for part in file.of(schema.Storage)]
+    tables += [(part, "padding", part.spec.padding) for part in file.of(schema.Sram)]
+    for part, key, table in tables:
+        for role in table:
             if role != "all" and role not in part.spec.keeps:
                 message = f"found '{role}', which is not kept here; allowed {', '.join(part.spec.keeps)}"
-                file.add(part, "slots", message)
+                file.add(part, key, message)

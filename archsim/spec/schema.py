@@ -27,9 +27,23 @@ from archsim.spec.schema_base import (
     Sourced,
     for_all,
 )
-from archsim.spec.schema_memory import Dram, Ports, Registers, Sram, Storage
+from archsim.spec.schema_memory import ENGINES, Dram, EnginePorts, Ports, Registers, Sram, Storage
 
-__all__ = ["Array", "Chip", "Dma", "Dram", "Host", "Part", "Ports", "Registers", "Sram", "Storage", "Vector"]
+__all__ = [
+    "ENGINES",
+    "Array",
+    "Chip",
+    "Dma",
+    "Dram",
+    "EnginePorts",
+    "Host",
+    "Part",
+    "Ports",
+    "Registers",
+    "Sram",
+    "Storage",
+    "Vector",
+]
 
 
 class Technology(Section):

@@ -73,14 +73,37 @@ class Dram(Storage):
     latency: Cycles = Field(NONE_CYCLES, description="from request to first byte; `standard: constant` only")
 
 
-class Ports(Section):
-    """`ports` of a memory: each moves one word per bank and cycle."""
+class EnginePorts(Section):
+    """Ports that one kind of engine has to itself, in every bank; a direction left out goes over the common ports."""
 
-    read: Annotated[int, d.count(1, 64)] | None = Field(None, description="read ports (1 unless `shared` is given)")
-    write: Annotated[int, d.count(1, 64)] | None = Field(None, description="write ports (1 unless `shared` is given)")
+    read: Annotated[int, d.count(1, 64)] | None = Field(None, description="read ports of its own")
+    write: Annotated[int, d.count(1, 64)] | None = Field(None, description="write ports of its own")
     shared: Annotated[int, d.count(1, 64)] | None = Field(
-        None, description="ports that either read or write in a cycle, in place of `read` and `write`"
+        None, description="ports of its own that either read or write in a cycle, in place of `read` and `write`"
     )
+
+
+class Ports(Section):
+    """`ports` of every bank of a memory: each serves one word per bank and cycle.
+
+    Engines without ports of their own share the common ones.
+    """
+
+    read: Annotated[int, d.count(1, 64)] | None = Field(
+        None, description="common read ports (1 unless `shared` is given)"
+    )
+    write: Annotated[int, d.count(1, 64)] | None = Field(
+        None, description="common write ports (1 unless `shared` is given)"
+    )
+    shared: Annotated[int, d.count(1, 64)] | None = Field(
+        None, description="common ports that either read or write in a cycle, in place of `read` and `write`"
+    )
+    dma: EnginePorts | None = Field(None, description="ports of the DMA engines alone, such as `{write: 1}`")
+    array: EnginePorts | None = Field(None, description="ports of the arrays alone, such as `{read: 2}`")
+    vector: EnginePorts | None = Field(None, description="ports of the vector units alone")
+
+
+ENGINES = ("dma", "array", "vector")
 
 
 def _ports() -> Any:
@@ -88,13 +111,31 @@ def _ports() -> Any:
 
 
 class Sram(Storage):
-    """`sram`: an on-chip memory. Bandwidth of each direction = banks x word x ports, per cycle."""
+    """`sram`: an on-chip memory. Bandwidth of each direction = banks x word x ports, per cycle.
+
+    Regions whose words meet in few banks take longer: the rule is in `archsim/memory/banks.py`.
+    """
 
     size: Size = Field(description="capacity")
     banks: Annotated[int, d.count(1, 65536)] = Field(1, description="banks")
     word: Annotated[int, d.whole(units.SIZE, "1 B", "64 KiB")] = Field(description="bytes per access of one bank")
     ports: Ports = Field(
-        default_factory=_ports, description="ports of every bank: `{read: 1, write: 1}` or `{shared: 1}`"
+        default_factory=_ports,
+        description="ports of every bank: `{read: 1, write: 1}`, `{shared: 1}`, some of them an engine's own: "
+        "`{read: 1, write: 1, dma: {write: 1}}`",
+    )
+    interleave: Annotated[str | int, d.word_or_whole(("word", "xor"), units.SIZE, "1 B", "16 TiB")] = Field(
+        "word",
+        description="bank of a word: word: its number mod banks; a size, a multiple of the word: (address / size) mod "
+        "banks; xor: (number mod banks) xor ((number / banks) mod banks), banks a power of two",
+    )
+    padding: Annotated[
+        dict[Annotated[str, d.choice("all", *ROLES)], Annotated[int, d.count(0, 65536)]],
+        BeforeValidator(for_all),
+    ] = Field(
+        {"all": 0},
+        description="words left free behind each row (innermost axis) of a tile kept here, one number or a number for "
+        "each role: rows that would begin in one bank begin in different ones",
     )
     filled_by: Annotated[str, d.choice("dma", "array")] = Field(
         "dma",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pydantic import BaseModel
+
 from archsim.errors import nearest
 from archsim.spec.nodes import Mark, Node
 from archsim.spec.problems import Problems, field_of, keys, submodel
@@ -106,14 +108,14 @@ def _entry(item: Node) -> str:
 def known_paths(root: Node) -> list[str]:
     """Every key path that ``replace`` and ``--set`` accept on this document, sorted."""
     paths = [key for key in keys(Chip) if key not in _FIXED]
-    paths += [f"{key}.{inner}" for key in paths for inner in _inner_keys(Chip, key)]
+    paths += [f"{key}.{inner}" for key in paths for inner in _inner_paths(Chip, key)]
     for part in placed(root):
         model = PARTS.get(part.kind)
         if model is None or not part.name:
             continue
         own = [key for key in keys(model) if key not in _FIXED]
         paths += [f"{part.name}.{key}" for key in own]
-        paths += [f"{part.name}.{key}.{inner}" for key in own for inner in _inner_keys(model, key)]
+        paths += [f"{part.name}.{key}.{inner}" for key in own for inner in _inner_paths(model, key)]
     return sorted(paths)
 
 
@@ -128,7 +130,11 @@ def has_open_keys(root: Node, path: str) -> bool:
     return info is not None and rest.count(".") == 1 and "dict[" in str(info.annotation)
 
 
-def _inner_keys(model: type, key: str) -> list[str]:
+def _inner_paths(model: type[BaseModel], key: str) -> list[str]:
+    """Key paths below a key that holds a section, of sections in it too."""
     info = field_of(model, key)
     section = submodel(info.annotation) if info is not None else None
-    return keys(section) if section is not None and "list[" not in str(info and info.annotation) else []
+    if section is None or "list[" in str(info and info.annotation):
+        return []
+    own = keys(section)
+    return own + [f"{name}.{inner}" for name in own for inner in _inner_paths(section, name)]

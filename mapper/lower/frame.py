@@ -10,9 +10,9 @@ from itertools import product
 from archsim.ir.mapping import Keep, LayerMapping, Loop
 from archsim.ir.program import Affine, Clip, Edge, Extent, Guard, Region, When
 from archsim.ir.workload import Guard as LayerGuard
-from mapper.geometry import Component, components, slot_sizes
+from mapper.geometry import Component, components, slot_padding, slot_sizes
 from mapper.problem import OperandPlan, Problem
-from mapper.strides import row_major
+from mapper.strides import Padding, row_major
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class Frame:
         return sliding and depth == above and self.loops[above - 1].dim in dict(part.terms)
 
     def slot_region(self, plan: OperandPlan, operand: str, depth: int, skip: int = 0) -> Region:
-        """The whole slot of an operand's ring, one extent per component (row-major, largest tile)."""
+        """The whole slot of an operand's ring, one extent per component (row-major, padded, largest tile)."""
         part_strides = self.slot_strides(plan)
         strides, const = [], 0
         for part, stride in zip(self.parts[plan.name], part_strides, strict=True):
@@ -147,7 +147,10 @@ class Frame:
     def slot_strides(self, plan: OperandPlan) -> tuple[int, ...]:
         """Byte strides of the operand's slot, one per component."""
         above, _ = self.keeps[plan.name]
-        return row_major(slot_sizes(self.parts[plan.name], self.tiles(above)), plan.element_bytes)
+        return row_major(slot_sizes(self.parts[plan.name], self.tiles(above)), plan.element_bytes, self._padding(plan))
+
+    def _padding(self, plan: OperandPlan) -> Padding:
+        return slot_padding(self.parts[plan.name], self.problem.dims, plan.element_bytes, plan.pad_bytes)
 
     def dims_region(self, plan: OperandPlan, operand: str, depth: int) -> Region:
         """The operand as a unit indexes it, by the layer's dims below ``depth`` loops.
@@ -209,10 +212,12 @@ class Frame:
         above, _ = self.keeps[operand]
         dim = self.loops[above - 1].dim
         tiles = self.tiles(above)
-        for part, stride in zip(self.parts[operand], self.slot_strides(plan), strict=True):
+        padded = self._padding(plan)
+        for axis, (part, stride) in enumerate(zip(self.parts[operand], self.slot_strides(plan), strict=True)):
             if dim in dict(part.terms):
                 kept = part.size(tiles) - part.step(dim) * tiles[dim]
-                return kept, kept * stride
+                behind = padded.pad_bytes if axis == padded.row_axis else 0
+                return kept, kept * stride + behind
         return 0, 0
 
 

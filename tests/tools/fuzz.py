@@ -9,7 +9,7 @@ import argparse
 import random
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -26,7 +26,7 @@ from archsim.ops.numeric.constants import Constants, inputs_of
 from archsim.ops.numeric.contents import contents, to_memory
 from archsim.ops.numeric.quantise import Quantised
 from archsim.pe.dataflows import catalog
-from archsim.spec.architecture import Architecture
+from archsim.spec.architecture import Architecture, Memory, PortSet
 from archsim.system import simulate
 from mapper.compile import Compiled, Options, compile_model
 from mapper.execute.run import Executor
@@ -63,6 +63,24 @@ def random_chip(pick: random.Random) -> Architecture:
     )
 
 
+def banked(chip: Architecture, pick: random.Random) -> Architecture:
+    """The chip with any interleave, ports of engines' own, and tiles with padded rows."""
+    return replace(chip, memories=tuple(_banked(m, pick) if m.kind == "sram" else m for m in chip.memories))
+
+
+def _banked(memory: Memory, pick: random.Random) -> Memory:
+    interleave = pick.choice(["word", "word", "block", "xor"])
+    own = pick.choice([{}, {}, {"dma": PortSet(1, 0)}, {"array": PortSet(2, 0), "vector": PortSet(1, 1, shared=True)}])
+    return replace(
+        memory,
+        interleave=interleave,
+        block_bytes=memory.word_bytes * pick.choice([1, 2, 16]) if interleave == "block" else 0,
+        ports=pick.choice([PortSet(), PortSet(), PortSet(2, 1), PortSet(1, 1, shared=True)]),
+        private_ports=own,
+        padding_words={role: words for role in memory.keeps if (words := pick.choice([0, 0, 1, 3]))},
+    )
+
+
 def run_case(case: int, orders: int = 3) -> Outcome:
     """One case; AssertionError where anything differs. Refused cases say so."""
     pick = random.Random(case)
@@ -70,7 +88,7 @@ def run_case(case: int, orders: int = 3) -> Outcome:
         graph = random_graph(case)
     except ModelError as error:
         return Outcome(f"model: {error}")
-    chip = random_chip(pick)
+    chip = banked(random_chip(pick), random.Random(f"banks {case}"))
     random_seed = "" if pick.random() < 0.3 else str(case)
     try:
         return run_graph(graph, chip, random_seed, case, orders)

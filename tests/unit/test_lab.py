@@ -51,6 +51,10 @@ def test_variants_of_shared_ports_and_infinite_memory(golden: Architecture) -> N
     keys = {variant.name: variant.keys for variant in variants(shared)}
     assert keys["l1 ports x2"] == {"l1.ports.shared": 2}
     assert not any(name.startswith("dram") for name in keys)
+    named = vary(golden, {"l1.ports.dma": {"write": 1}})
+    keys = {variant.name: variant.keys for variant in variants(named)}
+    assert keys["l1 ports x2"] == {"l1.ports.read": 2, "l1.ports.write": 2, "l1.ports.dma.write": 2}
+    assert vary(named, keys["l1 ports x2"]).memory("l1").private_ports["dma"].write == 2
 
 
 def test_gains_are_in_cycles_of_the_chip_as_it_is(golden: Architecture) -> None:

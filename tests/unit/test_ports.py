@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
@@ -10,11 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.memory.ports import Flow, Port, Ports, PortStreams, fair_paces
+from archsim.memory.fair import fair_paces
+from archsim.memory.port import Flow, Port, PortStreams, Uneven
+from archsim.memory.ports import Ports
 from archsim.memory.scratchpad import Scratchpads
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Cycles, Demand
 from archsim.sim.kernel import Kernel, ProcessBody
+from archsim.spec.architecture import PortSet
 from tests.laws.builders import scratchpad
 
 EXACT = settings(max_examples=100, deadline=None, derandomize=True)
@@ -119,6 +124,49 @@ def test_ends_are_those_of_a_cycle_by_cycle_reference(jobs: list[tuple[int, Frac
     assert not any(port.flows or port.rough for port in ports)
 
 
+fractions = st.fractions(0, 1, max_denominator=6)
+colliding = st.tuples(fractions, st.dictionaries(st.integers(0, 3), st.fractions(Fraction(1, 6), 1, max_denominator=6)))
+
+
+@EXACT
+@given(st.lists(st.one_of(shares.filter(lambda s: s <= 1), colliding), min_size=1, max_size=5), st.randoms())
+def test_banks_are_shared_as_ports(
+    wanted: list[Fraction | tuple[Fraction, dict[int, Fraction]]], order: random.Random
+) -> None:
+    """After any starts and ends: no bank gives more than it has, and a slowed command is at a full bank or port."""
+    kernel = Kernel()
+    everything, port = Ports(kernel), Port("p", 1)
+    flows = []
+    for number, want in enumerate(wanted):
+        even, more = want if isinstance(want, tuple) else (want, {})
+        more = {bank: min(share, 1 - even) for bank, share in more.items() if even < 1}
+        mean = even + sum(more.values(), Fraction(0)) / 4
+        if not mean:
+            continue
+        made = streams(everything, 10 + 3 * number, {port: mean})
+        made = replace(made, uneven={port: Uneven(even, more)} if more else {})
+        flows.append(everything.begin(made))
+    while flows:
+        assert_fair(port, flows)
+        gone = flows.pop(order.randrange(len(flows)))
+        gone.event.callbacks.clear()
+        everything.end(gone)
+    assert not port.flows and not port.banks
+
+
+def assert_fair(port: Port, flows: list[Flow]) -> None:
+    def load(flow: Flow, bank: int) -> Fraction:
+        own = flow.uneven.get(port)
+        return flow.exact[port] if own is None else own.even + own.more.get(bank, Fraction(0))
+
+    used = {bank: sum((flow.pace * load(flow, bank) for flow in flows), Fraction(0)) for bank in range(4)}
+    whole = sum((flow.pace * flow.exact[port] for flow in flows), Fraction(0))
+    assert whole <= 1 and all(total <= 1 for total in used.values())
+    for flow in flows:
+        full = whole == 1 or any(used[bank] == 1 and load(flow, bank) for bank in used)
+        assert flow.pace == 1 or full
+
+
 def test_a_full_port_is_not_overfull() -> None:
     """Exactly full stays untouched, however the shares round: 3 x 1/3, 7 x 1/7."""
     for parts in (3, 7, 49):
@@ -131,18 +179,18 @@ def test_a_full_port_is_not_overfull() -> None:
 
 def test_ports_of_a_scratchpad() -> None:
     """Capacity = banks x word x ports per edge and direction; shared ports serve both directions."""
-    split = Scratchpads([scratchpad("m", 8, word_bytes=4, read_ports=2)], Kernel())
+    split = Scratchpads([scratchpad("m", 8, word_bytes=4, ports=PortSet(read=2))], Kernel()).seen_by("dma")
     moved = [split.demand("m", 640, write=False), split.demand("m", 640, write=True)]
     assert split.shortest(moved, CLOCK) == 640 // 32
     assert split.shortest(moved[:1], CLOCK) == 640 // 64
     assert split.shortest(moved, Clock(2 * 10**9)) == 2 * (640 // 32)
-    joint = Scratchpads([scratchpad("m", 8, word_bytes=4, ports_shared=True)], Kernel())
+    joint = Scratchpads([scratchpad("m", 8, word_bytes=4, ports=PortSet(shared=True))], Kernel()).seen_by("dma")
     assert joint.shortest(moved, CLOCK) == 1280 // 32
 
 
 def test_demands_of_one_direction_are_merged() -> None:
     """Bytes and whole word accesses of several streams on one port are added, each rounded up by itself."""
-    pads = Scratchpads([scratchpad("m", 8, word_bytes=4)], Kernel())
+    pads = Scratchpads([scratchpad("m", 8, word_bytes=4)], Kernel()).seen_by("dma")
     parts = [pads.demand("m", 5, write=False), pads.demand("m", 6, write=False), pads.demand("m", 0, write=True)]
     found = pads.streams(parts, 4, CLOCK)
     assert found.demands == (Demand("m", False, 11, 4), Demand("m", True, 0, 0))

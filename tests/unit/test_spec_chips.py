@@ -78,7 +78,7 @@ def test_published_figures() -> None:
     assert tpu.memory("accumulators").capacity_bytes == 4096 * 256 * 4
     assert float(64 * 2 * mtia.peak_macs_per_cycle * mtia.clock_hz) == pytest.approx(354e12, rel=0.01)
     local = mtia.memory("local_memory")
-    assert local.read_bytes_per_cycle * local.clock_hz == pytest.approx(1e12, rel=0.01)
+    assert local.bytes_per_cycle_of("array", write=False) * local.clock_hz == pytest.approx(1e12, rel=0.01)
     assert dram_bytes_per_s(edge.memory("dram")) == 51_200_000_000
     assert "51.2 GB/s" in lines(edge)[0]
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from archsim.errors import ConfigError
 from archsim.spec import load
-from archsim.spec.architecture import ROLES, Architecture, Fanout, RegisterFile
+from archsim.spec.architecture import ROLES, Architecture, Fanout, PortSet, RegisterFile
 from archsim.spec.dtypes import BITS
 from archsim.spec.expand import Facts, Sugar
 from archsim.spec.peaks import dram_bytes_per_s
@@ -40,7 +40,7 @@ def test_units_clocks_and_sugar_are_resolved() -> None:
     dram, l1 = chip.memories
     assert dram.bytes_per_cycle == Fraction(128, 5)
     assert dram.latency_cycles == 4
-    assert l1.read_bytes_per_cycle == 64
+    assert l1.bytes_per_cycle_of("dma", write=False) == 64
     assert l1.slots == dict.fromkeys(ROLES, 2)
     array = chip.arrays[0]
     assert array.dataflow == "weight_stationary"
@@ -176,13 +176,48 @@ def test_shared_ports_and_folded_memories() -> None:
     registers = "  - registers: {name: latches, size: 64 B, keeps: [weights]}\n  - parallel:"
     text = SMALL.replace("word: 16 B,", "word: 16 B, ports: {shared: 2},").replace("  - parallel:", registers)
     chip = load.loads(text)
-    assert chip.memory("l1").ports_shared
-    assert chip.memory("l1").read_bytes_per_cycle == 128
+    assert chip.memory("l1").ports.shared
+    assert chip.memory("l1").bytes_per_cycle_of_all(write=False) == 128
     assert chip.memory("latches").filled_by == "array"
     assert chip.inner("weights").name == "l1"
     assert load.loads(load.to_yaml(chip)) == chip
     with pytest.raises(ConfigError, match=r"l1\.ports: found `shared` beside"):
         load.loads(SMALL.replace("word: 16 B,", "word: 16 B, ports: {shared: 2, read: 1},"))
+
+
+def test_named_ports_interleave_and_padding() -> None:
+    """Common ports stay as they are; an engine's own are beside them; all of it reads back."""
+    ports = "ports: {read: 1, write: 1, dma: {write: 1}, array: {read: 2}, vector: {shared: 1}}"
+    stated = f"word: 16 B, interleave: 64 B, padding: {{inputs: 1}}, {ports},"
+    chip = load.loads(SMALL.replace("word: 16 B,", stated))
+    l1 = chip.memory("l1")
+    assert (l1.interleave, l1.block_bytes, dict(l1.padding_words)) == ("block", 64, {"inputs": 1})
+    own = {"dma": PortSet(0, 1), "array": PortSet(2, 0), "vector": PortSet(1, 1, shared=True)}
+    assert (l1.ports, l1.private_ports) == (PortSet(1, 1), own)
+    assert l1.port_group("dma", write=True) == ("dma", own["dma"])
+    assert l1.port_group("dma", write=False) == ("", l1.ports)
+    width = l1.banks * l1.word_bytes
+    assert l1.bytes_per_cycle_of("array", write=False) == 2 * width
+    assert l1.bytes_per_cycle_of_all(write=False) == 4 * width
+    assert "dma 64 B/cycle write; array 128 B/cycle read; vector 64 B/cycle, read or write" in load.to_yaml(chip)
+    assert load.loads(load.to_yaml(chip)) == chip
+    assert chip.sources["l1.interleave"] == "user"
+    plain, hashed = load.loads(SMALL), load.loads(SMALL.replace("word: 16 B,", "word: 16 B, interleave: xor,"))
+    assert (plain.memory("l1").interleave, hashed.memory("l1").interleave) == ("word", "xor")
+    assert "l1.interleave" not in plain.sources
+
+
+def test_keys_that_would_be_ignored_are_refused() -> None:
+    """Banks of a folded memory are inside the array's formula; an engine that is not there has no ports."""
+    folded = "  - sram: {name: near, size: 1 KiB, word: 8 B, keeps: [weights], filled_by: array, %s}\n  - parallel:"
+    for key in ("interleave: xor", "padding: 1", "ports: {dma: {read: 1}}"):
+        name = "ports.dma" if "dma" in key else key.partition(":")[0]
+        with pytest.raises(ConfigError, match=rf"near\.{name}: has no meaning with `filled_by: array`"):
+            load.loads(SMALL.replace("  - parallel:", folded % key))
+    lonely = SMALL.replace("      - vector: {name: vpu, lanes: 16}\n", "")
+    lonely = lonely.replace("word: 16 B,", "word: 16 B, ports: {vector: {read: 1}},")
+    with pytest.raises(ConfigError, match=r"l1\.ports\.vector: found ports of an engine that this chip lacks"):
+        load.loads(lonely)
 
 
 def run(code: str, **environment: str) -> str:

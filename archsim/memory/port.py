@@ -1,0 +1,171 @@
+"""One direction of one on-chip memory as a port, the commands on it, and what their streams ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import ceil
+from typing import Protocol
+
+from archsim.memory.banks import Banking
+from archsim.sim.clock import Clock
+from archsim.sim.engine import Cycles, Demand, Place
+from archsim.sim.kernel import Event
+
+ROUNDING = 1e-6  # far more than the error of adding and subtracting a million shares as floating-point numbers
+
+
+class Port:
+    """One direction of one memory, with the commands on it; ``rough``: the sum of their shares, rounded.
+
+    ``banks``: ports of its banks, by what commands load them unevenly; none while none does.
+    """
+
+    __slots__ = ("banks", "bytes_per_s", "flows", "name", "rough")
+
+    def __init__(self, name: str, bytes_per_s: int) -> None:
+        self.name = name
+        self.bytes_per_s = bytes_per_s
+        self.flows: dict[Flow, None] = {}
+        self.rough = 0.0
+        self.banks: list[Port] = []
+
+    def add(self, flow: Flow, share: float) -> None:
+        """Put ``flow`` on the port."""
+        self.flows[flow] = None
+        self.rough += share
+
+    def remove(self, flow: Flow, share: float) -> None:
+        """Take ``flow`` off the port."""
+        del self.flows[flow]
+        self.rough = self.rough - share if self.flows else 0.0
+
+    def overfull(self) -> bool:
+        """Whether the demands exceed the port, exactly; rational numbers are added only near the limit."""
+        if self.rough < 1 - ROUNDING:
+            return False
+        return self.rough > 1 + ROUNDING or sum(flow.exact[self] for flow in self.flows) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Uneven:
+    """What a command takes of the banks of a port at full pace, as fractions of each.
+
+    ``even`` of all of them, ``more`` of some.
+    """
+
+    even: Fraction
+    more: Mapping[int, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A stream that loads some banks of ``port`` more than others; ``shares`` of its banks when it is at address 0."""
+
+    port: Port
+    place: Place
+    banking: Banking
+    shares: Mapping[int, Fraction]
+
+    def turned(self, first_byte: int) -> Iterable[tuple[int, Fraction]]:
+        """(bank, share) where the region begins at ``first_byte``."""
+        turn = self.banking.turn(first_byte)
+        return [((bank + turn) % self.banking.banks, share) for bank, share in self.shares.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class PortStreams:
+    """The streams of a command.
+
+    ``shares``: each port with the demand on it, as a fraction of the port at full pace; ``exact`` the same, exactly.
+    ``conflicts``: which of its streams load banks unevenly; ``even``: what the others take of the ports of those;
+    ``uneven``: both, where they lie.
+    """
+
+    starter: Starter
+    clock: Clock
+    cycles: Cycles
+    demands: tuple[Demand, ...]
+    exact: Mapping[Port, Fraction]
+    shares: tuple[tuple[Port, float], ...]
+    whole_cycles: int
+    conflicts: tuple[Conflict, ...] = ()
+    even: Mapping[Port, Fraction] = field(default_factory=dict)
+    uneven: Mapping[Port, Uneven] = field(default_factory=dict)
+    placed: dict[tuple[int, ...], PortStreams] = field(default_factory=dict)
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Where the streams go that load some banks more than others."""
+        return tuple([conflict.place for conflict in self.conflicts])
+
+    def at(self, first_bytes: tuple[int, ...]) -> PortStreams:
+        """The same with the ``places`` at these addresses."""
+        turns = tuple([c.banking.turn(at) for c, at in zip(self.conflicts, first_bytes, strict=True)])
+        if turns not in self.placed:
+            more: dict[Port, dict[int, Fraction]] = {}
+            for conflict, first_byte in zip(self.conflicts, first_bytes, strict=True):
+                banks = more.setdefault(conflict.port, {})
+                for bank, share in conflict.turned(first_byte):
+                    banks[bank] = banks.get(bank, Fraction(0)) + share
+            uneven = {port: Uneven(self.even.get(port, Fraction(0)), banks) for port, banks in more.items()}
+            self.placed[turns] = replace(self, uneven=uneven)
+        return self.placed[turns]
+
+    def begin(self) -> Flow:
+        """Start at the present instant, an edge of the clock."""
+        return self.starter.begin(self)
+
+
+class Flow:
+    """A command on its ports."""
+
+    __slots__ = (
+        *("clock", "cycles", "done", "end_ps", "ended", "event", "exact", "number", "pace", "shares", "since"),
+        "uneven",
+    )
+
+    def __init__(self, number: int, streams: PortStreams, now_ps: int) -> None:
+        self.number = number
+        self.exact = streams.exact
+        self.shares = streams.shares
+        self.uneven = streams.uneven
+        self.cycles = streams.cycles
+        self.clock = streams.clock
+        self.pace: Cycles = 1
+        self.done: Cycles = 0  # cycles' worth of work done at ``since``
+        first = self.clock.cycle(now_ps)
+        self.since: Cycles = first  # own cycles since time 0
+        self.end_ps = self.clock.edge(first + streams.whole_cycles)
+        self.ended = False
+        self.event: Event
+
+    def change(self, pace: Cycles, now_ps: int) -> None:
+        """Go on at ``pace`` from now."""
+        position = self.clock.position(now_ps)
+        self.done += self.pace * (position - self.since)
+        self.since = position
+        self.pace = pace
+        if self.done < self.cycles:
+            left = Fraction(self.cycles - self.done)
+            self.end_ps = self.clock.edge(ceil(position + left / pace))
+
+    def join(self, bank: Port, share: Fraction) -> None:
+        """Load a port of banks too."""
+        if share:
+            self.exact = {**self.exact, bank: share}
+            self.shares = (*self.shares, (bank, float(share)))
+            bank.add(self, float(share))
+
+    def leave(self, bank: Port) -> None:
+        """Load it no more; it is to be forgotten."""
+        self.exact = {port: share for port, share in self.exact.items() if port is not bank}
+        self.shares = tuple([entry for entry in self.shares if entry[0] is not bank])
+
+
+class Starter(Protocol):
+    """All ports of the chip, as streams see them."""
+
+    def begin(self, streams: PortStreams) -> Flow:
+        """Start ``streams`` now."""
