@@ -10,6 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -53,6 +54,15 @@ def run(
     no_cache: opt.CacheOption = False,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is drawn at random.")] = 0,
     on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
+    fidelity: Annotated[
+        opt.Fidelity | None, typer.Option(help="DRAM command by command, or at measured rates. Default: the chip's.")
+    ] = None,
+    warm: Annotated[
+        int | None, typer.Option(min=2, metavar="N", help="Run N times; the last interval gives the throughput.")
+    ] = None,
+    repeat: Annotated[
+        opt.Repeat, typer.Option(help="With --warm: simulate every run, or reuse equal ones.")
+    ] = opt.Repeat.EXACT,
 ) -> None:
     """Map, simulate and account for a model on a chip."""
     if trace and out is None:
@@ -63,6 +73,7 @@ def run(
     requirements = [Requirement.parse(text) for text in require or []]
     with _progress() as say:
         job = _job(no_cache, model, on, batch, objective, dtype, set_, seed, on_unsupported)
+        job = replace(job, fidelity=fidelity.value if fidelity else None, warm=warm, repeat=repeat.value)
         done = execute(job, say)
         if why:
             say("simulating what would help")

@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from archsim.errors import NotBuiltError
 
 LATER_COMMANDS = ("sweep", "compare", "noc")
-LATER_OPTIONS = ("--mapping", "--refine", "--fidelity", "--repeat", "--warm")
+LATER_OPTIONS = ("--mapping", "--refine")
 
 
 class Objective(StrEnum):
@@ -34,6 +34,20 @@ class Unsupported(StrEnum):
 
     ERROR = "error"
     HOST = "host"
+
+
+class Fidelity(StrEnum):
+    """Which model of DRAM is used."""
+
+    EXACT = "exact"
+    FAST = "fast"
+
+
+class Repeat(StrEnum):
+    """How repeated runs are simulated."""
+
+    EXACT = "exact"
+    STEADY = "steady"
 
 
 class Rows(StrEnum):

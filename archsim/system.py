@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from archsim.errors import ProgramError, SimulationError
 from archsim.host.runtime import HostRuntime
 from archsim.ir.activity import Activity
@@ -16,7 +18,7 @@ from archsim.memory.scratchpad import Scratchpads
 from archsim.pe.core import compute_engine, idle_names
 from archsim.sim.deadlock import report
 from archsim.sim.engine import Engine
-from archsim.sim.kernel import Kernel
+from archsim.sim.kernel import Kernel, ProcessBody
 from archsim.sim.machine import Surroundings
 from archsim.sim.queue import CommandQueue, PipelinedQueue
 from archsim.sim.stores import Stores
@@ -47,11 +49,17 @@ class Machine:
         self._drams = {
             memory.name: OffChip(memory, self._kernel, self._tally) for memory in explicit if memory.kind == "dram"
         }
+        self._pads = Scratchpads([memory for memory in explicit if memory.kind != "dram"], self._kernel)
+        self._load()
+
+    def _load(self) -> None:
+        """Fresh queues, with the tokens that they have at time 0, on the parts as they are."""
+        program = self._program
         stores = Stores(program)
-        weights = architecture.path("weights")
+        weights = self._architecture.path("weights")
         self._around = Surroundings(
             kernel=self._kernel,
-            storage=Scratchpads([memory for memory in explicit if memory.kind != "dram"], self._kernel),
+            storage=self._pads,
             stores=stores,
             tally=self._tally,
             setup_memory=weights[-1].name if weights else "",
@@ -72,9 +80,7 @@ class Machine:
         kernel, queues = self._kernel, self._queues
         for queue in queues:
             kernel.start(queue.run())
-        kernel.run()
-        if not all(queue.ended for queue in queues):
-            raise SimulationError(report(queues, self._wiring, kernel.now))
+        self._simulate()
         total_ps = max((queue.records[-1].end_ps for queue in queues if queue.records), default=0)
         kernel.finish(total_ps)
         dram = {name: part.close() for name, part in self._drams.items()}
@@ -90,6 +96,32 @@ class Machine:
             bandwidth=self._tally.bandwidth(),
             fidelity={name: part.model.fidelity for name, part in self._drams.items()},
         )
+
+    def repeat(self, at_end: Callable[[int, Machine], bool]) -> None:
+        """Run the Program again and again, each time from the instant at which it has ended.
+
+        ``at_end`` is told when a run begins (at 0 too), with nothing under way, and says whether to go on.
+        """
+        self._kernel.start(self._repetitions(at_end))
+        self._simulate()
+
+    def entry(self, at_ps: int, *, align: bool) -> bytes:
+        """In which state the idle machine is at ``at_ps``, relative to then; see DramModel."""
+        clocks = dict.fromkeys(queue.clock for queue in self._queues)
+        parts = [part.model.entry(at_ps, align=align) for part in self._drams.values()]
+        return b"".join([*parts, *(clock.phase(at_ps) for clock in clocks)])
+
+    def _repetitions(self, at_end: Callable[[int, Machine], bool]) -> ProcessBody:
+        kernel = self._kernel
+        while at_end(kernel.now, self):
+            yield from [kernel.start(queue.run()) for queue in self._queues]
+            self._load()
+
+    def _simulate(self) -> None:
+        """To the end of all that can happen; raises SimulationError when a queue is left."""
+        self._kernel.run()
+        if not all(queue.ended for queue in self._queues if queue.head is not None):
+            raise SimulationError(report(self._queues, self._wiring, self._kernel.now))
 
     def _queue(self, rank: int, queue: Queue) -> CommandQueue | PipelinedQueue:
         if queue.engine != "host":

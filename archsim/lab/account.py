@@ -24,6 +24,7 @@ from archsim.ir.mapping import ModelMapping
 from archsim.ir.result import LayerResult, Result
 from archsim.ir.workload import Workload
 from archsim.lab.layer_rows import Facts, layer_rows
+from archsim.repetition import Repetition
 from archsim.sim.attribution import Cube, attribute
 from archsim.sim.critical import critical_cycles, critical_path
 from archsim.sim.mac_breakdown import array_units, mac_breakdown, peak_macs_per_cycle
@@ -40,7 +41,12 @@ class Origin:
     options: Mapping[str, Any]
     seed: int
     warnings: Sequence[str] = ()
-    repeat: str = "exact"
+    repetition: Repetition | None = None
+
+    @property
+    def repeat(self) -> str | dict[str, Any]:
+        """How repetitions were simulated; plainly ``exact`` for a single run."""
+        return "exact" if self.repetition is None else self.repetition.provenance
 
 
 def assemble(
@@ -52,7 +58,7 @@ def assemble(
     options: Mapping[str, Any],
     seed: int = 0,
     warnings: Sequence[str] = (),
-    repeat: str = "exact",
+    repetition: Repetition | None = None,
 ) -> Result:
     """The Result of a run. ``workload`` is None for a Program given as text; ``mapping`` gives the dtypes
     used.
@@ -69,13 +75,14 @@ def assemble(
     watts = power(activity, energy, tables)
     area = tables.area_breakdown_mm2()
     latency_s = activity.total_ps / _PS
-    origin = Origin(options, seed, warnings, repeat)
+    origin = Origin(options, seed, warnings, repetition)
+    interval_s = latency_s if repetition is None else repetition.interval_ps / _PS
     return Result(
         workload=_workload(workload, activity, dtypes, breakdown["useful"]),
         architecture=_chip(architecture),
         cycles_total=cube.cycles_total,
         latency_s=latency_s,
-        throughput_per_s=(workload.batch if workload is not None else 1) / latency_s if latency_s else 0.0,
+        throughput_per_s=(workload.batch if workload is not None else 1) / interval_s if interval_s else 0.0,
         macs=breakdown["useful"],
         utilization=_ratio(breakdown["useful"], cube.cycles_total * peak_macs_per_cycle(architecture)),
         energy_j=energy.total_j,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from archsim.ir.workload import Workload
@@ -57,14 +58,20 @@ def run(
     seed: int = 0,
     on_unsupported: str = "error",
     why: bool = False,
+    fidelity: str | None = None,
+    warm: int | None = None,
+    repeat: str = "exact",
 ) -> RunResult:
     """Map ``model``, simulate it on the chip ``on`` and account for it.
 
     ``model``: a name, a path (a Program as .asm too) or a Workload; ``on``: a name, a path or an Architecture.
     ``batch``: as stored if None. ``objective``: latency | energy | edp. ``dtype``: 'int8', or by role
     'w=int8,a=bf16'; the chip's own if None. ``set``: values by key path, e.g. ``{"dram.channels": 8}``. ``why``:
-    also simulate the chip with each of its resources enlarged. Raises the children of ArchsimError.
+    also simulate the chip with each of its resources enlarged. ``fidelity``: exact | fast DRAM; None = as the chip says
+    and is affordable. ``warm``: so many runs one after another, the last of which gives ``throughput_per_s``;
+    ``repeat``: exact | steady (equal runs are reused, refresh aligned). Raises the children of ArchsimError.
     """
     job = Job(model, on, batch, objective, dtype, set or {}, seed, on_unsupported)
+    job = replace(job, fidelity=fidelity, warm=warm, repeat=repeat)
     done = execute(job)
     return done.explained(job) if why else done

@@ -13,6 +13,7 @@ from archsim.ir.mapping import ModelMapping
 from archsim.ir.program import Program
 from archsim.ir.workload import Workload
 from archsim.lab import cache, options
+from archsim.lab.fidelity import with_fidelity
 from archsim.lab.offchip import outer_rates
 from archsim.spec.architecture import Architecture
 
@@ -30,7 +31,9 @@ def quiet(_: str) -> None:
 @dataclass(frozen=True)
 class Job:
     """``model`` and ``chip`` by name, path or object; ``values``: chip keys to set; ``dtype`` as typed;
-    ``batch`` None = as the model states, 1 where it leaves it open; ``numbers``: (scale, zero) of tensors."""
+    ``batch`` None = as the model states, 1 where it leaves it open; ``numbers``: (scale, zero) of tensors;
+    ``fidelity`` of DRAM, None = the chip's as far as it is affordable; ``warm``: runs, of which the last gives the
+    throughput; ``repeat``: how they are simulated (see repetition)."""
 
     model: Model
     chip: Chip
@@ -41,6 +44,9 @@ class Job:
     seed: int = 0
     on_unsupported: str = "error"
     numbers: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    fidelity: str | None = None
+    warm: int | None = None
+    repeat: str = "exact"
 
     @property
     def is_program(self) -> bool:
@@ -48,8 +54,8 @@ class Job:
         return not isinstance(self.model, Workload) and Path(self.model).suffix == ASM
 
     def on(self, chip: Architecture) -> Job:
-        """The same job on another chip."""
-        return replace(self, chip=chip, values={})
+        """The same job on another chip, once."""
+        return replace(self, chip=chip, values={}, fidelity=None, warm=None, repeat="exact")
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,7 @@ class Built:
             "dtypes": dict(self.mapping.dtypes) if self.mapping is not None else None,
             "set": {key: str(value) for key, value in sorted(job.values.items())},
             "on_unsupported": job.on_unsupported,
+            "fidelity": job.fidelity,
         }
 
 
@@ -99,8 +106,10 @@ def load_chip(job: Job) -> Architecture:
     from archsim.spec import load
 
     if isinstance(job.chip, Architecture):
-        return load.replace(job.chip, job.values) if job.values else job.chip
-    return load.load(job.chip, job.values or None)
+        found = load.replace(job.chip, job.values) if job.values else job.chip
+    else:
+        found = load.load(job.chip, job.values or None)
+    return with_fidelity(found, job.fidelity) if job.fidelity is not None else found
 
 
 def _workload(job: Job) -> Workload:

@@ -11,15 +11,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from archsim.errors import ProgramError
+from archsim.errors import ConfigError, ProgramError
+from archsim.ir.program import Program
 from archsim.ir.result import Result
 from archsim.lab import cache
+from archsim.lab.fidelity import affordable
 from archsim.lab.job import Built, Job, Progress, build, quiet
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
+
+    from archsim.repetition import Repetition
 
 
 @dataclass(frozen=True)
@@ -161,21 +165,41 @@ def simulated(job: Job, built: Built, say: Progress = quiet) -> Result:
         if not job.is_program:
             error.exit_code = 1  # our own compiler made it
         raise
-    _announce(built.architecture, say)
-    activity = simulate(built.program, built.architecture)
+    architecture, lowered = built.architecture, ""
+    if job.fidelity is None:
+        architecture, lowered = affordable(architecture, built.program)
+    _announce(architecture, say)
+    activity = simulate(built.program, architecture)
+    repetition = _repeated(job, built.program, architecture, say)
     say("accounting")
     result = assemble(
         built.workload,
-        built.architecture,
+        architecture,
         activity,
         built.mapping,
         options=built.options(job),
         seed=job.seed,
-        warnings=built.warnings,
+        warnings=(*built.warnings, lowered) if lowered else built.warnings,
+        repetition=repetition,
     )
     if not built.text_sha256:
         return result
     return replace(result, provenance={**result.provenance, "model_sha256": built.text_sha256})
+
+
+def _repeated(job: Job, program: Program, architecture: Architecture, say: Progress) -> Repetition | None:
+    """The steady interval, when it is asked for."""
+    from archsim.repetition import repeat
+
+    if job.warm is None:
+        if job.repeat != "exact":
+            raise ConfigError(
+                f"repeat: found '{job.repeat}' without warm; the regions that are reused are whole runs, of which warm "
+                "states the number"
+            )
+        return None
+    say(f"simulating {job.warm} runs")
+    return repeat(program, architecture, job.warm, job.repeat)
 
 
 def _announce(architecture: Architecture, say: Progress) -> None:

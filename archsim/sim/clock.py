@@ -33,6 +33,10 @@ class Clock:
         """Time in ps of the first edge at or after ``time_ps``."""
         return self.edge(self.cycle(time_ps))
 
+    def phase(self, time_ps: int) -> bytes:
+        """Where ``time_ps`` lies between edges; from equal phases on edges lie equally."""
+        return (time_ps * self.hz % PS_PER_S).to_bytes(8, "little")
+
     def position(self, time_ps: int) -> int | Fraction:
         """``time_ps`` in cycles of this clock: whole on an edge, exact and rational between edges."""
         cycle = self.cycle(time_ps)

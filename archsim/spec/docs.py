@@ -65,7 +65,7 @@ prints the chip with everything stated, and that text loads again to the same ch
 ones that came with the package. A path works as well as a name.
 
 **Not built yet** (refused by name): the parts {later}, memories inside `parallel`,
-the keys {keys} (of a dram).
+the keys {keys}.
 """
 _SECTIONS: tuple[type[BaseModel], ...] = (
     schema.Chip,

@@ -86,6 +86,11 @@ class ConstantRateMemory:
         """Time of the next completion; None when nothing is under way."""
         return self._ending[0][0] if self._ending else None
 
+    def entry(self, at_ps: int, *, align: bool) -> bytes:
+        """For how long the port is still busy."""
+        self.advance(at_ps)
+        return str(max(Fraction(0), self._port_free - at_ps)).encode()
+
     @property
     def stats(self) -> DramStats:
         """Totals of completed transfers; a transfer counts as one burst and its pins carry the useful bytes alone."""

@@ -131,6 +131,16 @@ class DramController:
             busy_ps=tuple(self._clock.edge(n * device.burst_cycles // device.buses) for n in bursts),
         )
 
+    def entry(self, at_ps: int, *, align: bool) -> bytes:
+        """Bring the idle controller to ``at_ps`` and say in which state it is, relative to then."""
+        self.advance(at_ps)
+        if self._next_end != NEVER:
+            raise SimulationError("DRAM: asked for its state while transfers are under way")
+        now = self._clock.cycle(at_ps)
+        if align:
+            self._kernel.realign(self._state, now)
+        return self._layout.relative(self._state, now) + self._clock.phase(at_ps)
+
     @property
     def commands(self) -> Sequence[Any]:
         """(n, 5) cycle, command, bank, row and column by channel; raises SimulationError when there were too many."""

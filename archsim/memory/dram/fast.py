@@ -104,6 +104,11 @@ class FastDram:
             return None
         return min(self._next_end_ps(), self._next_served_ps())
 
+    def entry(self, at_ps: int, *, align: bool) -> bytes:
+        """Where ``at_ps`` lies between edges: an idle memory remembers nothing."""
+        self.advance(at_ps)
+        return self._clock.phase(at_ps)
+
     @property
     def stats(self) -> DramStats:
         """Totals of completed transfers; rows are those of the samples in proportion."""

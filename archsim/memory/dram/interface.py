@@ -117,6 +117,12 @@ class DramModel(Protocol):
     def next_event_ps(self) -> int | None:
         """A lower bound of the next completion; None when nothing is under way."""
 
+    def entry(self, at_ps: int, *, align: bool) -> bytes:
+        """Bring the idle model to ``at_ps`` and say in which state it is, relative to then: equal states go on equally.
+
+        ``align``: let refresh begin anew there.
+        """
+
     @property
     def stats(self) -> DramStats:
         """Totals since time 0."""

@@ -67,6 +67,32 @@ def issued(channels: Any) -> tuple[Any, Any, Any, Any]:
     return reads, writes, counts[:, k.ACT], counts[:, k.REFAB] + counts[:, k.REFPB]
 
 
+def relative(state: t.State, now: int) -> bytes:
+    """What an idle memory does next depends on this alone: rows, and the cycles from ``now`` on that are not free."""
+    rules, channels = state.rules[0], state.channels
+    never = k.NEVER // 2  # far from what is reached, and from what never is
+
+    def ahead(cycles: Any) -> Any:
+        return np.where(cycles >= never, k.NEVER, np.maximum(cycles - now, 0))
+
+    longest = int(rules["window_cycles"].max())
+    units = max(1, int(rules["banks"]) // max(1, int(rules["refresh_scope"])))
+    found = [ahead(channels[name]) for name in ("ready", "bus", "clock_until", "refresh_due")]
+    found += [channels["open_row"], channels["writing"], np.maximum(_oldest_first(rules, channels) - now, -longest)]
+    found += [channels["refresh_asked"] - channels["refresh_done"], channels["refresh_done"] % units]
+    if rules["row_policy"] == k.TIMEOUT:
+        found.append(np.maximum(channels["accessed"] - now, -int(rules["row_timeout"])))
+    return b"".join(np.ascontiguousarray(part).tobytes() for part in found)
+
+
+def _oldest_first(rules: Any, channels: Any) -> Any:
+    """The commands that windows remember, of each unit the oldest first."""
+    counts = np.maximum(rules["window_count"], 1)[None, :, None, None]
+    places = np.arange(k.LONGEST_WINDOW)[None, None, None, :]
+    order = np.where(places < counts, (channels["history_at"][..., None] + places) % counts, places)
+    return np.take_along_axis(channels["history"], order, axis=3)
+
+
 def commands(state: t.State) -> list[Any]:
     """Every command by channel; raises SimulationError when there were more than are kept."""
     if (state.logs["limit"] == 0).any() or (state.logs["count"] >= state.logs["limit"]).any():

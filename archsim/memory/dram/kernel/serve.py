@@ -160,6 +160,19 @@ def _serve(
         feed.next_at = min(feed.planned, ch.refresh_due, feed.take_at)
 
 
+@njit
+def realign(state: State, now: int) -> None:
+    """Let refresh begin anew at cycle ``now`` on idle channels: none is pending, the first is an interval away."""
+    rules = state.rules[0]
+    for c in range(state.feeds.size):
+        ch, feed = state.channels[c], state.feeds[c]
+        ch.refresh_asked = ch.refresh_done = 0
+        ch.refresh_due = now + rules.refresh_interval
+        plan(rules, ch, now + 1)
+        feed.planned = next_at(rules, ch)
+        feed.next_at = min(feed.planned, ch.refresh_due)
+
+
 @inlined
 def _finish(rules: Rules, ch: Channel, transfers: Any, ending: Any, slot: int, now: int) -> None:
     """A burst has had its column command."""

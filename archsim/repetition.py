@@ -1,0 +1,97 @@
+"""The same Program again and again on one machine: the steady interval from one end to the next.
+
+A run of the Program begins when the one before has ended: the machine is quiet in between, but its DRAM keeps its open
+rows and the phase of its refreshes, and its caches keep their lines.
+
+``exact`` simulates every run. ``steady`` lets refresh begin anew with each run, and simulates a run only when the
+machine enters it in a state in which none has begun; from an equal state it takes as long as before. Without refresh
+the two are equal. With it no two runs are, and steady is an approximation, whose difference is measured on the second
+run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+from archsim.errors import ConfigError
+from archsim.ir.program import Program
+from archsim.spec.architecture import Architecture
+from archsim.system import Machine
+
+MODES = ("exact", "steady")
+_PS_PER_S = 10**12
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """``interval_ps`` = T(runs) - T(runs - 1). ``simulated``: runs that were.
+
+    ``difference``: of the steady second run from the exact one, as a fraction; None for exact.
+    """
+
+    mode: str
+    runs: int
+    interval_ps: int
+    simulated: int
+    difference: float | None
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What a result says of it."""
+        found: dict[str, Any] = {"mode": self.mode, "warm": self.runs, "interval_s": self.interval_ps / _PS_PER_S}
+        found["simulated"] = self.simulated
+        return found if self.difference is None else found | {"difference": self.difference}
+
+
+def repeat(program: Program, architecture: Architecture, runs: int, mode: str = "exact") -> Repetition:
+    """Run ``program`` ``runs`` times (two or more); raises ConfigError for fewer, and what simulate() raises."""
+    if runs < 2:
+        raise ConfigError(f"warm: found {runs}; allowed 2 or more runs, the last of which is measured")
+    if mode not in MODES:
+        raise ConfigError(f"repeat: found '{mode}'; allowed {', '.join(MODES)}")
+    course = _Course(runs, steady=mode == "steady")
+    Machine(program, architecture, trace=False).repeat(course.begins)
+    interval_ps = course.interval_ps(runs)
+    if mode == "exact":
+        return Repetition(mode, runs, interval_ps, runs, None)
+    exact = _Course(2, steady=False)
+    Machine(program, architecture, trace=False).repeat(exact.begins)
+    second = exact.interval_ps(2)
+    difference = course.interval_ps(2) / second - 1 if second else 0.0
+    return Repetition(mode, runs, interval_ps, len(course.taken), difference)
+
+
+@dataclass
+class _Course:
+    """The states in which runs began, and how long they took."""
+
+    runs: int
+    steady: bool
+    states: list[bytes] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+
+    def begins(self, now_ps: int, machine: Machine) -> bool:
+        """Note that a run begins; False when no further one has to be simulated."""
+        if len(self.starts) == self.runs:
+            self.starts.append(now_ps)
+            return False
+        state = hashlib.sha256(machine.entry(now_ps, align=self.steady)).digest() if self.steady else b""
+        known = self.steady and state in self.states
+        self.states.append(state)
+        self.starts.append(now_ps)
+        return not known
+
+    @property
+    def taken(self) -> list[int]:
+        """How long each simulated run took."""
+        return [end - start for start, end in zip(self.starts, self.starts[1:], strict=False)]
+
+    def interval_ps(self, run: int) -> int:
+        """How long run number ``run`` took, from 1; beyond those simulated the states go round."""
+        taken = self.taken
+        if run <= len(taken):
+            return taken[run - 1]
+        first = self.states.index(self.states[-1])
+        return taken[first + (run - 1 - first) % (len(taken) - first)]
