@@ -10,6 +10,7 @@ from archsim.errors import ProgramError, SimulationError
 from archsim.host.runtime import HostRuntime
 from archsim.ir.activity import Activity
 from archsim.ir.program import Program, Queue
+from archsim.memory.cache import TableCache
 from archsim.memory.dma import DmaEngine
 from archsim.memory.offchip import OffChip
 from archsim.memory.scratchpad import Scratchpads
@@ -47,11 +48,13 @@ class Machine:
         self._drams = {
             memory.name: OffChip(memory, self._kernel, self._tally) for memory in explicit if memory.kind == "dram"
         }
+        self._caches = {cache.name: TableCache(cache, list(self._drams)) for cache in architecture.caches}
         stores = Stores(program)
+        on_chip = [memory for memory in explicit if memory.kind != "dram"]
         weights = architecture.path("weights")
         self._around = Surroundings(
             kernel=self._kernel,
-            storage=Scratchpads([memory for memory in explicit if memory.kind != "dram"], self._kernel),
+            storage=Scratchpads([*on_chip, *architecture.caches], self._kernel),
             stores=stores,
             tally=self._tally,
             setup_memory=weights[-1].name if weights else "",
@@ -89,6 +92,7 @@ class Machine:
             dram=dram,
             bandwidth=self._tally.bandwidth(),
             fidelity={name: part.model.fidelity for name, part in self._drams.items()},
+            caches={name: cache.stats for name, cache in self._caches.items()},
         )
 
     def _queue(self, rank: int, queue: Queue) -> CommandQueue | PipelinedQueue:
@@ -100,5 +104,6 @@ class Machine:
 
     def _engine(self, rank: int, queue: Queue) -> Engine:
         if queue.engine in ("load", "store"):
-            return DmaEngine(self._around, self._architecture.dma, self._drams, rank)
+            by_role = {role: self._caches[cache.name] for cache in self._architecture.caches for role in cache.keeps}
+            return DmaEngine(self._around, self._architecture.dma, self._drams, by_role, rank)
         return compute_engine(queue, self._architecture, self._around)

@@ -32,7 +32,7 @@ class Pass:
 class VectorEngine(TileEngine):
     """Runs the ``vector`` queue of a core."""
 
-    op = "VECTOR"
+    ops = ("VECTOR",)
 
     def __init__(self, around: Surroundings, spec: Vector) -> None:
         super().__init__(around, Clock(spec.clock_hz, spec.sync_stages))

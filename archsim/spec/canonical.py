@@ -10,14 +10,14 @@ import yaml
 
 from archsim import units
 from archsim.spec import peaks
-from archsim.spec.architecture import ROLES, Architecture, Array, Dma, Host, Memory, Part, Vector
+from archsim.spec.architecture import ROLES, Architecture, Array, Cache, Dma, Host, Memory, Part, Vector
 from archsim.spec.dtypes import BITS
 
 _Section = dict[str, Any]
 _LINE = 100  # characters of a mapping or list that goes on one line
 _NOT_NUMBERS = frozenset(
     ["schema", "name", "description", "source", "sources", "dtypes", "not_modelled", "hierarchy", "node"]
-    + ["keeps", "standard", "fidelity", "filled_by", "kind", "dataflow", "merged"]
+    + ["keeps", "standard", "fidelity", "filled_by", "policy", "kind", "dataflow", "merged"]
     + ["weight_double_buffer", "fold_overlap"]
 )
 
@@ -57,9 +57,12 @@ def _numbers(section: _Section, prefix: str) -> Iterator[str]:
 def _document(chip: Architecture) -> _Section:
     above = chip.clock_hz
     hierarchy: list[_Section] = []
-    for memory in chip.memories:
+    last = max((n for n, memory in enumerate(chip.memories) if memory.kind == "dram"), default=-1)
+    for number, memory in enumerate(chip.memories):
         hierarchy.append({memory.kind: _memory(memory, above)})
         above = memory.clock_hz
+        if number == last:
+            hierarchy += [{"cache": _cache(cache, above)} for cache in chip.caches]
     leaves: list[_Section] = [{"array": _array(part, above)} for part in chip.arrays]
     leaves += [{"vector": _vector(part, above)} for part in chip.vectors]
     hierarchy.append({"dma": _dma(chip.dma, chip.clock_hz)})
@@ -107,12 +110,26 @@ def _memory(part: Memory, above_hz: int) -> _Section:
     else:
         section["size"] = units.exact(part.capacity_bytes, units.SIZE)
     if part.kind == "sram":
-        ports = {"read": part.read_ports, "write": part.write_ports}
-        section |= {"banks": part.banks, "word": units.exact(part.word_bytes, units.SIZE)}
-        section["ports"] = {"shared": part.read_ports} if part.ports_shared else ports
+        section |= _banks(part)
         section["filled_by"] = part.filled_by
     section["keeps"] = "all" if part.keeps == ROLES else list(part.keeps)
     section["slots"] = _one_or_each(dict(part.slots), tuple(part.keeps))
+    return section | _overrides(part)
+
+
+def _banks(part: Memory) -> _Section:
+    ports = {"read": part.read_ports, "write": part.write_ports}
+    section: _Section = {"banks": part.banks, "word": units.exact(part.word_bytes, units.SIZE)}
+    section["ports"] = {"shared": part.read_ports} if part.ports_shared else ports
+    return section
+
+
+def _cache(part: Cache, above_hz: int) -> _Section:
+    section = _common(part, above_hz)
+    section |= {"size": units.exact(part.capacity_bytes, units.SIZE), "line": units.exact(part.line_bytes, units.SIZE)}
+    section |= {"ways": part.ways, "policy": part.policy, "latency": _cycles(part.hit_cycles)}
+    section |= _banks(part)
+    section["keeps"] = list(part.keeps)
     return section | _overrides(part)
 
 
@@ -156,7 +173,10 @@ def _vector(part: Vector, above_hz: int) -> _Section:
 
 def _dma(part: Dma, above_hz: int) -> _Section:
     section = _common(part, above_hz)
-    section |= {"merged": part.merged, "setup": _cycles(part.setup_cycles)}
+    section |= {"merged": part.merged, "channels": part.channels, "setup": _cycles(part.setup_cycles)}
+    section |= {"run_setup": _cycles(part.run_setup_cycles), "row_setup": _cycles(part.row_setup_cycles)}
+    if part.outstanding is not None:
+        section["outstanding"] = part.outstanding
     return section | _overrides(part)
 
 

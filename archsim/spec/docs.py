@@ -69,6 +69,7 @@ _SECTIONS: tuple[type[BaseModel], ...] = (
     schema.Part,
     schema.Storage,
     schema.Dram,
+    schema.Cache,
     schema.Sram,
     schema.Ports,
     schema.Registers,
@@ -80,7 +81,7 @@ _SECTIONS: tuple[type[BaseModel], ...] = (
     schema.Host,
 )
 _TITLES = {"Chip": "Top level", "Part": "Every part", "Storage": "Every memory", "Fanout": "array: fanouts"}
-_TITLES |= {"RegisterFile": "array: registers", "Ports": "sram: ports"}
+_TITLES |= {"RegisterFile": "array: registers", "Ports": "sram, cache: ports"}
 _INHERITED = {(section, name) for section in (schema.Chip, schema.Part) for name in ("source", "sources")}
 
 

@@ -21,19 +21,35 @@ _CONSTANT_ONLY = ("bandwidth", "latency")
 
 def check(file: File) -> None:
     """Add a problem for every broken rule."""
-    for rule in (_srams, _drams, _accumulate, _vectors, _host, _technology):
+    for rule in (_srams, _caches, _drams, _accumulate, _vectors, _host, _technology):
         rule(file)
+
+
+def _ports(file: File, part: Declared[schema.Part], ports: schema.Ports) -> None:
+    if ports.shared is not None and (ports.read is not None or ports.write is not None):
+        file.add(part, "ports", "found `shared` beside `read` or `write`; allowed {read: N, write: N} or {shared: N}")
+
+
+def _caches(file: File) -> None:
+    for part in file.of(schema.Cache):
+        spec = part.spec
+        _ports(file, part, spec.ports)
+        if spec.line & (spec.line - 1):
+            file.add(part, "line", f"found {units.shown(part.found('line'))}; allowed a power of two")
+        if spec.word > spec.line:
+            most = units.exact(spec.line, units.SIZE)
+            file.add(part, "word", f"found {units.shown(part.found('word'))}; allowed at most {most}, the line")
+        one_set = spec.ways * spec.line
+        if spec.size % one_set:
+            text = units.exact(one_set, units.SIZE)
+            file.add(
+                part, "size", f"found {units.shown(part.found('size'))}; allowed multiples of ways x line = {text}"
+            )
 
 
 def _srams(file: File) -> None:
     for part in file.of(schema.Sram):
-        ports = part.spec.ports
-        if ports.shared is not None and (ports.read is not None or ports.write is not None):
-            file.add(
-                part,
-                "ports",
-                "found `shared` beside `read` or `write`; allowed {read: N, write: N} or {shared: N}",
-            )
+        _ports(file, part, part.spec.ports)
         most = part.spec.size // part.spec.banks
         if part.spec.word > most:
             limit = f"1 B to {units.exact(most, units.SIZE)} (size / banks)" if most else "fewer banks"

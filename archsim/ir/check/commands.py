@@ -78,7 +78,7 @@ def _check_body(
             _check_body(queue, node.body, (*variables, node.var), program, architecture)
             continue
         what = f"{node.name} of {queue.name}"
-        _check_operation(queue, node, what)
+        _check_operation(queue, node, what, merged=architecture.dma.merged)
         _check_names(node, what, variables, program)
         _check_operands(node, what)
         for region in (*node.reads, *node.writes):
@@ -86,8 +86,10 @@ def _check_body(
         _check_work(queue, node, what, program, architecture)
 
 
-def _check_operation(queue: Queue, command: Command, what: str) -> None:
+def _check_operation(queue: Queue, command: Command, what: str, *, merged: bool) -> None:
     allowed = ENGINE_OPS[queue.engine]
+    if merged and queue.engine in ("load", "store"):
+        allowed = (*MOVES, "SETUP", "SYNC")
     if command.op not in allowed:
         raise ProgramError(f"{what} is a {command.op}; {queue.engine} engines run {', '.join(allowed)}")
     for name, ops in _BELONGS.items():
