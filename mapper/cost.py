@@ -14,6 +14,7 @@ import numpy as np
 
 from mapper.costs import ChipCosts
 from mapper.grid import Grid, Reals, Traffic, needs, traffic
+from mapper.looked_up import row_elements
 from mapper.problem import ACC, OUT, OperandPlan, Problem
 from mapper.work import Work
 
@@ -42,9 +43,11 @@ def evaluate(grid: Grid, chip: ChipCosts, done: Work, order: tuple[str, ...], de
     moved = {plan.name: traffic(grid, plan, order, depths[plan.name]) for plan in problem.operands}
     held, legal = _capacity(grid, moved)
     bursts = {plan.name: _whole_bursts(chip, plan, moved[plan.name]) for plan in problem.operands}
-    bound = _latency(grid, chip, done, moved, moved)
+    least = {plan.name: _spared(plan, moved[plan.name]) for plan in problem.operands}
+    bound = _latency(grid, chip, done, least, least)
     ragged = any(bursts[name].touched is not flow.touched for name, flow in moved.items())
-    cycles = _latency(grid, chip, done, moved, bursts) if ragged else bound
+    spared = any(least[name] is not flow for name, flow in moved.items())
+    cycles = _latency(grid, chip, done, moved, bursts) if ragged or spared else bound
     energy = _energy(grid, chip, done, moved, bursts)
     commands = sum((moved[plan.name].moves for plan in problem.operands), np.zeros(grid.shape))
     never = ~legal | ~np.isfinite(done.array_total)
@@ -56,6 +59,13 @@ def evaluate(grid: Grid, chip: ChipCosts, done: Work, order: tuple[str, ...], de
         commands,
         moved,
     )
+
+
+def _spared(plan: OperandPlan, flow: Traffic) -> Traffic:
+    """The least traffic: of rows that go through a cache all may be held, which depends on all that came before."""
+    if not plan.cached:
+        return flow
+    return replace(flow, touched=np.zeros(flow.touched.shape), first=np.zeros(flow.first.shape))
 
 
 def _whole_bursts(chip: ChipCosts, plan: OperandPlan, flow: Traffic) -> Traffic:
@@ -86,7 +96,7 @@ def _latency(
     """Largest bound; ``off_chip``: the traffic that DRAM sees."""
     problem = grid.problem
     loads = [plan for plan in problem.reads if not plan.resident]
-    load_total, load_first = _load_times(chip, loads, off_chip)
+    load_total, load_first = _load_times(chip, problem, loads, off_chip)
     store_total, store_last = _store_times(chip, problem, off_chip)
     compute_first = done.array_first + done.vector_first
     compute_last = done.array_last + done.vector_last
@@ -103,16 +113,23 @@ def _latency(
     return worst
 
 
-def _load_times(chip: ChipCosts, loads: list[OperandPlan], moved: Mapping[str, Traffic]) -> tuple[Reals, Reals]:
+def _load_times(
+    chip: ChipCosts, problem: Problem, loads: list[OperandPlan], moved: Mapping[str, Traffic]
+) -> tuple[Reals, Reals]:
     total: Reals = np.zeros(())
     first: Reals = np.zeros(())
     for plan in loads:
         flow = moved[plan.name]
         read, write = chip.read_rate(plan.home), chip.write_rate(plan.level)
-        floor = chip.move_floor(plan.home, write=False)
+        floor = chip.setup if plan.cached else chip.move_floor(plan.home, write=False)
         pin = np.maximum(flow.touched * plan.element_bytes / read, flow.filled * plan.element_bytes / write)
+        begun = flow.first * plan.element_bytes / read
+        if plan.rows is not None:
+            row = row_elements(plan.axes, plan.rows, problem.dims)
+            pin = np.maximum(pin, flow.filled / row * chip.row_setup)
+            begun = np.maximum(begun, chip.row_setup)
         total = total + np.maximum(pin + flow.moves * floor, flow.moves * chip.edge)
-        first = first + np.maximum(flow.first * plan.element_bytes / read + floor, chip.edge)
+        first = first + np.maximum(begun + floor, chip.edge)
     return total, first
 
 

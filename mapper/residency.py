@@ -135,7 +135,7 @@ def _try(
 
 
 def _on_chip(use: _Use, memory: str, architecture: Architecture) -> bool:
-    if use.kind.kind == "host":
+    if use.kind.kind == "host" or use.operand.rows is not None:
         return False
     role = "outputs" if use.operand.name == OUT else port_role(use.operand)
     return inner(architecture, role).name == memory

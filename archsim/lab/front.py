@@ -21,16 +21,22 @@ def load_chip(name_or_path: str | Path) -> Architecture:
     return load(name_or_path)
 
 
-def load_model(name_or_path: str | Path, batch: int | None = None, on_unsupported: str = "error") -> Workload:
+def load_model(
+    name_or_path: str | Path,
+    batch: int | None = None,
+    on_unsupported: str = "error",
+    lookups: Mapping[str, str] | None = None,
+) -> Workload:
     """A model by a name of ``list_models()`` or from a file, with dimension 0 of its inputs set to ``batch``
     (None: as stored, 1 where the model leaves it open).
 
-    ``on_unsupported``: 'error', or 'host' to run unknown operators there. Raises ModelError naming node,
-    operator and what can be done.
+    ``on_unsupported``: 'error', or 'host' to run unknown operators there. ``lookups``: node that looks rows of a table
+    up -> its access pattern, e.g. ``{"emb": "zipf(exponent=1, seed=0)"}``. Raises ModelError naming node, operator and
+    what can be done.
     """
     from archsim.frontend.load import load_model as load
 
-    return load(name_or_path, batch=batch, on_unsupported=on_unsupported)
+    return load(name_or_path, batch=batch, on_unsupported=on_unsupported, lookups=lookups)
 
 
 def list_chips() -> list[str]:
@@ -57,14 +63,16 @@ def run(
     seed: int = 0,
     on_unsupported: str = "error",
     why: bool = False,
+    lookups: Mapping[str, str] | None = None,
 ) -> RunResult:
     """Map ``model``, simulate it on the chip ``on`` and account for it.
 
     ``model``: a name, a path (a Program as .asm too) or a Workload; ``on``: a name, a path or an Architecture.
     ``batch``: as stored if None. ``objective``: latency | energy | edp. ``dtype``: 'int8', or by role
     'w=int8,a=bf16'; the chip's own if None. ``set``: values by key path, e.g. ``{"dram.channels": 8}``. ``why``:
-    also simulate the chip with each of its resources enlarged. Raises the children of ArchsimError.
+    also simulate the chip with each of its resources enlarged. ``lookups``: as of ``load_model``. Raises the children
+    of ArchsimError.
     """
-    job = Job(model, on, batch, objective, dtype, set or {}, seed, on_unsupported)
+    job = Job(model, on, batch, objective, dtype, set or {}, seed, on_unsupported, lookups=lookups or {})
     done = execute(job)
     return done.explained(job) if why else done

@@ -30,7 +30,8 @@ def quiet(_: str) -> None:
 @dataclass(frozen=True)
 class Job:
     """``model`` and ``chip`` by name, path or object; ``values``: chip keys to set; ``dtype`` as typed;
-    ``batch`` None = as the model states, 1 where it leaves it open; ``numbers``: (scale, zero) of tensors."""
+    ``batch`` None = as the model states, 1 where it leaves it open; ``numbers``: (scale, zero) of tensors;
+    ``lookups``: access patterns of nodes that look rows up, by name."""
 
     model: Model
     chip: Chip
@@ -41,6 +42,7 @@ class Job:
     seed: int = 0
     on_unsupported: str = "error"
     numbers: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    lookups: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_program(self) -> bool:
@@ -74,6 +76,7 @@ class Built:
             "dtypes": dict(self.mapping.dtypes) if self.mapping is not None else None,
             "set": {key: str(value) for key, value in sorted(job.values.items())},
             "on_unsupported": job.on_unsupported,
+            **({"lookups": dict(sorted(job.lookups.items()))} if job.lookups else {}),
         }
 
 
@@ -107,17 +110,19 @@ def _workload(job: Job) -> Workload:
     if isinstance(job.model, Workload):
         if job.batch not in (None, job.model.batch):
             raise ConfigError(f"batch: found {job.batch}; the model was loaded with batch={job.model.batch}")
+        if job.lookups:
+            raise ConfigError("lookups: the model was loaded with its access patterns; state them when loading it")
         return job.model
     from archsim.frontend.load import load_model
 
-    return load_model(job.model, batch=job.batch, on_unsupported=job.on_unsupported)
+    return load_model(job.model, batch=job.batch, on_unsupported=job.on_unsupported, lookups=job.lookups)
 
 
 def _program(job: Job) -> tuple[Program, str]:
     from archsim.ir.asm.parser import parse_program
 
     plain = Job(job.model, job.chip)
-    for name in ("batch", "objective", "dtype", "on_unsupported"):
+    for name in ("batch", "objective", "dtype", "on_unsupported", "lookups"):
         if getattr(job, name) != getattr(plain, name):
             flag = "--" + name.replace("_", "-")
             raise ConfigError(f"{flag}: the Program {job.model} is compiled already; compile the model anew instead")

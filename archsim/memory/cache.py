@@ -20,11 +20,9 @@ import numpy as np
 
 from archsim.ir.activity import CacheStats
 from archsim.ir.footprint import Footprint
-from archsim.ops.lru.lines import BoolArray, IntArray, Lines, Touches, touches
+from archsim.ops.lru.lines import BoolArray, IntArray, Lines, Touches, first_line, touches
 from archsim.sim.clock import Clock
 from archsim.spec.architecture import Cache
-
-MEMORY_BYTES = 1 << 50  # between the addresses of two DRAM parts, as the cache numbers lines
 
 
 class TableCache:
@@ -37,7 +35,7 @@ class TableCache:
         self._hit_cycles = spec.hit_cycles
         self._clock = Clock(spec.clock_hz, spec.sync_stages)
         self._lines = Lines(spec.sets, spec.ways)
-        self._first = {name: number * (MEMORY_BYTES // spec.line_bytes) for number, name in enumerate(drams)}
+        self._first = {name: first_line(number, spec.line_bytes) for number, name in enumerate(drams)}
         self._counts = dict.fromkeys(("hits", "misses", "write_hits", "write_misses"), 0)
 
     def answered_ps(self, now_ps: int) -> int:

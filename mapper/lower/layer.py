@@ -120,7 +120,7 @@ def _load(frame: Frame, plan: OperandPlan, depth: int, name: str, when: tuple[Ed
     extents = _part_extents(frame, plan, depth, kept)
     command = Command(
         name=f"{frame.name}.{name}",
-        op="MOVE",
+        op="MOVE" if plan.rows is None else "GATHER",
         layer=frame.name,
         role=plan.role,
         waits=(Token(f"{ring}.free"),),
@@ -129,6 +129,7 @@ def _load(frame: Frame, plan: OperandPlan, depth: int, name: str, when: tuple[Ed
         extents=extents,
         reads=(frame.tensor_region(plan, "src", depth, kept),),
         writes=(frame.slot_region(plan, "dst", depth, kept),),
+        index=frame.lookup(plan, depth),
         retains=kept > 0,
     )
     return Item("load", depth, command, ((frame.stored[plan.name].store, False), (ring, True)))
@@ -294,9 +295,10 @@ def _copies(frame: Frame) -> Iterator[Item]:
         yield from _loads(frame, source)
         depth = frame.keeps["in0"][0]
     ring = frame.ring("in0")
+    index = None if source.buffered else frame.dims_lookup(source, depth)
     command = Command(
         name=f"{frame.name}.copy",
-        op="MOVE",
+        op="MOVE" if index is None else "GATHER",
         layer=frame.name,
         role="outputs",
         waits=(Token(f"{ring}.full"),) if source.buffered else (),
@@ -304,6 +306,7 @@ def _copies(frame: Frame) -> Iterator[Item]:
         extents=tuple(frame.extent(dim, depth) for dim in frame.problem.dims),
         reads=(frame.dims_region(source, "src", depth),),
         writes=(frame.dims_region(target, "dst", depth),),
+        index=index,
     )
     read = ring if source.buffered else frame.stored["in0"].store
     engine: Engine = "load" if target.resident else "store"

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from archsim.ir.footprint import Footprint
 
+MEMORY_BYTES = 1 << 50  # between the first bytes of two DRAM parts, as a cache numbers lines
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
@@ -52,6 +53,11 @@ class Lines:
         hits = np.zeros(lines.size, dtype=np.bool_)
         self._kernel.look_up(self._tags, np.ascontiguousarray(lines), allocate, hits)
         return hits
+
+
+def first_line(memory: int, line_bytes: int) -> int:
+    """Number of the first line of DRAM part number ``memory``: one cache may serve several."""
+    return memory * (MEMORY_BYTES // line_bytes)
 
 
 def touches(addresses: IntArray, row: Footprint, line_bytes: int, word_bytes: int) -> Touches:
