@@ -300,7 +300,7 @@ def _copies(frame: Frame) -> Iterator[Item]:
         name=f"{frame.name}.copy",
         op="MOVE" if index is None else "GATHER",
         layer=frame.name,
-        role="outputs",
+        role="outputs" if index is None else source.role,
         waits=(Token(f"{ring}.full"),) if source.buffered else (),
         signals=(Token(f"{ring}.free"),) if source.buffered else (),
         extents=tuple(frame.extent(dim, depth) for dim in frame.problem.dims),
