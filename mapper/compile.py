@@ -221,6 +221,8 @@ class _Compiler:
                 problem,
                 mapping,
                 {op.name: self._stored(op.tensor, by_name, residency) for op in problem.operands if op.tensor},
+                self.architecture.dma.channels,
+                index % self.architecture.dma.channels,
             )
             frames.append(frame)
             numbers = of_operands(problem, self.base, self.options.numbers)

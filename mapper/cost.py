@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
+from mapper.channels import load_channel
 from mapper.costs import ChipCosts
 from mapper.grid import Grid, Reals, Traffic, needs, traffic
 from mapper.looked_up import row_elements
@@ -116,21 +118,27 @@ def _latency(
 def _load_times(
     chip: ChipCosts, problem: Problem, loads: list[OperandPlan], moved: Mapping[str, Traffic]
 ) -> tuple[Reals, Reals]:
-    total: Reals = np.zeros(())
-    first: Reals = np.zeros(())
+    """Work of the busiest load engine, and of the one that is last with its first tiles."""
+    channels = chip.architecture.dma.channels
+    total, first = ([np.zeros(())] * channels for _ in range(2))
     for plan in loads:
-        flow = moved[plan.name]
-        read, write = chip.read_rate(plan.home), chip.write_rate(plan.level)
-        floor = chip.setup if plan.cached else chip.move_floor(plan.home, write=False)
-        pin = np.maximum(flow.touched * plan.element_bytes / read, flow.filled * plan.element_bytes / write)
-        begun = flow.first * plan.element_bytes / read
-        if plan.rows is not None:
-            row = row_elements(plan.axes, plan.rows, problem.dims)
-            pin = np.maximum(pin, flow.filled / row * chip.row_setup)
-            begun = np.maximum(begun, chip.row_setup)
-        total = total + np.maximum(pin + flow.moves * floor, flow.moves * chip.edge)
-        first = first + np.maximum(begun + floor, chip.edge)
-    return total, first
+        lane = load_channel(problem, plan, channels)
+        all_tiles, first_tile = _load_time(chip, problem, plan, moved[plan.name])
+        total[lane], first[lane] = total[lane] + all_tiles, first[lane] + first_tile
+    return reduce(np.maximum, total), reduce(np.maximum, first)
+
+
+def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Traffic) -> tuple[Reals, Reals]:
+    """Engine time of all of an operand's tiles, and of the first one."""
+    read, write = chip.read_rate(plan.home), chip.write_rate(plan.level)
+    floor = chip.setup if plan.cached else chip.move_floor(plan.home, write=False)
+    pin = np.maximum(flow.touched * plan.element_bytes / read, flow.filled * plan.element_bytes / write)
+    begun = flow.first * plan.element_bytes / read
+    if plan.rows is not None:
+        row = row_elements(plan.axes, plan.rows, problem.dims)
+        pin = np.maximum(pin, flow.filled / row * chip.row_setup)
+        begun = np.maximum(begun, chip.row_setup)
+    return np.maximum(pin + flow.moves * floor, flow.moves * chip.edge), np.maximum(begun + floor, chip.edge)
 
 
 def _store_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Traffic]) -> tuple[Reals, Reals]:

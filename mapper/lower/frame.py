@@ -28,11 +28,16 @@ class Stored:
 
 @dataclass(frozen=True)
 class Frame:
-    """One layer mapped: ``stored`` places of its tensors by operand name; ring names are ``layer@operand``."""
+    """One layer mapped: ``stored`` places of its tensors by operand name; ring names are ``layer@operand``.
+
+    ``channels`` of the DMA; ``store_channel``: the one that stores the layer.
+    """
 
     problem: Problem
     mapping: LayerMapping
     stored: Mapping[str, Stored]
+    channels: int = 1
+    store_channel: int = 0
 
     @property
     def name(self) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from archsim.ir.functions import Function
 from archsim.ir.program import Command, Edge, Engine, Extent, Nest, Region, Ring, Tensor, Token
+from mapper.channels import load_channel
 from mapper.costs import drain_steps
 from mapper.lower.frame import Frame
 from mapper.numbers import Numbers
@@ -19,13 +20,14 @@ from mapper.problem import ACC, OUT, OperandPlan
 from mapper.rings import Slot
 
 MAC = Function("mac")
+Lane = tuple[Engine, int]  # engine and channel: what has a queue
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
     """One command of a layer: its engine, the number of loops above it, whether it follows the deeper loops.
 
-    ``touches``: (object, is_write) for tensors and rings, for the ordering of layers.
+    ``touches``: (object, is_write) for tensors and rings, for the ordering of layers; ``channel``: of the DMA.
     """
 
     engine: Engine
@@ -33,6 +35,12 @@ class Item:
     command: Command
     touches: tuple[tuple[str, bool], ...]
     after: bool = False
+    channel: int = 0
+
+    @property
+    def lane(self) -> Lane:
+        """The queue that it belongs to."""
+        return self.engine, self.channel
 
 
 def commands(frame: Frame, rings: Mapping[str, Slot]) -> list[Item]:
@@ -47,16 +55,19 @@ def commands(frame: Frame, rings: Mapping[str, Slot]) -> list[Item]:
 
 
 def layer_rings(
-    frame: Frame, slots: Mapping[str, Slot], queues: Mapping[Engine, str], numbers: Mapping[str, Numbers]
+    frame: Frame, slots: Mapping[str, Slot], queues: Mapping[Lane, str], numbers: Mapping[str, Numbers]
 ) -> Iterator[Ring]:
-    """Ring declarations; ``queues``: engine -> queue name; ``numbers``: of each operand's elements."""
-    unit = _unit_engine(frame)
-    ends: dict[str, tuple[Engine, Engine]] = {OUT: ("vector", "store"), ACC: (unit, "vector")}
+    """Ring declarations; ``queues``: lane -> queue name; ``numbers``: of each operand's elements."""
+    unit, stores = _unit_engine(frame), frame.store_channel
+    reads: Lane = (unit, stores if unit == "store" else 0)
+    ends: dict[str, tuple[Lane, Lane]] = {OUT: (("vector", 0), ("store", stores)), ACC: ((unit, 0), ("vector", 0))}
     for operand, slot in slots.items():
         if operand == ACC and unit == "vector":
             continue
         plan = frame.problem.operand(operand)
-        writer, reader = ends.get(operand, ("load", unit))
+        if operand not in ends:
+            ends[operand] = (("load", load_channel(frame.problem, plan, frame.channels)), reads)
+        writer, reader = ends[operand]
         retain = frame.halo(operand)[1] if frame.keeps[operand][1] else 0
         role = {OUT: "outputs", ACC: "partials"}.get(operand, plan.role)
         yield Ring(
@@ -132,7 +143,8 @@ def _load(frame: Frame, plan: OperandPlan, depth: int, name: str, when: tuple[Ed
         index=frame.lookup(plan, depth),
         retains=kept > 0,
     )
-    return Item("load", depth, command, ((frame.stored[plan.name].store, False), (ring, True)))
+    channel = load_channel(frame.problem, plan, frame.channels)
+    return Item("load", depth, command, ((frame.stored[plan.name].store, False), (ring, True)), channel=channel)
 
 
 def _part_extents(frame: Frame, plan: OperandPlan, depth: int, kept: int) -> tuple[Extent, ...]:
@@ -284,7 +296,8 @@ def _store(frame: Frame) -> Item:
         reads=(frame.slot_region(plan, "src", depth),),
         writes=(frame.tensor_region(plan, "dst", depth),),
     )
-    return Item("store", depth, command, ((ring, False), (frame.stored[OUT].store, True)))
+    touches = ((ring, False), (frame.stored[OUT].store, True))
+    return Item("store", depth, command, touches, channel=frame.store_channel)
 
 
 def _copies(frame: Frame) -> Iterator[Item]:
@@ -310,4 +323,6 @@ def _copies(frame: Frame) -> Iterator[Item]:
     )
     read = ring if source.buffered else frame.stored["in0"].store
     engine: Engine = "load" if target.resident else "store"
-    yield Item(engine, depth, command, ((read, False), (frame.stored[OUT].store, True)))
+    loads = load_channel(frame.problem, source, frame.channels)
+    channel = loads if target.resident else frame.store_channel
+    yield Item(engine, depth, command, ((read, False), (frame.stored[OUT].store, True)), channel=channel)

@@ -25,7 +25,7 @@ from archsim.system import simulate
 from mapper.compile import Options, compile_model
 from mapper.execute.run import Executor
 from tests.tools.counts import compiler_counts, machine_counts
-from tests.tools.fuzz import run_graph
+from tests.tools.fuzz import run_case, run_graph
 from tests.tools.graphs import Writer
 from tests.tools.layers import PART, small_chip
 
@@ -153,6 +153,35 @@ def test_law_42_a_vector_layer_may_look_its_operand_up(seed: str) -> None:
         executor.fill("t", table)
         executor.run()
         assert np.array_equal(executor.values("y"), table[rows].sum(axis=1))
+
+
+@pytest.mark.parametrize("channels", [2, 3])
+@pytest.mark.parametrize("case", range(12))
+def test_law_42_with_several_channels(case: int, channels: int) -> None:
+    """Law 42 with laws 38 and 43: random networks, and look-ups, whose moves are spread over several load and store
+    queues, under random legal mappings.
+    """
+    chip = a_chip(case, cached=case % 2 == 1)
+    chip = replace(chip, dma=replace(chip.dma, channels=channels))
+    run_graph(looked_up(case), chip, str(case), case)
+    outcome = run_case(case, orders=2, channels=channels)
+    assert outcome.refused or outcome.operators
+
+
+def test_weights_do_not_stand_behind_inputs() -> None:
+    """Two channels: the second layer's weights are loaded while the first layer waits for slots for its inputs."""
+    to = Writer(random.Random(0))
+    to.source("x", (64, 64))
+    to.add("MatMul", to.last, to.weight((64, 64)))
+    to.add("MatMul", to.last, to.weight((64, 64)))
+    workload = lower_graph(to.graph(), batch=1, sha256="").workload
+    one = small_chip(1 << 14, 1 << 12, dram_rate=Fraction(16))
+    two = replace(one, dma=replace(one.dma, channels=2))
+    alone, both = (simulate(compile_model(workload, chip, Options()).program, chip) for chip in (one, two))
+    assert set(both.records) >= {"core[0].load", "core[0].load1", "core[0].store", "core[0].store1"}
+    assert {record.role for record in both.records["core[0].load"] if record.op == "MOVE"} == {"weights"}
+    assert "weights" not in {record.role for record in both.records["core[0].load1"]}
+    assert both.total_ps <= alone.total_ps
 
 
 EMBEDDING = """

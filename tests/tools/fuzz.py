@@ -9,7 +9,7 @@ import argparse
 import random
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -63,14 +63,15 @@ def random_chip(pick: random.Random) -> Architecture:
     )
 
 
-def run_case(case: int, orders: int = 3) -> Outcome:
-    """One case; AssertionError where anything differs. Refused cases say so."""
+def run_case(case: int, orders: int = 3, channels: int = 1) -> Outcome:
+    """One case; AssertionError where anything differs. Refused cases say so. ``channels``: of the DMA."""
     pick = random.Random(case)
     try:
         graph = random_graph(case)
     except ModelError as error:
         return Outcome(f"model: {error}")
     chip = random_chip(pick)
+    chip = replace(chip, dma=replace(chip.dma, channels=channels))
     random_seed = "" if pick.random() < 0.3 else str(case)
     try:
         return run_graph(graph, chip, random_seed, case, orders)
