@@ -138,7 +138,16 @@ def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Traff
         row = row_elements(plan.axes, plan.rows, problem.dims)
         pin = np.maximum(pin, flow.filled / row * chip.row_setup)
         begun = np.maximum(begun, chip.row_setup)
+    else:
+        pin, begun = pin + _descriptors(chip, flow, flow.touched), begun + _descriptors(chip, flow, flow.first)
     return np.maximum(pin + flow.moves * floor, flow.moves * chip.edge), np.maximum(begun + floor, chip.edge)
+
+
+def _descriptors(chip: ChipCosts, flow: Traffic, elements: Reals) -> Reals:
+    """Cycles of the descriptors of ``elements`` in DRAM, one for each contiguous run (none where runs are not known)."""
+    if not chip.run_setup:
+        return np.zeros(())
+    return np.where(flow.run > 0, elements / np.maximum(flow.run, 1.0), 0.0) * chip.run_setup
 
 
 def _store_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Traffic]) -> tuple[Reals, Reals]:
@@ -152,7 +161,8 @@ def _store_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Traffic]
     written = flow.touched * out.element_bytes / chip.write_rate(out.home)
     pin = np.maximum(written, source * out.element_bytes / chip.read_rate(out.level))
     floor = chip.move_floor(out.home, write=True)
-    total = np.maximum(pin + moves * floor, moves * chip.edge)
+    runs = _descriptors(chip, flow, flow.touched)
+    total = np.maximum(pin + moves * floor + runs, moves * chip.edge)
     return total, np.zeros(()) + max(floor, chip.edge)
 
 

@@ -62,6 +62,11 @@ class ChipCosts:
         return self.architecture.dma.setup_cycles / self.scale(self.architecture.dma)
 
     @property
+    def run_setup(self) -> float:
+        """Reference cycles of the descriptor of one contiguous run of a move in DRAM."""
+        return self.architecture.dma.run_setup_cycles / self.scale(self.architecture.dma)
+
+    @property
     def row_setup(self) -> float:
         """Reference cycles of the descriptor of one row of a gather."""
         return self.architecture.dma.row_setup_cycles / self.scale(self.architecture.dma)

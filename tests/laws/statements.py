@@ -131,7 +131,6 @@ GROUPS: dict[str, dict[int, str]] = {
 WAITING: dict[int, str] = {
     20: "transformer configurations",
     21: "transformer configurations",
-    27: "gathers and caches",
     28: "networks",
     29: "collectives",
     30: "networks",

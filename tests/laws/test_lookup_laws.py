@@ -76,6 +76,7 @@ def a_chip(seed: int, cached: bool = False) -> Architecture:
     dma = replace(
         plain.dma,
         setup_cycles=pick.choice([0, 7]),
+        run_setup_cycles=pick.choice([0, 5]),
         row_setup_cycles=pick.choice([0, 0, 3, 40]),
         outstanding=pick.choice([None, 1, 4]),
     )
@@ -164,8 +165,28 @@ def test_law_42_with_several_channels(case: int, channels: int) -> None:
     chip = a_chip(case, cached=case % 2 == 1)
     chip = replace(chip, dma=replace(chip.dma, channels=channels))
     run_graph(looked_up(case), chip, str(case), case)
-    outcome = run_case(case, orders=2, channels=channels)
+    outcome = run_case(case, orders=2, channels=channels, run_setup_cycles=3 * (case % 2))
     assert outcome.refused or outcome.operators
+
+
+@pytest.mark.parametrize("case", range(16))
+def test_law_38_descriptors_of_runs_are_in_the_bound(case: int) -> None:
+    """Law 38: with descriptors that cost more than the bytes, the bound of every layer still is not above its span, and
+    for a single layer it is above what the bytes alone would take.
+    """
+    to = Writer(random.Random(case))
+    to.source("x", (case + 3, 40))
+    to.add("MatMul", to.last, to.weight((40, 24)))
+    workload = lower_graph(to.graph(), batch=1, sha256="").workload
+    plain = small_chip(1 << 9, 1 << 9, dram_rate=Fraction(8))
+    bounds = []
+    for run_setup in (0, 50):
+        chip = replace(plain, dma=replace(plain.dma, run_setup_cycles=run_setup))
+        compiled = compile_model(workload, chip, Options(outer=outer_rates(chip), random=str(case)))
+        (layer,) = compiled.mapping.layers
+        assert layer.bound_cycles * 1000 <= simulate(compiled.program, chip).total_ps
+        bounds.append(layer.bound_cycles)
+    assert bounds[1] > bounds[0]
 
 
 def test_weights_do_not_stand_behind_inputs() -> None:

@@ -63,15 +63,15 @@ def random_chip(pick: random.Random) -> Architecture:
     )
 
 
-def run_case(case: int, orders: int = 3, channels: int = 1) -> Outcome:
-    """One case; AssertionError where anything differs. Refused cases say so. ``channels``: of the DMA."""
+def run_case(case: int, orders: int = 3, **dma: int) -> Outcome:
+    """One case; AssertionError where anything differs. Refused cases say so. ``dma``: fields of the DMA engines."""
     pick = random.Random(case)
     try:
         graph = random_graph(case)
     except ModelError as error:
         return Outcome(f"model: {error}")
     chip = random_chip(pick)
-    chip = replace(chip, dma=replace(chip.dma, channels=channels))
+    chip = replace(chip, dma=replace(chip.dma, **dma))
     random_seed = "" if pick.random() < 0.3 else str(case)
     try:
         return run_graph(graph, chip, random_seed, case, orders)
