@@ -144,7 +144,7 @@ def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Traff
 
 
 def _descriptors(chip: ChipCosts, flow: Traffic, elements: Reals) -> Reals:
-    """Cycles of the descriptors of ``elements`` in DRAM, one for each contiguous run (none where runs are not known)."""
+    """Cycles of the descriptors of ``elements`` in DRAM, one for each contiguous run (none where that is not known)."""
     if not chip.run_setup:
         return np.zeros(())
     return np.where(flow.run > 0, elements / np.maximum(flow.run, 1.0), 0.0) * chip.run_setup
