@@ -26,6 +26,8 @@ GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 WEIGHT_BITS = 62
+KEPT = 8  # zipf tables, and traces as arrays, that are kept at a time
+_ARRAYS: dict[int, tuple[tuple[int, ...], IntArray]] = {}
 
 
 def entries(indices: Indices, rows: int, numbers: IntArray) -> IntArray:
@@ -83,13 +85,18 @@ def _scaled(words: Words, total: int) -> Words:
     return found
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=KEPT)
 def _ends(rows: int, exponent: float) -> Words:
     """Where the stretch of each row ends: running sums of the weights."""
     weight = np.arange(1, rows + 1, dtype=np.float64) ** -exponent * float(2**WEIGHT_BITS // rows)
     return np.cumsum(np.maximum(weight, 1.0).astype(np.uint64))
 
 
-@lru_cache(maxsize=8)
 def _traced(trace: tuple[int, ...]) -> IntArray:
-    return np.array(trace, dtype=np.int64)
+    """The trace as an array; kept by identity, since a long tuple is slow to hash."""
+    found = _ARRAYS.get(id(trace))
+    if found is None or found[0] is not trace:
+        if len(_ARRAYS) == KEPT:
+            _ARRAYS.clear()
+        found = _ARRAYS[id(trace)] = (trace, np.array(trace, dtype=np.int64))
+    return found[1]

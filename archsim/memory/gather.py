@@ -139,7 +139,8 @@ class RowEngine:
                 continue
             memory = self._around.stores.memory(step, region)
             if memory in self._drams:
-                raise ProgramError(f"{step.where} of {step.queue}: rows from DRAM to DRAM have no path on the chip")
+                what = f"{step.where} of {step.queue}: operand '{region.operand}'"
+                raise ProgramError(f"{what} lies in DRAM; of a {command.op} only the table may")
             touched = footprint(region, step)
             task.demands.append(self._on_chip(memory, touched, 1, write=write))
             if write and command.combine:

@@ -369,6 +369,9 @@ def test_constant_indices_that_are_no_range_are_a_trace(tmp_path: Path) -> None:
     (operand,) = workload.layers[0].inputs
     assert operand.role == "inputs" and operand.rows == Rows(1, Indices("trace", trace=(4, 4, 0)))
     assert not workload.warnings
+    rows[0] = 5
+    proto = model([node("Gather", ["x", "i"], ["y"], name="g", axis=1)], {"x": (2, 5, 3)}, ["y"], {"i": rows})
+    refused(save(tmp_path, proto), "node 'g' .*: index 5; allowed -5 to 4")
 
 
 def test_unsupported_operators_on_the_host(tmp_path: Path) -> None:

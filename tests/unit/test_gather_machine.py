@@ -240,6 +240,19 @@ def test_what_the_tags_take_and_what_hits_spare() -> None:
     assert slow == [time_ps + 50_000 for time_ps in quick]
 
 
+def test_only_the_table_lies_in_the_dram() -> None:
+    text = """
+program outside on golden
+layer l
+tensor t in dram at 0 bytes 3200 dtype int8 role tables shape [100, 32] preloaded
+tensor y in dram at 4096 bytes 64 dtype int8 role outputs shape [2, 32]
+queue load engine load unit dma:
+    GATHER l.gather [r=2, c=32] index uniform(seed=1) rows 100 row_bytes 32 at r src t{c:1} dst y{r:32, c:1}
+"""
+    with pytest.raises(ProgramError, match="operand 'dst' lies in DRAM; of a GATHER only the table may"):
+        simulate(parse_program(text), chip())
+
+
 def test_several_channels_run_several_queues() -> None:
     """Two load queues of one core move side by side; a chip with one load engine refuses the second."""
     text = """

@@ -17,7 +17,7 @@ from archsim.ir.asm.lexer import phrase
 from archsim.ir.asm.lookup import read_indices
 from archsim.ir.asm.words import indices_text
 from archsim.ir.indices import Indices
-from archsim.ops.graph.nodes import Attribute, Graph, Node, Value
+from archsim.ops.graph.nodes import Attribute, Graph, Node, Shape, Value
 
 ROWS = "GatherRows"
 
@@ -84,12 +84,20 @@ def _with_pattern(node: Node, graph: Graph, stated: Mapping[str, str], assumed: 
         found = _read(stated[node.name], f"--lookups {node.name}")
         attributes["indices"] = found.trace if found.kind == "trace" else indices_text(found)
     elif "indices" not in attributes and indices.data is not None:
-        rows = table.shape[axis_of(node, len(table.shape))]
-        attributes["indices"] = tuple(int(row) % rows for row in np.ravel(indices.data))
+        attributes["indices"] = _constant(node, np.ravel(indices.data).tolist(), table.shape)
     elif "indices" not in attributes:
         attributes["indices"] = indices_text(Indices("uniform", default_seed(indices.name)))
         assumed.append(f"'{node.name}'")
     return replace(node, op=ROWS, attributes=attributes)
+
+
+def _constant(node: Node, indices: list[int], shape: Shape) -> tuple[int, ...]:
+    """Row numbers of constant indices; negative ones count from the end."""
+    rows = shape[axis_of(node, len(shape))]
+    wrong = [index for index in indices if not -rows <= index < rows]
+    if wrong:
+        node.fail(f"index {wrong[0]}; allowed {-rows} to {rows - 1}")
+    return tuple(index % rows for index in indices)
 
 
 def _read(text: str, what: str) -> Indices:
