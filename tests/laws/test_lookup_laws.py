@@ -222,8 +222,8 @@ def embedded(tmp_path: Path, dim: int = 24, pattern: str = "distribution: unifor
 
 
 @pytest.mark.parametrize("dim", [24, 64, 100])
-def test_law_20_an_embedding_table_is_only_gathered(tmp_path: Path, dim: int) -> None:
-    """Law 20: the DRAM reads rows x the bursts that each of them lies in, not the table."""
+def test_an_embedding_table_is_only_gathered(tmp_path: Path, dim: int) -> None:
+    """What law 20 says of embedding tables: the DRAM reads rows x the bursts that each lies in, not the table."""
     chip = a_chip(1)
     fields = {"standard": "ddr4", "speed_mts": 2400, "width_bits": 64, "fidelity": "open_row", "bytes_per_cycle": None}
     chip = replace(chip, memories=(replace(chip.memories[0], capacity_bytes=2**30, **fields), *chip.memories[1:]))
