@@ -1,9 +1,9 @@
 """What would help: each resource of the chip enlarged alone, the model mapped and simulated again.
 
 Variants: DRAM with twice the channels (of constant rate: twice the rate), each cache and explicit SRAM twice the size,
-its ports twice, the rows of a gather under way twice where they are limited, each array twice the columns, the clock 1.2
-times. Gains are in cycles of the chip as it is, so that
-a faster clock compares; area and power are differences to the chip as it is.
+its ports twice, the rows of a gather under way twice where they are limited, each array twice the columns, the clock
+1.2 times. Gains are in cycles of the chip as it is, so that a faster clock compares; area and power are differences to
+the chip as it is.
 """
 
 from __future__ import annotations
