@@ -80,7 +80,7 @@ class RowEngine:
         kernel = around.kernel
         yield from self._pause(self._spec.setup_cycles)
         if not all(step.extents.values()):
-            return Outcome((("dram", kernel.now),))
+            return Outcome((("sram_port", kernel.now),))
         cache = self._cache(step)
         task = self._task(step, cache)
         if cache is not None:
@@ -96,6 +96,8 @@ class RowEngine:
         for part, action, amount in (*task.entries, *memory_entries(task.demands)):
             around.tally.add(command.layer, part, action, amount)
         around.tally.streamed(streams.demands, start_ps, flow.end_ps)
+        if not any(task.first):
+            return Outcome((("sram_port", kernel.now),))
         return Outcome((("dram", last_beat_ps), ("sram_port", kernel.now)))
 
     # what there is to do
