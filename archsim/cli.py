@@ -63,6 +63,7 @@ def run(
     repeat: Annotated[
         opt.Repeat, typer.Option(help="With --warm: simulate every run, or reuse equal ones.")
     ] = opt.Repeat.EXACT,
+    lookups: opt.LookupsOption = None,
 ) -> None:
     """Map, simulate and account for a model on a chip."""
     if trace and out is None:
@@ -72,7 +73,7 @@ def run(
 
     requirements = [Requirement.parse(text) for text in require or []]
     with _progress() as say:
-        job = _job(no_cache, model, on, batch, objective, dtype, set_, seed, on_unsupported)
+        job = _job(no_cache, model, on, batch, objective, dtype, set_, seed, on_unsupported, lookups)
         job = replace(job, fidelity=fidelity.value if fidelity else None, warm=warm, repeat=repeat.value)
         done = execute(job, say)
         if why:
@@ -99,12 +100,13 @@ def map_(
     set_: opt.SetOption = None,
     no_cache: opt.CacheOption = False,
     on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
+    lookups: opt.LookupsOption = None,
 ) -> None:
     """Only map: loop nests, bounds, and how far the search went."""
     from archsim.lab.mapping import mapped, texts, write
 
     with _progress() as say:
-        job = _job(no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported)
+        job = _job(no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported, lookups)
         mapping = mapped(job, say)
     for text in texts(mapping, layer):
         print(text)
@@ -122,6 +124,7 @@ def asm(
     set_: opt.SetOption = None,
     no_cache: opt.CacheOption = False,
     on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
+    lookups: opt.LookupsOption = None,
     numbers: Annotated[
         bool, typer.Option("--numbers", help="State what elements stand for: calibrates the model on seeded inputs.")
     ] = False,
@@ -132,7 +135,7 @@ def asm(
     from archsim.lab.verify.model import with_numbers
 
     with _progress() as say:
-        job = _job(no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported)
+        job = _job(no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported, lookups)
         program = with_numbers(job, say) if numbers else build(job, say).program
     sys.stdout.write(print_program(program))
 
@@ -163,13 +166,14 @@ def verify(
     format_: opt.FormatOption = opt.Format.TABLE,
     no_cache: opt.CacheOption = False,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is drawn at random.")] = 0,
+    lookups: opt.LookupsOption = None,
 ) -> None:
     """Execute the Program in numbers and hold every layer against the model; exit 1 where they differ."""
     from archsim.lab.verify.ask import ask, verified
     from archsim.report import verification
 
     with _progress() as say:
-        job = _job(no_cache, model, on, None, objective, dtype, set_, seed, opt.Unsupported.ERROR)
+        job = _job(no_cache, model, on, None, objective, dtype, set_, seed, opt.Unsupported.ERROR, lookups)
         asked = ask(job, layers, interleavings, numbers.value, inputs, against)
         outcome = verified(asked, say)
     print(verification.to_json(outcome) if format_ is opt.Format.JSON else verification.to_table(outcome))
@@ -314,15 +318,18 @@ def _job(
     set_: Sequence[str] | None,
     seed: int,
     on_unsupported: opt.Unsupported,
+    lookups: Sequence[str] | None,
 ) -> Job:
     from archsim.lab import cache
     from archsim.lab.job import Job
+    from archsim.lab.options import parse_lookups
     from archsim.spec.load import assignments
 
     if no_cache:
         cache.switch_off()
     values = assignments(set_ or [])
-    return Job(model, on, batch, objective.value, dtype, values, seed, on_unsupported.value)
+    patterns = parse_lookups(lookups or [])
+    return Job(model, on, batch, objective.value, dtype, values, seed, on_unsupported.value, lookups=patterns)
 
 
 @contextmanager

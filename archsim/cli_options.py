@@ -111,5 +111,9 @@ SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Set a key of the chip; repeatable.")
 ]
 UnsupportedOption = Annotated[Unsupported, typer.Option(help="Unknown operators: refuse, or run on the host.")]
+LookupsOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NODE=PATTERN", help="Rows that a node looks up: 'zipf(exponent=1, seed=0)'; repeatable."),
+]
 CacheOption = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")]
 FormatOption = Annotated[Format, typer.Option("--format", help="A table for people, or JSON alone.")]

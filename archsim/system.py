@@ -12,6 +12,7 @@ from archsim.errors import ProgramError, SimulationError
 from archsim.host.runtime import HostRuntime
 from archsim.ir.activity import Activity
 from archsim.ir.program import Program, Queue
+from archsim.memory.cache import TableCache
 from archsim.memory.dma import DmaEngine
 from archsim.memory.offchip import OffChip
 from archsim.memory.scratchpad import Scratchpads
@@ -49,7 +50,9 @@ class Machine:
         self._drams = {
             memory.name: OffChip(memory, self._kernel, self._tally) for memory in explicit if memory.kind == "dram"
         }
-        self._pads = Scratchpads([memory for memory in explicit if memory.kind != "dram"], self._kernel)
+        self._caches = {cache.name: TableCache(cache, list(self._drams)) for cache in architecture.caches}
+        on_chip = [memory for memory in explicit if memory.kind != "dram"]
+        self._pads = Scratchpads([*on_chip, *architecture.caches], self._kernel)
         self._load()
 
     def _load(self) -> None:
@@ -95,6 +98,7 @@ class Machine:
             dram=dram,
             bandwidth=self._tally.bandwidth(),
             fidelity={name: part.model.fidelity for name, part in self._drams.items()},
+            caches={name: cache.stats for name, cache in self._caches.items()},
         )
 
     def repeat(self, at_end: Callable[[int, Machine], bool]) -> None:
@@ -109,7 +113,8 @@ class Machine:
         """In which state the idle machine is at ``at_ps``, relative to then; see DramModel."""
         clocks = dict.fromkeys(queue.clock for queue in self._queues)
         parts = [part.model.entry(at_ps, align=align) for part in self._drams.values()]
-        return b"".join([*parts, *(clock.phase(at_ps) for clock in clocks)])
+        held = [cache.state for cache in self._caches.values()]
+        return b"".join([*parts, *held, *(clock.phase(at_ps) for clock in clocks)])
 
     def _repetitions(self, at_end: Callable[[int, Machine], bool]) -> ProcessBody:
         kernel = self._kernel
@@ -132,5 +137,6 @@ class Machine:
 
     def _engine(self, rank: int, queue: Queue) -> Engine:
         if queue.engine in ("load", "store"):
-            return DmaEngine(self._around, self._architecture.dma, self._drams, rank)
+            by_role = {role: self._caches[cache.name] for cache in self._architecture.caches for role in cache.keeps}
+            return DmaEngine(self._around, self._architecture.dma, self._drams, by_role, rank)
         return compute_engine(queue, self._architecture, self._around)

@@ -108,6 +108,8 @@ class _Compiler:
         self.cache = MappingCache(options.cache, architecture.sha256)
         self.memo: dict[str, LayerMapping] = {}
         self.lives = lifetimes(workload, self.base)
+        uses = ((self.base[op.tensor], op.role) for layer in workload.layers for op in layer.inputs)
+        self.roles = {name: role for name, role in uses if role == "tables"}
 
     # mapping ----------------------------------------------------------------------------------------------------
 
@@ -127,6 +129,7 @@ class _Compiler:
     def _map_layer(self, index: int, layer: Layer, residency: Residency) -> tuple[Problem | None, LayerMapping]:
         if layer.kind == "host":
             return None, LayerMapping(layer.name, "host", "host", (), (), 0, 1, 1, "runs on the host")
+        self._check_tables(layer)
         pinned = residency.at(index)
         try:
             found = [self._solve(self._problem(index, layer, residency, engine)) for engine in self._engines(layer)]
@@ -146,6 +149,15 @@ class _Compiler:
         if self.architecture.vectors and (grouped or not engines):
             engines.append("vector")
         return engines or ["array"]
+
+    def _check_tables(self, layer: Layer) -> None:
+        """A copy changes no element, so rows have the activations' format."""
+        tables, inputs = self.dtypes.get("tables", self.dtypes["weights"]), self.dtypes["inputs"]
+        if layer.kind == "copy" and tables != inputs and any(operand.role == "tables" for operand in layer.inputs):
+            raise ConfigError(
+                f"layer '{layer.name}' ({layer.op}) gathers rows of {tables} tables as {inputs} inputs; a gather "
+                f"changes no element: state dtypes.tables of the chip, or --dtype with tables={inputs}"
+            )
 
     def _problem(self, index: int, layer: Layer, residency: Residency, engine: str) -> Problem:
         capacity = {m.name: m.capacity_bytes - RINGS_PER_LAYER * m.word_bytes for m in self.architecture.memories}
@@ -209,6 +221,8 @@ class _Compiler:
                 problem,
                 mapping,
                 {op.name: self._stored(op.tensor, by_name, residency) for op in problem.operands if op.tensor},
+                self.architecture.dma.channels,
+                index % self.architecture.dma.channels,
             )
             frames.append(frame)
             numbers = of_operands(problem, self.base, self.options.numbers)
@@ -267,7 +281,7 @@ class _Compiler:
         pinned = residency.tensors.get(base.name)
         stored = pinned.layout if pinned is not None else layout(base, size)
         offset, strides = view_strides(self.workload.tensors[tensor], base, stored)
-        return Stored(base.name, offset, strides)
+        return Stored(base.name, offset, strides, self.workload.tensors[tensor].shape)
 
     def _place(self, residency: Residency) -> tuple[StoredTensor, ...]:
         dtypes = self._tensor_dtypes()
@@ -276,7 +290,7 @@ class _Compiler:
             if name in residency.tensors:
                 continue
             tensor = self.workload.tensors[name]
-            home = self.architecture.outer(home_role(tensor.kind)).name
+            home = self.architecture.outer(home_role(tensor.kind, self.roles.get(name, ""))).name
             by_home.setdefault(home, []).append((name, tensor.elements * size_bytes(dtype), self.lives[name]))
         placed: dict[str, tuple[str, int]] = {}
         for home, wanted in by_home.items():
@@ -298,7 +312,7 @@ class _Compiler:
         pinned = residency.tensors.get(name)
         stored = pinned.layout if pinned is not None else layout(tensor, size_bytes(dtype))
         memory, address = (pinned.memory, pinned.address) if pinned is not None else placed[name]
-        role = "weights" if tensor.kind == "weight" else "inputs"
+        role = home_role(tensor.kind, self.roles.get(name, ""))
         return StoredTensor(
             name,
             memory,

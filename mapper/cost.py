@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
+from mapper.channels import load_channel
 from mapper.costs import ChipCosts
 from mapper.grid import Grid, Reals, Traffic, needs, traffic
+from mapper.looked_up import row_elements
 from mapper.problem import ACC, OUT, OperandPlan, Problem
 from mapper.work import Work
 
@@ -42,9 +45,11 @@ def evaluate(grid: Grid, chip: ChipCosts, done: Work, order: tuple[str, ...], de
     moved = {plan.name: traffic(grid, plan, order, depths[plan.name]) for plan in problem.operands}
     held, legal = _capacity(grid, moved)
     bursts = {plan.name: _whole_bursts(chip, plan, moved[plan.name]) for plan in problem.operands}
-    bound = _latency(grid, chip, done, moved, moved)
+    least = {plan.name: _spared(plan, moved[plan.name]) for plan in problem.operands}
+    bound = _latency(grid, chip, done, least, least)
     ragged = any(bursts[name].touched is not flow.touched for name, flow in moved.items())
-    cycles = _latency(grid, chip, done, moved, bursts) if ragged else bound
+    spared = any(least[name] is not flow for name, flow in moved.items())
+    cycles = _latency(grid, chip, done, moved, bursts) if ragged or spared else bound
     energy = _energy(grid, chip, done, moved, bursts)
     commands = sum((moved[plan.name].moves for plan in problem.operands), np.zeros(grid.shape))
     never = ~legal | ~np.isfinite(done.array_total)
@@ -56,6 +61,13 @@ def evaluate(grid: Grid, chip: ChipCosts, done: Work, order: tuple[str, ...], de
         commands,
         moved,
     )
+
+
+def _spared(plan: OperandPlan, flow: Traffic) -> Traffic:
+    """The least traffic: of rows that go through a cache all may be held, which depends on all that came before."""
+    if not plan.cached:
+        return flow
+    return replace(flow, touched=np.zeros(flow.touched.shape), first=np.zeros(flow.first.shape))
 
 
 def _whole_bursts(chip: ChipCosts, plan: OperandPlan, flow: Traffic) -> Traffic:
@@ -86,7 +98,7 @@ def _latency(
     """Largest bound; ``off_chip``: the traffic that DRAM sees."""
     problem = grid.problem
     loads = [plan for plan in problem.reads if not plan.resident]
-    load_total, load_first = _load_times(chip, loads, off_chip)
+    load_total, load_first = _load_times(chip, problem, loads, off_chip)
     store_total, store_last = _store_times(chip, problem, off_chip)
     compute_first = done.array_first + done.vector_first
     compute_last = done.array_last + done.vector_last
@@ -103,17 +115,39 @@ def _latency(
     return worst
 
 
-def _load_times(chip: ChipCosts, loads: list[OperandPlan], moved: Mapping[str, Traffic]) -> tuple[Reals, Reals]:
-    total: Reals = np.zeros(())
-    first: Reals = np.zeros(())
+def _load_times(
+    chip: ChipCosts, problem: Problem, loads: list[OperandPlan], moved: Mapping[str, Traffic]
+) -> tuple[Reals, Reals]:
+    """Work of the busiest load engine, and of the one that is last with its first tiles."""
+    channels = chip.architecture.dma.channels
+    total, first = ([np.zeros(())] * channels for _ in range(2))
     for plan in loads:
-        flow = moved[plan.name]
-        read, write = chip.read_rate(plan.home), chip.write_rate(plan.level)
-        floor = chip.move_floor(plan.home, write=False)
-        pin = np.maximum(flow.touched * plan.element_bytes / read, flow.filled * plan.element_bytes / write)
-        total = total + np.maximum(pin + flow.moves * floor, flow.moves * chip.edge)
-        first = first + np.maximum(flow.first * plan.element_bytes / read + floor, chip.edge)
-    return total, first
+        lane = load_channel(problem, plan, channels)
+        all_tiles, first_tile = _load_time(chip, problem, plan, moved[plan.name])
+        total[lane], first[lane] = total[lane] + all_tiles, first[lane] + first_tile
+    return reduce(np.maximum, total), reduce(np.maximum, first)
+
+
+def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Traffic) -> tuple[Reals, Reals]:
+    """Engine time of all of an operand's tiles, and of the first one."""
+    read, write = chip.read_rate(plan.home), chip.write_rate(plan.level)
+    floor = chip.setup if plan.cached else chip.move_floor(plan.home, write=False)
+    pin = np.maximum(flow.touched * plan.element_bytes / read, flow.filled * plan.element_bytes / write)
+    begun = flow.first * plan.element_bytes / read
+    if plan.rows is not None:
+        row = row_elements(plan.axes, plan.rows, problem.dims)
+        pin = np.maximum(pin, flow.filled / row * chip.row_setup)
+        begun = np.maximum(begun, chip.row_setup)
+    else:
+        pin, begun = pin + _descriptors(chip, flow, flow.touched), begun + _descriptors(chip, flow, flow.first)
+    return np.maximum(pin + flow.moves * floor, flow.moves * chip.edge), np.maximum(begun + floor, chip.edge)
+
+
+def _descriptors(chip: ChipCosts, flow: Traffic, elements: Reals) -> Reals:
+    """Cycles of the descriptors of ``elements`` in DRAM, one for each contiguous run (none where that is not known)."""
+    if not chip.run_setup:
+        return np.zeros(())
+    return np.where(flow.run > 0, elements / np.maximum(flow.run, 1.0), 0.0) * chip.run_setup
 
 
 def _store_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Traffic]) -> tuple[Reals, Reals]:
@@ -127,7 +161,8 @@ def _store_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Traffic]
     written = flow.touched * out.element_bytes / chip.write_rate(out.home)
     pin = np.maximum(written, source * out.element_bytes / chip.read_rate(out.level))
     floor = chip.move_floor(out.home, write=True)
-    total = np.maximum(pin + moves * floor, moves * chip.edge)
+    runs = _descriptors(chip, flow, flow.touched)
+    total = np.maximum(pin + moves * floor + runs, moves * chip.edge)
     return total, np.zeros(()) + max(floor, chip.edge)
 
 

@@ -63,10 +63,24 @@ class ChipCosts:
         """Reference cycles of one DMA clock edge: the least that a move over ports of finite width takes."""
         return 1.0 / self.scale(self.architecture.dma)
 
+    @property
+    def setup(self) -> float:
+        """Reference cycles of a move's descriptor."""
+        return self.architecture.dma.setup_cycles / self.scale(self.architecture.dma)
+
+    @property
+    def run_setup(self) -> float:
+        """Reference cycles of the descriptor of one contiguous run of a move in DRAM."""
+        return self.architecture.dma.run_setup_cycles / self.scale(self.architecture.dma)
+
+    @property
+    def row_setup(self) -> float:
+        """Reference cycles of the descriptor of one row of a gather."""
+        return self.architecture.dma.row_setup_cycles / self.scale(self.architecture.dma)
+
     def move_floor(self, memory: str, write: bool) -> float:
         """Reference cycles that one move takes beside its data beats: descriptor and DRAM latency."""
-        dma = self.architecture.dma
-        setup = dma.setup_cycles / self.scale(dma)
+        setup = self.setup
         known = self.outer.get(memory)
         if known is None:
             return setup

@@ -26,7 +26,9 @@ Counts = Counter[tuple[str, str]]
 
 
 def expected_counts(frame: Frame, architecture: Architecture, dtypes: Mapping[str, str]) -> Counts:
-    """Counts of one mapped layer, without the borders of tensors pinned on chip (``border_counts``)."""
+    """Counts of one mapped layer, without the borders of tensors pinned on chip (``border_counts``) and without what
+    gathers read through a cache (``mapper.cached``).
+    """
     counts: Counts = Counter()
     words = {memory.name: memory.word_bytes for memory in architecture.memories if memory.kind != "dram"}
     for plan in frame.problem.operands:
@@ -76,7 +78,7 @@ def _copy(frame: Frame, counts: Counts, words: Mapping[str, int]) -> None:
     ends = [(source, reads, "read"), (target, writes, "write")]
     if not source.resident and not source.buffered:  # straight from DRAM: what lies in the padding is not read
         ends.pop(0)
-        again = _repeats(frame, source, depth)
+        again = 0 if source.cached else _repeats(frame, source, depth)
         for _, touched, times in _classes(frame, source, depth, None):
             counts[reads, "read_bytes"] += touched * source.element_bytes * times * again
     for extents, times, _ in _tiles(frame, tuple(frame.problem.dims), depth):
@@ -97,7 +99,8 @@ def _move(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str, i
     strides = frame.slot_strides(plan)
     for sizes, touched, count in _classes(frame, plan, depth, slid):
         times = count * repeats
-        counts[plan.home, f"{off_chip}_bytes"] += touched * plan.element_bytes * times
+        if not plan.cached:
+            counts[plan.home, f"{off_chip}_bytes"] += touched * plan.element_bytes * times
         _touch(counts, plan.level, on_chip, sizes, strides, plan.element_bytes, words[plan.level], times)
 
 

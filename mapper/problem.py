@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 
 from archsim.errors import ConfigError, MappingError
 from archsim.ir.dtypes import size_bytes
-from archsim.ir.workload import Axis, Layer, Operand, Workload
+from archsim.ir.workload import Axis, Layer, Operand, Rows, Workload
 from archsim.spec.architecture import Architecture, Memory
+from mapper.looked_up import by_entries, inside_rows
 from mapper.strides import row_major
 
 GROUPS = ("B", "M", "N", "K")
@@ -28,6 +29,8 @@ class OperandPlan:
     ``buffered`` False: moved straight from or to its tensor (copies), so it needs no ring either.
     ``strides``: element steps per axis in its tensor's layout; ``pad_bytes``: left free behind each row of a slot.
     ``shape``: the tensor's axis lengths; ``axes`` as in the workload (the accumulator has the output's).
+    ``rows``: one axis is looked up: its length is the number of entries, its stride 0, and its rows are never cut.
+    ``cached``: they go through a cache.
     """
 
     name: str
@@ -44,6 +47,8 @@ class OperandPlan:
     buffered: bool = True
     strides: tuple[int, ...] = ()
     pad_bytes: int = 0
+    rows: Rows | None = None
+    cached: bool = False
 
     @property
     def dims(self) -> frozenset[str]:
@@ -90,13 +95,13 @@ def build(
 
     Raises MappingError when the chip lacks the unit, ConfigError when a role has no memory.
     """
-    operands = [_plan(op, workload, architecture, dtypes, resident) for op in (*layer.inputs, layer.output)]
+    operands = [_plan(op, layer, workload, architecture, dtypes, resident) for op in (*layer.inputs, layer.output)]
     if engine == "copy":
         operands = _unbuffered(operands)
     if layer.kind == "matmul":
         operands.append(_accumulator(operands[-1], architecture, dtypes, engine))
     dims = dict(layer.dims)
-    whole = frozenset(layer.whole) | _coupled(layer) | _broadcast_reductions(layer)
+    whole = frozenset(layer.whole) | _coupled(layer) | _broadcast_reductions(layer) | inside_rows(layer)
     return Problem(
         layer,
         engine,
@@ -129,6 +134,7 @@ def _drainer(layer: Layer, architecture: Architecture, engine: str) -> str:
 
 def _plan(
     operand: Operand,
+    layer: Layer,
     workload: Workload,
     architecture: Architecture,
     dtypes: Mapping[str, str],
@@ -138,21 +144,25 @@ def _plan(
     role = port_role(operand)
     level = inner(architecture, role)
     dtype = operand_dtype(operand, dtypes)
-    home = architecture.outer(home_role(tensor.kind))
+    home = architecture.outer(home_role(tensor.kind, operand.role))
+    strides = tensor.view.strides if tensor.view is not None else row_major(tensor.shape, 1)
+    shape, strides = by_entries(operand, layer, tensor.shape, strides)
     return OperandPlan(
         operand.name,
         operand.tensor,
         operand.role,
         operand.axes,
-        tensor.shape,
+        shape,
         size_bytes(dtype),
         dtype,
         level.name,
         home.name,
         level.slots.get(role, 2),
         base_of(workload, operand.tensor) in resident,
-        strides=tensor.view.strides if tensor.view is not None else row_major(tensor.shape, 1),
+        strides=strides,
         pad_bytes=pad_bytes(level, role),
+        rows=operand.rows,
+        cached=operand.rows is not None and architecture.cache(operand.role) is not None,
     )
 
 
@@ -182,15 +192,17 @@ def inner(architecture: Architecture, role: str) -> Memory:
 
 
 def port_role(operand: Operand) -> str:
-    """The role whose memory feeds the unit: the second matmul operand always comes over the weights' path."""
+    """The role whose memory feeds the unit: the second matmul operand always comes over the weights' path; rows of a
+    table come in as inputs.
+    """
     if operand.name in ("b", BIAS):
         return "weights"
     return "outputs" if operand.name == OUT else ("weights" if operand.role == "weights" else "inputs")
 
 
-def home_role(kind: str) -> str:
-    """The role whose outermost memory holds a tensor of this kind."""
-    return "weights" if kind == "weight" else "inputs"
+def home_role(kind: str, role: str = "") -> str:
+    """The role whose outermost memory holds a tensor of this kind that is read as ``role``."""
+    return ("tables" if role == "tables" else "weights") if kind == "weight" else "inputs"
 
 
 def operand_dtype(operand: Operand, dtypes: Mapping[str, str]) -> str:

@@ -144,7 +144,7 @@ def _pad_bytes(name: str, workload: Workload, memory: Memory) -> int:
 
 
 def _on_chip(use: _Use, memory: str, architecture: Architecture) -> bool:
-    if use.kind.kind == "host":
+    if use.kind.kind == "host" or use.operand.rows is not None:
         return False
     role = "outputs" if use.operand.name == OUT else port_role(use.operand)
     return inner(architecture, role).name == memory

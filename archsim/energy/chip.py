@@ -1,23 +1,35 @@
 """The tables of a chip: each part priced by its kind, then what its file states itself.
 
-A part's ``energy`` may name (pJ each): memories ``read``, ``write`` (SRAM: a word access; registers: a byte;
-DRAM: a bit on the pins), DRAM also ``activate``, ``refresh`` (a command of one channel); arrays ``mac`` and,
-per element, ``register_read``, ``register_write``, ``wire``; vector units ``lane_op`` and their functions;
-the host ``flop``, ``link_bit``. ``area`` and ``leakage`` of a part are those of one instance.
+A part's ``energy`` may name (pJ each): memories ``read``, ``write`` (SRAM, cache: a word access; registers: a byte;
+DRAM: a bit on the pins), caches also ``lookup`` (of the tags of a set), DRAM also ``activate``, ``refresh`` (a command
+of one channel); arrays ``mac`` and, per element, ``register_read``, ``register_write``, ``wire``; vector units
+``lane_op`` and their functions; the host ``flop``, ``link_bit``. ``area`` and ``leakage`` of a part are those of one
+instance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from archsim.energy.parts import Context, Priced, Rate, price_array, price_dma, price_host, price_memory, price_vector
+from archsim.energy.parts import (
+    Context,
+    Priced,
+    Rate,
+    price_array,
+    price_cache,
+    price_dma,
+    price_host,
+    price_memory,
+    price_vector,
+)
 from archsim.energy.tables import ZJ_PER_PJ, PartTable, Tables
 from archsim.energy.technology import load_technology
 from archsim.errors import ConfigError, nearest
-from archsim.spec.architecture import Architecture, Array, Dma, Host, Memory, Part, Sourced, Vector
+from archsim.spec.architecture import Architecture, Array, Cache, Dma, Host, Memory, Part, Sourced, Vector
 
 _PRICE: Mapping[type[Part], Callable[..., Priced]] = {
     Memory: price_memory,
+    Cache: price_cache,
     Array: price_array,
     Vector: price_vector,
     Dma: price_dma,

@@ -14,7 +14,7 @@ from math import sqrt
 
 from archsim.energy.dram import load_dram
 from archsim.energy.technology import Technology
-from archsim.spec.architecture import Array, Dma, Host, Memory, Sourced, Vector
+from archsim.spec.architecture import Array, Cache, Dma, Host, Memory, Sourced, Vector
 from archsim.spec.dtypes import BITS
 
 FLIP_FLOP_BYTES = 64  # register files up to this size per PE are flip-flops, larger ones are priced as SRAM
@@ -96,6 +96,27 @@ def _price_sram(part: Memory, context: Context) -> Priced:
         ("read_bytes", "write_bytes"),
         Sourced(leakage.value * 1e-6 * many, f"{leakage.source}; {ports}"),
         Sourced(area.value * 1e-6 * many, f"{area.source}; {ports}"),
+    )
+
+
+def price_cache(part: Cache, context: Context) -> Priced:
+    """The lines as an SRAM, and a tag array: an SRAM of one word per set, which a look-up reads whole.
+
+    A tag is what the set's number and the place in the line leave of an address, and a valid bit; the order of use is
+    left out. Each bank of the lines has its share of the tags.
+    """
+    data, sram = _price_sram(part, context), context.technology.sram
+    bits = part.ways * (part.tag_bits + 1)
+    bank_bytes = part.sets * bits / 8 / part.banks
+    read, leakage, area = (sram.bank(column, bank_bytes, bits) for column in ("read_pj", "leakage_uw", "area_um2"))
+    lookup, static = context.dynamic(read), context.static(leakage)
+    return Priced(
+        {**data.rates, "lookup": Rate({"lookups": lookup.value}, f"tags: {lookup.source}")},
+        data.unpriced,
+        Sourced(
+            data.leakage_w.value + static.value * 1e-6 * part.banks, f"{data.leakage_w.source}; tags: {static.source}"
+        ),
+        Sourced(data.area_mm2.value + area.value * 1e-6 * part.banks, f"{data.area_mm2.source}; tags: {area.source}"),
     )
 
 

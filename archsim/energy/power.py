@@ -20,14 +20,16 @@ from archsim.ir.activity import Activity, Record
 LEAST_WINDOW_PS = 10**6
 WINDOWS = 1000
 _PS = 10**12
+_MOVES = ("MOVE", "GATHER", "SCATTER")
 _DRIVERS: Mapping[str, tuple[str, ...]] = {
-    "dram": ("MOVE",),
-    "dma": ("MOVE",),
+    "dram": _MOVES,
+    "dma": _MOVES,
+    "cache": ("GATHER", "SCATTER"),
     "array": ("MATMUL",),
     "vector": ("VECTOR",),
     "host": ("HOST",),
 }
-_ANY = ("MOVE", "MATMUL", "VECTOR")
+_ANY = (*_MOVES, "MATMUL", "VECTOR")
 _ALL = (*_ANY, "HOST", "SETUP", "SYNC")
 
 

@@ -37,9 +37,12 @@ def load_model(
     batch: int | None = None,
     on_unsupported: str = "error",
     parameters: Mapping[str, int] | None = None,
+    lookups: Mapping[str, str] | None = None,
 ) -> Workload:
     """The Workload of ``import_model``."""
-    return import_model(name_or_path, batch=batch, on_unsupported=on_unsupported, parameters=parameters).workload
+    return import_model(
+        name_or_path, batch=batch, on_unsupported=on_unsupported, parameters=parameters, lookups=lookups
+    ).workload
 
 
 def import_model(
@@ -48,11 +51,13 @@ def import_model(
     batch: int | None = None,
     on_unsupported: str = "error",
     parameters: Mapping[str, int] | None = None,
+    lookups: Mapping[str, str] | None = None,
 ) -> Lowered:
     """A model as a Workload, with its graph and where each tensor's numbers come from.
 
     ``batch``: new dim 0 of the inputs (None: as stored; 1 where the model leaves it open). ``on_unsupported``:
-    'error', or 'host' to run operators without a rule on the host (ONNX). ``parameters``: of a workload file. Raises
+    'error', or 'host' to run operators without a rule on the host (ONNX). ``parameters``: of a workload file.
+    ``lookups``: node that looks rows of a table up -> its access pattern, such as ``zipf(exponent=1, seed=0)``. Raises
     ModelError or ConfigError naming what does not fit, NotBuiltError for formats that this version does not read.
     """
     if batch is not None and batch < 1:
@@ -63,14 +68,14 @@ def import_model(
     if path.suffix == ".onnx":
         from archsim.frontend.onnx.load import import_onnx
 
-        return import_onnx(path, name=name, batch=batch, on_unsupported=on_unsupported)
+        return import_onnx(path, name=name, batch=batch, on_unsupported=on_unsupported, lookups=lookups)
     if path.suffix == ".csv":
         from archsim.frontend.scalesim_csv import import_scalesim
 
-        return import_scalesim(path, batch=batch)
+        return import_scalesim(path, batch=batch, lookups=lookups)
     from archsim.frontend.workload_yaml.load import import_workload_yaml
 
-    return import_workload_yaml(path, batch=batch, parameters=parameters)
+    return import_workload_yaml(path, batch=batch, parameters=parameters, lookups=lookups)
 
 
 def names() -> dict[str, str]:

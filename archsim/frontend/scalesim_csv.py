@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,8 +43,10 @@ class _Row:
     extra: str  # the optional field after them
 
 
-def import_scalesim(path: Path, *, name: str = "", batch: int | None = None) -> Lowered:
-    """Import a topology file; ``batch``: images (conv) or products (gemm) a layer.
+def import_scalesim(
+    path: Path, *, name: str = "", batch: int | None = None, lookups: Mapping[str, str] | None = None
+) -> Lowered:
+    """Import a topology file; ``batch``: images (conv) or products (gemm) a layer; ``lookups``: it has none.
 
     ModelError names file:line and field.
     """
@@ -69,7 +72,7 @@ def import_scalesim(path: Path, *, name: str = "", batch: int | None = None) -> 
         outputs=tuple(node.outputs[0] for node in nodes),
         warnings=tuple(warnings),
     )
-    return lower_graph(infer(graph), batch=batch or 1, sha256=hashlib.sha256(data).hexdigest())
+    return lower_graph(infer(graph), batch=batch or 1, sha256=hashlib.sha256(data).hexdigest(), lookups=lookups)
 
 
 def _rows(path: Path, text: str) -> list[_Row]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 CAUSES = (
     "busy",
@@ -64,6 +64,16 @@ class DramStats:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheStats:
+    """Line accesses of one cache: those of gathers (``hits``, ``misses``) and those of scatters."""
+
+    hits: int
+    misses: int
+    write_hits: int
+    write_misses: int
+
+
+@dataclass(frozen=True, slots=True)
 class Bandwidth:
     """Bytes moved on a memory over [start_ps, end_ps) by one stream, for plots and traces."""
 
@@ -80,8 +90,8 @@ class Activity:
 
     ``records``: unit -> its commands in order; every engine instance of the chip is a key, unused ones are empty.
     ``counts``: (layer, part, action) -> integer. Actions: memories ``read_bytes``, ``write_bytes``, ``read_accesses``,
-    ``write_accesses`` (dram also ``pin_read_bytes``, ``pin_write_bytes``, ``activates``, ``refreshes``); arrays
-    ``mac`` and the dataflow's inner actions; vector ``lane_ops``; host ``flops``, ``link_bytes``.
+    ``write_accesses`` (dram also ``pin_read_bytes``, ``pin_write_bytes``, ``activates``, ``refreshes``; caches
+    ``lookups``); arrays ``mac`` and the dataflow's inner actions; vector ``lane_ops``; host ``flops``, ``link_bytes``.
     """
 
     program: str
@@ -92,6 +102,7 @@ class Activity:
     dram: Mapping[str, DramStats]
     bandwidth: tuple[Bandwidth, ...]
     fidelity: Mapping[str, str]
+    caches: Mapping[str, CacheStats] = field(default_factory=dict)
 
 
 def to_cycles(time_ps: int, hz: int) -> int:

@@ -49,10 +49,21 @@ def clip(region: Region, step: Step) -> dict[str, tuple[int, int]]:
     return ranges
 
 
+def reachable(region: Region, step: Step) -> Footprint:
+    """The bytes that ``region`` may touch: those of every row where it is the table of a lookup."""
+    command = step.command
+    if command.index is None or region is not command.table:
+        return footprint(region, step)
+    row = footprint(region, step)
+    axes = [*row.outer, (command.index.rows, command.index.row_bytes)]
+    return runs_of(row.offset, row.run_bytes, axes) if row.size_bytes else row
+
+
 def footprint(region: Region, step: Step, ranges: dict[str, tuple[int, int]] | None = None) -> Footprint:
     """The bytes that ``region`` touches in ``step``; ``ranges`` overrides its own clipping (a move's other side).
 
-    Broadcast extents (stride 0 or absent) are not counted: an operand is touched once per command.
+    Broadcast extents (stride 0 or absent) are not counted: an operand is touched once per command. Of the table of a
+    lookup these are the bytes of row 0.
     """
     if ranges is None:
         ranges = clip(region, step)

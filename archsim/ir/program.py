@@ -30,8 +30,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from archsim.ir.functions import Functions, names
+from archsim.ir.indices import Indices
 
-Op = Literal["MOVE", "MATMUL", "VECTOR", "SETUP", "HOST", "SYNC"]
+Op = Literal["MOVE", "GATHER", "SCATTER", "MATMUL", "VECTOR", "SETUP", "HOST", "SYNC"]
 Engine = Literal["load", "store", "array", "vector", "host"]
 Env = Mapping[str, int]
 
@@ -113,7 +114,8 @@ class Guard:
 class Region:
     """One operand of a command. ``strides``: (dim, bytes) for each extent that moves it; others broadcast or reduce.
 
-    ``operand`` names its part in the command: a, b, bias, acc (MATMUL); src, dst (MOVE); in0.., out (VECTOR).
+    ``operand`` names its part in the command: a, b, bias, acc (MATMUL); src, dst (MOVE, GATHER, SCATTER);
+    in0.., out (VECTOR).
     """
 
     operand: str
@@ -122,6 +124,21 @@ class Region:
     strides: tuple[tuple[str, int], ...]
     offset: Affine = Affine()
     clips: tuple[Clip, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """Which rows of its table a GATHER or SCATTER moves: one entry of ``indices`` for each point of some extents.
+
+    The table has ``rows`` rows, ``row_bytes`` from the start of one to that of the next. The number of an entry in the
+    stream is ``start`` + sum(coefficient * index of an extent) over ``terms``; those extents do not move the table.
+    """
+
+    indices: Indices
+    rows: int
+    row_bytes: int
+    terms: tuple[tuple[str, int], ...]
+    start: Affine = Affine()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +163,8 @@ class Command:
     HOST: ``flops``, ``nbytes``. SETUP: ``nbytes``.
     MOVE: ``fill`` for clipped indices, in steps above the destination's zero (a move without reads fills it all),
     ``combine`` '' | 'add' | 'max', ``retains`` (see Ring).
+    GATHER: ``index`` says which rows of the tensor ``src`` go to ``dst``; SCATTER: which rows of ``dst`` are written
+    from ``src``, in order, so that of equal rows the last one stays. ``combine`` as of a MOVE.
     """
 
     name: str
@@ -169,7 +188,15 @@ class Command:
     nbytes: int = 0
     fill: int = 0
     combine: str = ""
+    index: Lookup | None = None
     retains: bool = False
+
+    @property
+    def table(self) -> Region | None:
+        """The operand whose rows are looked up: the source of a GATHER, the destination of a SCATTER."""
+        if self.index is None:
+            return None
+        return (self.reads if self.op == "GATHER" else self.writes)[0]
 
     @property
     def function(self) -> str:

@@ -12,6 +12,7 @@ from math import prod
 from typing import Literal
 
 from archsim.ir.functions import Functions, names
+from archsim.ir.indices import Indices
 
 Kind = Literal["input", "weight", "activation", "output"]
 
@@ -53,16 +54,26 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows looked up: the index of memory axis ``axis`` is the number of an entry of ``indices``, which is the row."""
+
+    axis: int
+    indices: Indices
+
+
+@dataclass(frozen=True, slots=True)
 class Operand:
     """A tensor as a layer indexes it: one Axis per memory axis of the tensor (or of its view).
 
     ``name``: a, b, bias (matmul); in0, in1, ... (vector); out. ``role``: inputs | weights | outputs | tables | kv.
+    ``rows``: of vector and copy layers, where one axis goes through an index stream.
     """
 
     name: str
     tensor: str
     role: str
     axes: tuple[Axis, ...]
+    rows: Rows | None = None
 
 
 @dataclass(frozen=True, slots=True)

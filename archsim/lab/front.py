@@ -22,16 +22,22 @@ def load_chip(name_or_path: str | Path) -> Architecture:
     return load(name_or_path)
 
 
-def load_model(name_or_path: str | Path, batch: int | None = None, on_unsupported: str = "error") -> Workload:
+def load_model(
+    name_or_path: str | Path,
+    batch: int | None = None,
+    on_unsupported: str = "error",
+    lookups: Mapping[str, str] | None = None,
+) -> Workload:
     """A model by a name of ``list_models()`` or from a file, with dimension 0 of its inputs set to ``batch``
     (None: as stored, 1 where the model leaves it open).
 
-    ``on_unsupported``: 'error', or 'host' to run unknown operators there. Raises ModelError naming node,
-    operator and what can be done.
+    ``on_unsupported``: 'error', or 'host' to run unknown operators there. ``lookups``: node that looks rows of a table
+    up -> its access pattern, e.g. ``{"emb": "zipf(exponent=1, seed=0)"}``. Raises ModelError naming node, operator and
+    what can be done.
     """
     from archsim.frontend.load import load_model as load
 
-    return load(name_or_path, batch=batch, on_unsupported=on_unsupported)
+    return load(name_or_path, batch=batch, on_unsupported=on_unsupported, lookups=lookups)
 
 
 def list_chips() -> list[str]:
@@ -61,6 +67,7 @@ def run(
     fidelity: str | None = None,
     warm: int | None = None,
     repeat: str = "exact",
+    lookups: Mapping[str, str] | None = None,
 ) -> RunResult:
     """Map ``model``, simulate it on the chip ``on`` and account for it.
 
@@ -69,9 +76,10 @@ def run(
     'w=int8,a=bf16'; the chip's own if None. ``set``: values by key path, e.g. ``{"dram.channels": 8}``. ``why``:
     also simulate the chip with each of its resources enlarged. ``fidelity``: exact | fast DRAM; None = as the chip says
     and is affordable. ``warm``: so many runs one after another, the last of which gives ``throughput_per_s``;
-    ``repeat``: exact | steady (equal runs are reused, refresh aligned). Raises the children of ArchsimError.
+    ``repeat``: exact | steady (equal runs are reused, refresh aligned). ``lookups``: as of ``load_model``. Raises the
+    children of ArchsimError.
     """
-    job = Job(model, on, batch, objective, dtype, set or {}, seed, on_unsupported)
+    job = Job(model, on, batch, objective, dtype, set or {}, seed, on_unsupported, lookups=lookups or {})
     job = replace(job, fidelity=fidelity, warm=warm, repeat=repeat)
     done = execute(job)
     return done.explained(job) if why else done

@@ -33,7 +33,8 @@ class Job:
     """``model`` and ``chip`` by name, path or object; ``values``: chip keys to set; ``dtype`` as typed;
     ``batch`` None = as the model states, 1 where it leaves it open; ``numbers``: (scale, zero) of tensors;
     ``fidelity`` of DRAM, None = the chip's as far as it is affordable; ``warm``: runs, of which the last gives the
-    throughput; ``repeat``: how they are simulated (see repetition)."""
+    throughput; ``repeat``: how they are simulated (see repetition); ``lookups``: access patterns of nodes that look
+    rows up, by name."""
 
     model: Model
     chip: Chip
@@ -47,6 +48,7 @@ class Job:
     fidelity: str | None = None
     warm: int | None = None
     repeat: str = "exact"
+    lookups: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_program(self) -> bool:
@@ -81,6 +83,7 @@ class Built:
             "set": {key: str(value) for key, value in sorted(job.values.items())},
             "on_unsupported": job.on_unsupported,
             "fidelity": job.fidelity,
+            **({"lookups": dict(sorted(job.lookups.items()))} if job.lookups else {}),
         }
 
 
@@ -116,17 +119,19 @@ def _workload(job: Job) -> Workload:
     if isinstance(job.model, Workload):
         if job.batch not in (None, job.model.batch):
             raise ConfigError(f"batch: found {job.batch}; the model was loaded with batch={job.model.batch}")
+        if job.lookups:
+            raise ConfigError("lookups: the model was loaded with its access patterns; state them when loading it")
         return job.model
     from archsim.frontend.load import load_model
 
-    return load_model(job.model, batch=job.batch, on_unsupported=job.on_unsupported)
+    return load_model(job.model, batch=job.batch, on_unsupported=job.on_unsupported, lookups=job.lookups)
 
 
 def _program(job: Job) -> tuple[Program, str]:
     from archsim.ir.asm.parser import parse_program
 
     plain = Job(job.model, job.chip)
-    for name in ("batch", "objective", "dtype", "on_unsupported"):
+    for name in ("batch", "objective", "dtype", "on_unsupported", "lookups"):
         if getattr(job, name) != getattr(plain, name):
             flag = "--" + name.replace("_", "-")
             raise ConfigError(f"{flag}: the Program {job.model} is compiled already; compile the model anew instead")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ _ROLES = {
     "outputs": ("outputs",),
     "acc": ("accumulate",),
     "accumulate": ("accumulate",),
+    "tables": ("tables",),
 }
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "<=": operator.le,
@@ -37,15 +38,15 @@ _REQUIREMENT = re.compile(r"\s*(?P<key>[^<>=!]+?)\s*(?P<sign><=|>=|==|!=|<|>)\s*
 def parse_dtypes(text: str | None) -> dict[str, str]:
     """``int8``, or ``w=int8,a=bf16``: dtype by role, {} for None (the chip's own).
 
-    A bare dtype sets weights, inputs and outputs, and the accumulators to int32 or, for floats, fp32. ``w``,
-    ``a`` and ``acc`` stand for weights, inputs with outputs, and accumulate. Raises ConfigError.
+    A bare dtype sets weights, inputs, outputs and tables, and the accumulators to int32 or, for floats, fp32.
+    ``w``, ``a`` and ``acc`` stand for weights, inputs with outputs, and accumulate. Raises ConfigError.
     """
     if text is None:
         return {}
     if "=" not in text:
         name = _known_dtype(text)
         wide = "int32" if "int" in name else "fp32"
-        return {"inputs": name, "weights": name, "outputs": name, "accumulate": wide}
+        return {"inputs": name, "weights": name, "outputs": name, "tables": name, "accumulate": wide}
     found: dict[str, str] = {}
     for pair in text.split(","):
         key, _, name = (part.strip() for part in pair.partition("="))
@@ -57,6 +58,19 @@ def parse_dtypes(text: str | None) -> dict[str, str]:
             if role in found:
                 raise ConfigError(f"--dtype: {role} given twice in '{text}'; allowed once")
             found[role] = _known_dtype(name)
+    return found
+
+
+def parse_lookups(texts: Iterable[str]) -> dict[str, str]:
+    """``["emb=zipf(exponent=1, seed=0)"]``: access pattern by node; raises ConfigError for another form."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, pattern = (part.strip() for part in text.partition("="))
+        if not name or not equals or not pattern:
+            raise ConfigError(f"--lookups: found '{text}'; allowed NODE=PATTERN such as emb=uniform(seed=0)")
+        if name in found:
+            raise ConfigError(f"--lookups {name}: given twice; allowed once")
+        found[name] = pattern
     return found
 
 

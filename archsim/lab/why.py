@@ -1,8 +1,9 @@
 """What would help: each resource of the chip enlarged alone, the model mapped and simulated again.
 
-Variants: DRAM with twice the channels (of constant rate: twice the rate), each explicit SRAM twice the size, its
-ports twice, each array twice the columns, the clock 1.2 times. Gains are in cycles of the chip as it is, so that
-a faster clock compares; area and power are differences to the chip as it is.
+Variants: DRAM with twice the channels (of constant rate: twice the rate), each cache and explicit SRAM twice the size,
+its ports twice, the rows of a gather under way twice where they are limited, each array twice the columns, the clock
+1.2 times. Gains are in cycles of the chip as it is, so that a faster clock compares; area and power are differences to
+the chip as it is.
 """
 
 from __future__ import annotations
@@ -55,6 +56,11 @@ def variants(architecture: Architecture) -> Iterator[Variant]:
     for memory in architecture.memories:
         if memory.filled_by == "dma":
             yield from _dram(memory) if memory.kind == "dram" else _sram(memory)
+    for cache in architecture.caches:
+        yield from _sram(cache)
+    if architecture.dma.outstanding is not None:
+        name = f"{architecture.dma.name}.outstanding"
+        yield Variant(f"{architecture.dma.name} outstanding x2", {name: 2 * architecture.dma.outstanding})
     for array in architecture.arrays:
         yield Variant(f"{array.name} columns x2", {f"{array.name}.shape": [array.rows, 2 * array.cols]})
     faster = int(architecture.clock_hz * CLOCK_FACTOR)

@@ -5,10 +5,13 @@ what was clipped at the source (``fill``), which is on-chip traffic without sour
 fills its destination. Several destinations are one read and several writes. ``combine`` (add, max) reads what it
 combines with at the destination.
 
-Time: ``setup`` cycles for the descriptor, then two things at once: the transfers on DRAM (burst for burst in the
-DRAM model), and the streams on on-chip ports, at the DRAM's peak rate or the ports' if lower. The move ends at the
-first edge at or after both; the part until the last beat, seen on an edge, is the DRAM's. Not modelled: the time
-until the first beat does not delay the on-chip stream; DRAM and stream do not slow each other beyond that.
+Time: ``setup`` cycles for the descriptor and ``run_setup`` for each contiguous run in DRAM, then two things at once:
+the transfers on DRAM (burst for burst in the DRAM model), and the streams on on-chip ports, at the DRAM's peak rate or
+the ports' if lower. The move ends at the first edge at or after both; the part until the last beat, seen on an edge, is
+the DRAM's. Not modelled: the time until the first beat does not delay the on-chip stream; DRAM and stream do not slow
+each other beyond that.
+
+GATHER and SCATTER are in ``archsim.memory.gather``. A move passes caches by; it drops their lines that it writes.
 """
 
 from __future__ import annotations
@@ -21,7 +24,9 @@ from archsim.errors import NotBuiltError, ProgramError
 from archsim.ir.footprint import Footprint, clip, footprint
 from archsim.ir.program import Affine, Region
 from archsim.ir.unroll import Step
+from archsim.memory.cache import TableCache
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion
+from archsim.memory.gather import RowEngine
 from archsim.memory.offchip import OffChip, Shape
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Demand, Execution, Outcome, Streams
@@ -33,44 +38,66 @@ from archsim.spec.architecture import Dma
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """The DRAM side of a move: ``shift`` = bytes from the region's own offset to the first byte that is touched."""
+    """The DRAM side of a move: ``shift`` = bytes from the region's own offset to the first byte that is touched.
+
+    ``reach``: bytes from there to the end of the last run; ``cache``: in front of the tensor's role.
+    """
 
     dram: OffChip
     region: Region
     shift: int
     size_bytes: int
+    runs: int
+    reach: int
     shape: Shape
+    cache: TableCache | None
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A move of given extents and clips, wherever it starts."""
 
+    setup_cycles: int
     legs: tuple[Leg, ...]
     streams: Streams
     bill: Bill
 
 
 class DmaEngine(TileEngine):
-    """Runs a ``load`` or ``store`` queue. ``port``: its rank among the DMA engines where they meet in one instant."""
+    """Runs a ``load`` or ``store`` queue. ``port``: its rank among the DMA engines where they meet in one instant;
+    ``caches``: in front of the DRAM, by the role that they keep.
+    """
 
-    op = "MOVE"
+    ops = ("MOVE", "GATHER", "SCATTER")
     ports = "dma"
 
-    def __init__(self, around: Surroundings, spec: Dma, drams: Mapping[str, OffChip], port: int) -> None:
+    def __init__(
+        self,
+        around: Surroundings,
+        spec: Dma,
+        drams: Mapping[str, OffChip],
+        caches: Mapping[str, TableCache],
+        port: int,
+    ) -> None:
         super().__init__(around, Clock(spec.clock_hz, spec.sync_stages))
         self._spec = spec
         self._drams = drams
+        self._caches = caches
         self._port = port
+        self._rows = RowEngine(around, spec, drams, caches, port)
         self._plans: dict[tuple[int, ...], Plan] = {}
         self._clips: dict[int, tuple[Affine, ...]] = {}
 
     def run(self, step: Step) -> Execution:
-        """One move: descriptor, then DRAM and on-chip streams at once, to the end of both."""
+        """Rows by index, or one move."""
+        return self._move(step) if step.command.op == "MOVE" else self._rows.run(step)
+
+    def _move(self, step: Step) -> Execution:
+        """One move: descriptors, then DRAM and on-chip streams at once, to the end of both."""
         plan = self._plan(step)
         kernel, clock = self.around.kernel, self.clock
-        if self._spec.setup_cycles:
-            ready_ps = clock.edge(clock.cycle(kernel.now) + self._spec.setup_cycles)
+        if plan.setup_cycles:
+            ready_ps = clock.edge(clock.cycle(kernel.now) + plan.setup_cycles)
             yield kernel.timeout(ready_ps - kernel.now)
         start_ps = kernel.now
         transfers = [self._submit(step, leg, number) for number, leg in enumerate(plan.legs)]
@@ -89,6 +116,8 @@ class DmaEngine(TileEngine):
 
     def _submit(self, step: Step, leg: Leg, number: int) -> Event:
         address = self.around.stores.address(step, leg.region) + leg.region.offset.at(step.env) + leg.shift
+        if leg.cache is not None and leg.shape.write:
+            leg.cache.drop(leg.dram.name, address, address + leg.reach)
         return leg.dram.submit((self._port, step.index, number), leg.shape, address, self.clock)
 
     def _plan(self, step: Step) -> Plan:
@@ -116,6 +145,7 @@ class DmaEngine(TileEngine):
         demands = [demand for side in sides for demand in self._demands(step, *side)]
         cycles = max(storage.shortest(demands, self.clock), _shortest(legs, self.clock))
         return Plan(
+            self._spec.setup_cycles + self._spec.run_setup_cycles * sum(leg.runs for leg in legs),
             tuple(legs),
             storage.streams(demands, cycles, self.clock),
             self.around.tally.bill(command.layer, [*memory_entries(demands), *_dram_entries(legs)]),
@@ -133,7 +163,10 @@ class DmaEngine(TileEngine):
                 f"extents in DRAM; allowed at most {MAX_OUTER_EXTENTS}"
             )
         shift = touched.offset - region.offset.at(step.env)
-        return Leg(dram, region, shift, touched.size_bytes, dram.shape(touched, write=write))
+        reach = touched.run_bytes + sum((extent - 1) * stride for extent, stride in touched.outer)
+        cache = self._caches.get(self.around.stores.role(step, region))
+        shape = dram.shape(touched, write=write)
+        return Leg(dram, region, shift, touched.size_bytes, touched.runs, reach, shape, cache)
 
     def _demands(self, step: Step, region: Region, write: bool, touched: Footprint) -> list[Demand]:
         memory = self.around.stores.memory(step, region)

@@ -43,7 +43,7 @@ class Tile:
 class ArrayEngine(TileEngine):
     """Runs the ``array`` queue of a core. Raises ConfigError for an unknown dataflow."""
 
-    op = "MATMUL"
+    ops = ("MATMUL",)
     ports = "array"
 
     def __init__(self, around: Surroundings, spec: Array) -> None:

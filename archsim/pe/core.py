@@ -1,7 +1,8 @@
 """A core: the engines that a chip has, what their queues are called, and its computing engines.
 
 Queues are called ``core[i].load``, ``.store``, ``.array``, ``.vector`` and ``host``; where one core has several
-arrays or vector units, the others go by the name of their part. A merged DMA is one engine for loads and stores.
+arrays or vector units, the others go by the name of their part. A merged DMA is one engine for loads and stores. Where
+the DMA has several channels, the further ones are called ``core[i].load1``, ``.load2``, ... and ``core[i].store1``, ...
 """
 
 from __future__ import annotations
@@ -19,18 +20,19 @@ from archsim.spec.architecture import Architecture, Part
 
 
 class Unit(NamedTuple):
-    """The engines of one kind that a part of the chip has, ``copies`` of them."""
+    """The engines of one kind that a part of the chip has: ``copies`` of them, each with ``channels`` queues."""
 
     engine: str
     part: Part
     copies: int
+    channels: int = 1
 
 
 def units(architecture: Architecture) -> Iterator[Unit]:
     """All engines of the chip, in the order in which reports list them."""
     dma = architecture.dma
     for engine in ("load",) if dma.merged else ("load", "store"):
-        yield Unit(engine, dma, dma.copies)
+        yield Unit(engine, dma, dma.copies, dma.channels)
     for array in architecture.arrays:
         yield Unit("array", array, array.copies)
     for vector in architecture.vectors:
@@ -46,7 +48,7 @@ def idle_names(architecture: Architecture, queues: Iterable[Queue]) -> list[str]
     names: list[str] = []
     for unit in units(architecture):
         busy = sum(1 for queue in used if _runs_on(queue, unit, merged=architecture.dma.merged))
-        free = [name for name in _names(unit) if name not in taken][: max(0, unit.copies - busy)]
+        free = [name for name in _names(unit) if name not in taken][: max(0, unit.copies * unit.channels - busy)]
         names += free
         taken.update(free)
     return names
@@ -76,5 +78,6 @@ def _runs_on(queue: Queue, unit: Unit, *, merged: bool) -> bool:
 def _names(unit: Unit) -> list[str]:
     if unit.engine == "host":
         return ["host"]
-    plain = [f"core[{core}].{unit.engine}" for core in range(unit.copies)]
+    numbers = ["", *map(str, range(1, unit.channels))]
+    plain = [f"core[{core}].{unit.engine}{number}" for core in range(unit.copies) for number in numbers]
     return plain + [f"core[{core}].{unit.part.name}" for core in range(unit.copies)]

@@ -32,7 +32,7 @@ class Pass:
 class VectorEngine(TileEngine):
     """Runs the ``vector`` queue of a core."""
 
-    op = "VECTOR"
+    ops = ("VECTOR",)
     ports = "vector"
 
     def __init__(self, around: Surroundings, spec: Vector) -> None:

@@ -3,13 +3,15 @@
 It holds the public keys of ``archsim.result/1`` and one more, ``details``, with what pages draw beyond them:
 ``critical`` (layer -> cause -> cycles on the critical path), ``area_breakdown_mm2``, ``sources`` (key path ->
 where the number comes from), ``timeline`` (the slowest layers), ``power_trace`` ([[time_s, watts], ...], 400
-windows at most) and, where asked for, ``why`` (re-simulated changes of the chip).
+windows at most), where the chip has caches ``caches`` (name -> ``hits`` and ``misses`` of the lines that gathers asked
+for, ``write_hits`` and ``write_misses`` of scatters) and, where asked for, ``why`` (re-simulated changes of the chip).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,8 @@ def summarise(result: Result, why: Sequence[Mapping[str, Any]] = ()) -> dict[str
         "timeline": timeline(result.activity, result.layers) if result.activity else [],
         "power_trace": _thinned(result.power_trace),
     }
+    if result.activity is not None and result.activity.caches:
+        details["caches"] = {name: asdict(stats) for name, stats in result.activity.caches.items()}
     if why:
         details["why"] = [dict(row) for row in why]
     return {**result.to_json(), "details": details}

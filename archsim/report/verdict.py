@@ -10,8 +10,10 @@ from archsim.report.format import count, percent, si
 
 
 def sentences(summary: Mapping[str, Any]) -> list[str]:
-    """Three to five sentences: use of the array, the largest loss, the slow layers, DRAM and energy."""
-    found = [_use(summary), _largest_wait(summary), _slow_layers(summary), _dram(summary), _energy(summary)]
+    """Three to five sentences: use of the array, the largest loss, the slow layers, DRAM and energy; one a cache."""
+    found = [_use(summary), _largest_wait(summary), _slow_layers(summary), _dram(summary)]
+    found += [_cache(name, cache) for name, cache in summary["details"].get("caches", {}).items()]
+    found += [_energy(summary)]
     return [sentence for sentence in found if sentence]
 
 
@@ -75,6 +77,13 @@ def _dram(summary: Mapping[str, Any]) -> str:
     hits = dram["row_hit_rate"]
     rows = f"; {percent(hits)} of the accesses hit an open row" if hits is not None else ""
     return f"DRAM moved {si(moved, 'B')}{use}{rows}."
+
+
+def _cache(name: str, cache: Mapping[str, int]) -> str:
+    asked = cache["hits"] + cache["misses"]
+    if not asked:
+        return ""
+    return f"Cache {name} held {percent(cache['hits'], asked)} of the {count(asked)} lines that gathers asked for."
 
 
 def _energy(summary: Mapping[str, Any]) -> str:

@@ -37,6 +37,7 @@ from typing import NamedTuple
 from archsim.errors import SimulationError
 from archsim.ir.activity import Activity, Record
 
+MOVES = ("MOVE", "GATHER", "SCATTER")
 MOVE_STALLS = {"dram": "stall_dram", "noc": "stall_noc", "sram_port": "stall_sram_port"}
 _BUSY = {"fill_drain": "fill_drain", "sram_port": "stall_sram_port"}
 
@@ -235,7 +236,7 @@ def _last_ends(records: Mapping[str, tuple[Record, ...]]) -> dict[tuple[str, str
 def _cause(holder: Holder, waiter: _Unit, record: Record) -> str:
     if holder.op in ("HOST", "SETUP"):
         return "launch"
-    if holder.op == "MOVE":
+    if holder.op in MOVES:
         return MOVE_STALLS.get(holder.phase, "stall_dependency")
     if holder.op in ("MATMUL", "VECTOR"):
         return _compute_cause(holder, waiter, record)

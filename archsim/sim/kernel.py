@@ -14,6 +14,7 @@ SimPy returns silently when every process is blocked; ``run`` says so instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from heapq import heappop, heappush
 from typing import Any, Protocol
 
 import simpy
@@ -68,12 +69,13 @@ class _Port:
     ``next_ps``: a lower bound of the next completion, IDLE_PS when nothing is under way.
     """
 
-    __slots__ = ("model", "next_ps", "pending", "waiting")
+    __slots__ = ("earliest", "model", "next_ps", "pending", "waiting")
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self.pending: list[tuple[tuple[int, ...], Request]] = []
-        self.waiting: dict[int, tuple[Event, int, Clock]] = {}  # request -> who waits, no end before, on edges of
+        self.waiting: dict[int, tuple[Event, Clock]] = {}  # request -> who waits, on edges of which clock
+        self.earliest: list[tuple[int, int]] = []  # heap of (no end before, request), also of requests that have ended
         self.next_ps = IDLE_PS
 
     def look_ahead(self) -> None:
@@ -82,7 +84,9 @@ class _Port:
         if next_ps is None:
             self.next_ps = IDLE_PS
         else:
-            self.next_ps = max(next_ps, min([earliest_ps for _, earliest_ps, _ in self.waiting.values()]))
+            while self.earliest[0][1] not in self.waiting:
+                heappop(self.earliest)
+            self.next_ps = max(next_ps, self.earliest[0][0])
 
 
 class Kernel:
@@ -128,7 +132,8 @@ class Kernel:
             self._submitters.append(port)
         port.pending.append((order, request))
         done = Event(self._env)
-        port.waiting[request.id] = (done, self.now + least_ps, clock)
+        port.waiting[request.id] = (done, clock)
+        heappush(port.earliest, (self.now + least_ps, request.id))
         return done
 
     def run(self) -> None:
@@ -180,7 +185,7 @@ class Kernel:
         if not completions and bound == HORIZON_PS:
             raise SimulationError(f"a memory model never completes {len(port.waiting)} requests under way")
         for completion in completions:
-            done, _, clock = port.waiting.pop(completion.id)
+            done, clock = port.waiting.pop(completion.id)
             done._ok, done._value = True, completion
             self._env.schedule(done, URGENT, clock.at_or_after(completion.time_ps) - self.now)
         port.look_ahead()

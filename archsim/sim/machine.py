@@ -30,13 +30,13 @@ class Surroundings:
 
 
 class TileEngine(ABC):
-    """An engine with one kind of command of its own (``op``), beside SETUP and SYNC; ``ports``: whose it uses.
+    """An engine with commands of its own (``ops``), beside SETUP and SYNC; ``ports``: whose it uses.
 
     SETUP reads ``nbytes`` (weights to shift in, a scan chain, a descriptor) from ``setup_memory``, as fast as its port
     goes. SYNC takes no time: it only moves tokens.
     """
 
-    op: Op
+    ops: tuple[Op, ...]
     ports: str
 
     def __init__(self, around: Surroundings, clock: Clock) -> None:
@@ -48,17 +48,19 @@ class TileEngine(ABC):
     def execute(self, step: Step) -> Execution:
         """Run ``step``; raises ProgramError for a command that this engine does not have."""
         op = step.command.op
-        if op == self.op:
+        if op in self.ops:
             return self.run(step)
         if op == "SETUP":
             return self._set_up(step)
         if op == "SYNC":
             return _nothing()
-        raise ProgramError(f"{step.where}: queue '{step.queue}' cannot run {op}; it runs {self.op}, SETUP and SYNC")
+        raise ProgramError(
+            f"{step.where}: queue '{step.queue}' cannot run {op}; it runs {', '.join(self.ops)}, SETUP and SYNC"
+        )
 
     @abstractmethod
     def run(self, step: Step) -> Execution:
-        """Run a command of the engine's own kind."""
+        """Run a command of the engine's own."""
 
     def demand(self, step: Step, region: Region, elements: int, *, write: bool) -> Demand:
         """The stream of ``elements`` of ``region``; raises ProgramError when it is not on chip."""

@@ -30,6 +30,10 @@ class Stores:
         """Name of the memory that holds ``region``."""
         return self._store(step, region).memory
 
+    def role(self, step: Step, region: Region) -> str:
+        """Role of the tensor or ring that holds ``region``."""
+        return self._store(step, region).role
+
     def address(self, step: Step, region: Region) -> int:
         """Byte address of the store's base or, in a ring, of the slot that the step's queue took last.
 

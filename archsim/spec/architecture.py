@@ -112,6 +112,25 @@ class Memory(Part):
 
 
 @dataclass(frozen=True, slots=True)
+class Cache(Memory):
+    """A set-associative cache in front of the DRAM, for gathers and scatters of tensors of the roles it ``keeps``.
+
+    ``capacity_bytes`` = sets x ``ways`` x ``line_bytes``; ``hit_cycles``: from a row's number to what the tags say.
+    """
+
+    line_bytes: int = 1
+    ways: int = 1
+    policy: str = "lru"
+    hit_cycles: int = 0
+    tag_bits: int = 0  # of each line: what the set's number and the place in the line leave of a DRAM address
+
+    @property
+    def sets(self) -> int:
+        """Sets of ``ways`` lines."""
+        return self.capacity_bytes // (self.ways * self.line_bytes)
+
+
+@dataclass(frozen=True, slots=True)
 class Fanout:
     """One spatial axis of an array: ``size`` copies; roles multicast to or reduced over them."""
 
@@ -197,10 +216,14 @@ class Host(Part):
 
 @dataclass(frozen=True, slots=True)
 class Dma(Part):
-    """The load and store engines of a core: ``merged`` = one in-order engine for both."""
+    """The load and store engines of a core, ``channels`` of each; ``merged`` = one in-order engine for both."""
 
     merged: bool = False
+    channels: int = 1
     setup_cycles: int = 0  # descriptor cost of one move
+    run_setup_cycles: int = 0  # of each contiguous run of a move in DRAM
+    row_setup_cycles: int = 0  # of each row of a gather or scatter
+    outstanding: int | None = None  # rows of a gather or scatter under way; None = no limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +248,7 @@ class Architecture:
     sha256: str = ""
     warnings: tuple[str, ...] = field(default=())
     description: str = ""
+    caches: tuple[Cache, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)  # key path of every number -> where it comes from
 
     def replace(self, values: Mapping[str, object]) -> Architecture:
@@ -256,9 +280,14 @@ class Architecture:
         have = ", ".join(memory.name for memory in self.memories)
         raise ConfigError(f"chip '{self.name}' has no memory '{name}'; it has: {have}")
 
+    def cache(self, role: str) -> Cache | None:
+        """The cache that gathers and scatters of ``role`` go through, if any."""
+        return next((cache for cache in self.caches if role in cache.keeps), None)
+
     def parts(self) -> Iterator[Part]:
         """Every part, outermost first."""
         yield from self.memories
+        yield from self.caches
         yield self.dma
         yield from self.arrays
         yield from self.vectors

@@ -105,6 +105,26 @@ def _dram(spec: schema.Dram, base: dict[str, Any]) -> a.Memory:
     )
 
 
+def cache(spec: schema.Cache, base: dict[str, Any], address_bits: int) -> a.Cache:
+    """A cache section in front of memories of ``address_bits`` bits of address."""
+    lines = spec.size // spec.line
+    return a.Cache(
+        **base,
+        capacity_bytes=spec.size,
+        keeps=spec.keeps,
+        slots={},
+        filled_by="cache",
+        banks=spec.banks,
+        word_bytes=spec.word,
+        ports=_port_set(spec.ports, 1),
+        line_bytes=spec.line,
+        ways=spec.ways,
+        policy=spec.policy,
+        hit_cycles=cycles(spec.latency, base["clock_hz"]),
+        tag_bits=max(1, address_bits - (lines // spec.ways * spec.line).bit_length() + 1),
+    )
+
+
 def array(spec: schema.Array, base: dict[str, Any], facts: Facts) -> a.Array:
     """An array section in expanded form."""
     fanouts, registers = facts.fanouts, facts.registers
@@ -140,7 +160,15 @@ def vector(spec: schema.Vector, base: dict[str, Any]) -> a.Vector:
 
 def dma(spec: schema.Dma, base: dict[str, Any]) -> a.Dma:
     """A dma section."""
-    return a.Dma(**base, merged=spec.merged, setup_cycles=cycles(spec.setup, base["clock_hz"]))
+    return a.Dma(
+        **base,
+        merged=spec.merged,
+        channels=spec.channels,
+        setup_cycles=cycles(spec.setup, base["clock_hz"]),
+        run_setup_cycles=cycles(spec.run_setup, base["clock_hz"]),
+        row_setup_cycles=cycles(spec.row_setup, base["clock_hz"]),
+        outstanding=spec.outstanding,
+    )
 
 
 def host(spec: schema.Host, base: dict[str, Any]) -> a.Host:

@@ -10,14 +10,15 @@ import yaml
 
 from archsim import units
 from archsim.spec import peaks
-from archsim.spec.architecture import ROLES, Architecture, Array, Dma, Host, Memory, Part, PortSet, Vector
+from archsim.spec.architecture import ROLES, Architecture, Array, Cache, Dma, Host, Memory, Part, PortSet, Vector
 from archsim.spec.dtypes import BITS
 
 _Section = dict[str, Any]
 _LINE = 100  # characters of a mapping or list that goes on one line
 _NOT_NUMBERS = frozenset(
     ["schema", "name", "description", "source", "sources", "dtypes", "not_modelled", "hierarchy", "node"]
-    + ["keeps", "standard", "fidelity", "address_map", "rows", "refresh", "filled_by", "kind", "dataflow", "merged"]
+    + ["keeps", "standard", "fidelity", "address_map", "rows", "refresh", "filled_by", "policy", "kind", "dataflow"]
+    + ["merged"]
     + ["weight_double_buffer", "fold_overlap"]
 )
 
@@ -57,9 +58,12 @@ def _numbers(section: _Section, prefix: str) -> Iterator[str]:
 def _document(chip: Architecture) -> _Section:
     above = chip.clock_hz
     hierarchy: list[_Section] = []
-    for memory in chip.memories:
+    last = max((n for n, memory in enumerate(chip.memories) if memory.kind == "dram"), default=-1)
+    for number, memory in enumerate(chip.memories):
         hierarchy.append({memory.kind: _memory(memory, above)})
         above = memory.clock_hz
+        if number == last:
+            hierarchy += [{"cache": _cache(cache, above)} for cache in chip.caches]
     leaves: list[_Section] = [{"array": _array(part, above)} for part in chip.arrays]
     leaves += [{"vector": _vector(part, above)} for part in chip.vectors]
     hierarchy.append({"dma": _dma(chip.dma, chip.clock_hz)})
@@ -114,11 +118,16 @@ def _memory(part: Memory, above_hz: int) -> _Section:
 
 
 def _sram(part: Memory) -> _Section:
-    section: _Section = {"banks": part.banks, "word": units.exact(part.word_bytes, units.SIZE)}
-    section["ports"] = _ports(part.ports) | {engine: _ports(own) for engine, own in part.private_ports.items()}
+    section = _banks(part)
     section["interleave"] = units.exact(part.block_bytes, units.SIZE) if part.block_bytes else part.interleave
     section["padding"] = _one_or_each({role: part.padding_words.get(role, 0) for role in part.keeps}, tuple(part.keeps))
     section["filled_by"] = part.filled_by
+    return section
+
+
+def _banks(part: Memory) -> _Section:
+    section: _Section = {"banks": part.banks, "word": units.exact(part.word_bytes, units.SIZE)}
+    section["ports"] = _ports(part.ports) | {engine: _ports(own) for engine, own in part.private_ports.items()}
     return section
 
 
@@ -126,6 +135,15 @@ def _ports(ports: PortSet) -> _Section:
     if ports.shared:
         return {"shared": ports.read}
     return {key: count for key, count in (("read", ports.read), ("write", ports.write)) if count}
+
+
+def _cache(part: Cache, above_hz: int) -> _Section:
+    section = _common(part, above_hz)
+    section |= {"size": units.exact(part.capacity_bytes, units.SIZE), "line": units.exact(part.line_bytes, units.SIZE)}
+    section |= {"ways": part.ways, "policy": part.policy, "latency": _cycles(part.hit_cycles)}
+    section |= _banks(part)
+    section["keeps"] = list(part.keeps)
+    return section | _overrides(part)
 
 
 def _dram(part: Memory) -> _Section:
@@ -174,7 +192,10 @@ def _vector(part: Vector, above_hz: int) -> _Section:
 
 def _dma(part: Dma, above_hz: int) -> _Section:
     section = _common(part, above_hz)
-    section |= {"merged": part.merged, "setup": _cycles(part.setup_cycles)}
+    section |= {"merged": part.merged, "channels": part.channels, "setup": _cycles(part.setup_cycles)}
+    section |= {"run_setup": _cycles(part.run_setup_cycles), "row_setup": _cycles(part.row_setup_cycles)}
+    if part.outstanding is not None:
+        section["outstanding"] = part.outstanding
     return section | _overrides(part)
 
 

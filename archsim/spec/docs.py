@@ -74,6 +74,7 @@ _SECTIONS: tuple[type[BaseModel], ...] = (
     schema.Part,
     schema.Storage,
     schema.Dram,
+    schema.Cache,
     schema.Sram,
     schema.Ports,
     schema.EnginePorts,
@@ -86,7 +87,8 @@ _SECTIONS: tuple[type[BaseModel], ...] = (
     schema.Host,
 )
 _TITLES = {"Chip": "Top level", "Part": "Every part", "Storage": "Every memory", "Fanout": "array: fanouts"}
-_TITLES |= {"RegisterFile": "array: registers", "Ports": "sram: ports", "EnginePorts": "sram: ports of one engine"}
+_TITLES |= {"RegisterFile": "array: registers", "Ports": "sram: ports"}
+_TITLES |= {"EnginePorts": "sram: ports of one engine; cache: ports"}
 _INHERITED = {(section, name) for section in (schema.Chip, schema.Part) for name in ("source", "sources")}
 
 

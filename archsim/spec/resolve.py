@@ -59,6 +59,7 @@ def _architecture(file: File, facts: dict[str, Facts]) -> Architecture:
         technology=chip.technology.node,
         voltage_v=chip.technology.voltage,
         memories=tuple(build.memory(part.spec, base(part)) for part in file.of(schema.Storage)),
+        caches=tuple(build.cache(part.spec, base(part), _address_bits(file)) for part in file.of(schema.Cache)),
         arrays=tuple(build.array(part.spec, base(part), facts[part.spec.name]) for part in file.of(schema.Array)),
         vectors=tuple(build.vector(part.spec, base(part)) for part in file.of(schema.Vector)),
         dma=next((build.dma(part.spec, base(part)) for part in file.of(schema.Dma)), _default_dma(chip.clock)),
@@ -80,6 +81,11 @@ def _derived(file: File) -> dict[str, str]:
         for key in ("fanouts", "registers")
         if getattr(part.spec, key) is None
     }
+
+
+def _address_bits(file: File) -> int:
+    """Bits of an address of any of the chip's DRAM parts, which lie one behind the other."""
+    return max(1, sum(part.spec.capacity for part in file.of(schema.Dram)) - 1).bit_length()
 
 
 def _clocks(file: File) -> dict[str, int]:

@@ -24,8 +24,25 @@ _CONSTANT_ONLY = ("bandwidth", "latency")
 
 def check(file: File) -> None:
     """Add a problem for every broken rule."""
-    for rule in (_srams, _drams, _accumulate, _vectors, _host, _technology):
+    for rule in (_srams, _caches, _drams, _accumulate, _vectors, _host, _technology):
         rule(file)
+
+
+def _caches(file: File) -> None:
+    for part in file.of(schema.Cache):
+        spec = part.spec
+        _port_set(file, part, "ports", spec.ports)
+        if spec.line & (spec.line - 1):
+            file.add(part, "line", f"found {units.shown(part.found('line'))}; allowed a power of two")
+        if spec.word > spec.line:
+            most = units.exact(spec.line, units.SIZE)
+            file.add(part, "word", f"found {units.shown(part.found('word'))}; allowed at most {most}, the line")
+        one_set = spec.ways * spec.line
+        if spec.size % one_set:
+            text = units.exact(one_set, units.SIZE)
+            file.add(
+                part, "size", f"found {units.shown(part.found('size'))}; allowed multiples of ways x line = {text}"
+            )
 
 
 def _srams(file: File) -> None:
@@ -40,15 +57,19 @@ def _srams(file: File) -> None:
 
 
 def _ports(file: File, part: Declared[schema.Sram]) -> None:
-    named = {f"ports.{engine}": getattr(part.spec.ports, engine) for engine in schema.ENGINES}
-    for key, ports in {"ports": part.spec.ports, **named}.items():
-        if ports is None:
+    _port_set(file, part, "ports", part.spec.ports)
+    for engine in schema.ENGINES:
+        own = getattr(part.spec.ports, engine)
+        if own is None:
             continue
-        stated = [direction for direction in ("read", "write") if getattr(ports, direction) is not None]
-        if ports.shared is not None and stated:
-            file.add(part, key, "found `shared` beside `read` or `write`; allowed {read: N, write: N} or {shared: N}")
-        if key != "ports" and ports.shared is None and not stated:
-            file.add(part, key, "found no port; allowed {read: N}, {write: N}, both, or {shared: N}")
+        _port_set(file, part, f"ports.{engine}", own)
+        if own.shared is None and own.read is None and own.write is None:
+            file.add(part, f"ports.{engine}", "found no port; allowed {read: N}, {write: N}, both, or {shared: N}")
+
+
+def _port_set(file: File, part: Declared[schema.Part], key: str, ports: schema.Ports | schema.EnginePorts) -> None:
+    if ports.shared is not None and (ports.read is not None or ports.write is not None):
+        file.add(part, key, "found `shared` beside `read` or `write`; allowed {read: N, write: N} or {shared: N}")
 
 
 def _interleave(file: File, part: Declared[schema.Sram]) -> None:

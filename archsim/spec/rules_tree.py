@@ -14,7 +14,7 @@ _ONCE = (schema.Dma, schema.Host)
 
 def check(file: File) -> None:
     """Add a problem for every broken rule."""
-    for rule in (_names, _once, _order, _folded, _paths, _slots):
+    for rule in (_names, _once, _order, _folded, _paths, _slots, _caches):
         rule(file)
 
 
@@ -45,7 +45,7 @@ def _order(file: File) -> None:
     for part in file.parts:
         if isinstance(part.spec, _ONCE):
             continue
-        if isinstance(part.spec, schema.Storage) and part.at.parallel:
+        if isinstance(part.spec, (schema.Storage, schema.Cache)) and part.at.parallel:
             message = "a memory inside parallel is not built yet; this version shares memories between all leaves"
             file.problems.not_built(part.at.mark, part.spec.name, message)
         elif leaf is not None and not (leaf.at.parallel and leaf.at.holder is part.at.holder):
@@ -89,3 +89,21 @@ def _slots(file: File) -> None:
             if role != "all" and role not in part.spec.keeps:
                 message = f"found '{role}', which is not kept here; allowed {', '.join(part.spec.keeps)}"
                 file.add(part, key, message)
+
+
+def _caches(file: File) -> None:
+    """Every role goes through one cache at most, from a dram above it."""
+    served: dict[str, str] = {}
+    outer: set[str] = set()
+    for part in file.parts:
+        if isinstance(part.spec, schema.Dram):
+            outer.update(part.spec.keeps)
+        if not isinstance(part.spec, schema.Cache):
+            continue
+        for role in part.spec.keeps:
+            if role not in outer:
+                file.add(part, "keeps", f"found '{role}', which no dram above it keeps; allowed roles of a dram above")
+            if role in served:
+                message = f"'{role}' goes through cache '{served[role]}' already; this version has one cache for a role"
+                file.problems.not_built(part.mark("keeps"), f"{part.spec.name}.keeps", message)
+            served.setdefault(role, part.spec.name)

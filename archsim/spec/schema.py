@@ -27,11 +27,12 @@ from archsim.spec.schema_base import (
     Sourced,
     for_all,
 )
-from archsim.spec.schema_memory import ENGINES, Dram, EnginePorts, Ports, Registers, Sram, Storage
+from archsim.spec.schema_memory import ENGINES, Cache, Dram, EnginePorts, Ports, Registers, Sram, Storage
 
 __all__ = [
     "ENGINES",
     "Array",
+    "Cache",
     "Chip",
     "Dma",
     "Dram",
@@ -131,7 +132,15 @@ class Dma(Part):
 
     name: Annotated[str, d.name()] = Field("dma", description=Part.model_fields["name"].description)
     merged: Flag = Field(False, description="one in-order engine for loads and stores")
+    channels: Annotated[int, d.count(1, 64)] = Field(
+        1, description="load engines, and store engines, of the core; each runs an in-order queue of its own"
+    )
     setup: Cycles = Field(NONE_CYCLES, description="descriptor cost of one move")
+    run_setup: Cycles = Field(NONE_CYCLES, description="descriptor cost of each contiguous run of a move in DRAM")
+    row_setup: Cycles = Field(NONE_CYCLES, description="descriptor cost of each row of a gather or scatter")
+    outstanding: Annotated[int, d.count(1, 65536)] | None = Field(
+        None, description="rows of a gather or scatter under way, retired in order; no limit unless stated"
+    )
 
 
 class Host(Part):
@@ -172,6 +181,7 @@ class Chip(Sourced):
 
 PARTS: dict[str, type[Part]] = {
     "dram": Dram,
+    "cache": Cache,
     "sram": Sram,
     "registers": Registers,
     "array": Array,
@@ -179,4 +189,4 @@ PARTS: dict[str, type[Part]] = {
     "dma": Dma,
     "host": Host,
 }
-PARTS_LATER = ("noc", "cache", "fanout", "link")
+PARTS_LATER = ("noc", "fanout", "link")

@@ -1,4 +1,4 @@
-"""The chip grammar of memories: dram, sram, registers."""
+"""The chip grammar of memories: dram, cache, sram, registers."""
 
 from __future__ import annotations
 
@@ -106,6 +106,10 @@ class Ports(Section):
 ENGINES = ("dma", "array", "vector")
 
 
+def _engine_ports() -> Any:
+    return EnginePorts.model_validate({})
+
+
 def _ports() -> Any:
     return Ports.model_validate({})
 
@@ -147,3 +151,22 @@ class Registers(Storage):
     """`registers`: a folded memory above the array, e.g. operand latches; a PE's own are in `array`."""
 
     size: Size = Field(description="capacity")
+
+
+class Cache(Part):
+    """`cache`: set-associative lines in front of the DRAM, for gathers and scatters; moves pass it by.
+
+    Sets = size / (ways x line). Bandwidth of each direction = banks x word x ports, per cycle.
+    """
+
+    keeps: Annotated[tuple[str, ...], d.subset(ROLES)] = Field(description="roles of the tables that it serves")
+    size: Size = Field(description="capacity of the lines, without tags")
+    line: Annotated[int, d.whole(units.SIZE, "1 B", "64 KiB")] = Field(description="bytes of a line, a power of two")
+    ways: Annotated[int, d.count(1, 512)] = Field(description="lines of a set")
+    policy: Annotated[str, d.choice("lru")] = Field("lru", description="the line of a set that makes room")
+    latency: Cycles = Field(NONE_CYCLES, description="of a look-up; look-ups of the rows of a command are pipelined")
+    banks: Annotated[int, d.count(1, 65536)] = Field(1, description="banks")
+    word: Annotated[int, d.whole(units.SIZE, "1 B", "64 KiB")] = Field(description="bytes per access of one bank")
+    ports: EnginePorts = Field(
+        default_factory=_engine_ports, description="ports of every bank: `{read: 1, write: 1}` or `{shared: 1}`"
+    )

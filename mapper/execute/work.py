@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 
@@ -12,7 +12,8 @@ import numpy as np
 from archsim.errors import ProgramError
 from archsim.ir.footprint import clip
 from archsim.ir.functions import Function
-from archsim.ir.program import Guard, Region
+from archsim.ir.program import Affine, Guard, Region
+from archsim.ir.streams import lookups, rows_of
 from archsim.ir.unroll import Step
 from archsim.ops.graph.family import meanings
 from archsim.ops.graph.meaning import Call, apply
@@ -40,6 +41,8 @@ class Work:
             return
         if command.op == "MOVE":
             self._move(step)
+        elif command.index is not None:
+            self._look_up(step)
         elif command.op == "MATMUL" or command.function == "mac":
             self._accumulate(step)
         elif command.op == "VECTOR":
@@ -71,6 +74,19 @@ class Work:
         ranges = {dim: (low, max(low, high)) for dim, (low, high) in ranges.items()}
         found = self._block(region, step, dims, False, ranges)
         return ranges, found.read().copy() if prod(found.shape) else np.zeros(found.shape, np.int8)
+
+    def _look_up(self, step: Step) -> None:
+        """Row by row, in order: of equal rows of a scatter the last one stays."""
+        command = step.command
+        counted, numbers = lookups(step)
+        dims, whole = tuple(step.extents), _whole(step)
+        for point, row in zip(np.ndindex(numbers.shape), rows_of(step).tolist(), strict=True):
+            here = {**whole, **{dim: (at, at + 1) for dim, at in zip(counted, point, strict=True)}}
+            (source,) = command.reads
+            values = self._block(_row(source, step, row), step, dims, False, here).read().copy()
+            for target in command.writes:
+                out = self._block(_row(target, step, row), step, dims, True, here)
+                out.write(_COMBINE[command.combine](out.read(), values) if command.combine else values)
 
     # products
 
@@ -162,6 +178,14 @@ def _groups(step: Step, first: set[str], second: set[str], kept: set[str]) -> _G
     sums = tuple(dim for dim in dims if dim not in kept)
     rows = tuple(dim for dim in dims if dim not in (*batch, *columns, *sums))
     return _Groups(batch, rows, columns, sums)
+
+
+def _row(region: Region, step: Step, row: int) -> Region:
+    """The region itself or, where it is the table of a lookup, one row of it."""
+    lookup = step.command.index
+    if lookup is None or region is not step.command.table:
+        return region
+    return replace(region, offset=Affine(region.offset.at(step.env) + row * lookup.row_bytes))
 
 
 def _moving(region: Region, step: Step) -> set[str]:

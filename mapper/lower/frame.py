@@ -8,8 +8,9 @@ from functools import cached_property
 from itertools import product
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop
-from archsim.ir.program import Affine, Clip, Edge, Extent, Guard, Region, When
+from archsim.ir.program import Affine, Clip, Edge, Extent, Guard, Lookup, Region, When
 from archsim.ir.workload import Guard as LayerGuard
+from archsim.ir.workload import Rows
 from mapper.geometry import Component, components, slot_padding, slot_sizes
 from mapper.problem import OperandPlan, Problem
 from mapper.strides import Padding, row_major
@@ -17,20 +18,26 @@ from mapper.strides import Padding, row_major
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Where an operand's tensor lies: store name, byte offset of element 0, byte strides per axis."""
+    """Where an operand's tensor lies: store name, byte offset of element 0, byte strides and length of each axis."""
 
     store: str
     offset: int
     strides: tuple[int, ...]
+    shape: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One layer mapped: ``stored`` places of its tensors by operand name; ring names are ``layer@operand``."""
+    """One layer mapped: ``stored`` places of its tensors by operand name; ring names are ``layer@operand``.
+
+    ``channels`` of the DMA; ``store_channel``: the one that stores the layer.
+    """
 
     problem: Problem
     mapping: LayerMapping
     stored: Mapping[str, Stored]
+    channels: int = 1
+    store_channel: int = 0
 
     @property
     def name(self) -> str:
@@ -103,6 +110,8 @@ class Frame:
         clips: list[Clip] = []
         const, terms = stored.offset, dict[str, int]()
         for part in self.parts[plan.name]:
+            if plan.rows is not None and part.axis == plan.rows.axis:
+                continue
             stride = stored.strides[part.axis] * part.unit
             const += part.offset * stored.strides[part.axis]
             if not part.has_extent:
@@ -117,6 +126,32 @@ class Frame:
                 clips.append(self._clip(part, cut, kept))
         offset = Affine(const, tuple(terms.items()))
         return Region(operand, stored.store, plan.element_bytes, tuple(strides), offset, tuple(clips))
+
+    def lookup(self, plan: OperandPlan, depth: int) -> Lookup | None:
+        """Which rows of its table a looked-up operand's tile has, by the extents of ``tensor_region``."""
+        if plan.rows is None:
+            return None
+        parts = [part for part in self.parts[plan.name] if part.axis == plan.rows.axis]
+        terms = tuple((part.name, part.unit) for part in parts if part.has_extent)
+        steps = {dim: part.unit * coef for part in parts for dim, coef in part.terms}
+        return self._lookup(
+            plan, plan.rows, terms, Affine(sum(part.offset for part in parts), self._starts(steps, depth))
+        )
+
+    def dims_lookup(self, plan: OperandPlan, depth: int) -> Lookup | None:
+        """The same by the layer's dims, as ``dims_region`` has them."""
+        if plan.rows is None:
+            return None
+        axis = plan.axes[plan.rows.axis]
+        start = Affine(axis.offset, self._starts(dict(axis.terms), depth))
+        return self._lookup(plan, plan.rows, self._moving(dict(axis.terms), depth), start)
+
+    def _starts(self, steps: Mapping[str, int], depth: int) -> tuple[tuple[str, int], ...]:
+        return tuple((self.var(dim), steps[dim] * tile) for dim, tile in self.cut(depth).items() if dim in steps)
+
+    def _lookup(self, plan: OperandPlan, rows: Rows, terms: tuple[tuple[str, int], ...], start: Affine) -> Lookup:
+        stored = self.stored[plan.name]
+        return Lookup(rows.indices, stored.shape[rows.axis], stored.strides[rows.axis], terms, start)
 
     def _clip(self, part: Component, cut: Mapping[str, int], kept: int) -> Clip:
         assert part.clip is not None
@@ -180,7 +215,9 @@ class Frame:
     def _dims_in_tensor(self, plan: OperandPlan, operand: str, depth: int) -> Region:
         stored, cut = self.stored[plan.name], self.cut(depth)
         const, strides = stored.offset, dict[str, int]()
-        for axis, stride in zip(plan.axes, stored.strides, strict=True):
+        for number, (axis, stride) in enumerate(zip(plan.axes, stored.strides, strict=True)):
+            if plan.rows is not None and number == plan.rows.axis:
+                continue
             const += axis.offset * stride
             for dim, coef in axis.terms:
                 strides[dim] = strides.get(dim, 0) + coef * stride

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from archsim.ir.functions import Function
 from archsim.ir.program import Command, Edge, Engine, Extent, Nest, Region, Ring, Tensor, Token
+from mapper.channels import load_channel
 from mapper.costs import drain_steps
 from mapper.lower.frame import Frame
 from mapper.numbers import Numbers
@@ -19,13 +20,14 @@ from mapper.problem import ACC, OUT, OperandPlan
 from mapper.rings import Slot
 
 MAC = Function("mac")
+Lane = tuple[Engine, int]  # engine and channel: what has a queue
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
     """One command of a layer: its engine, the number of loops above it, whether it follows the deeper loops.
 
-    ``touches``: (object, is_write) for tensors and rings, for the ordering of layers.
+    ``touches``: (object, is_write) for tensors and rings, for the ordering of layers; ``channel``: of the DMA.
     """
 
     engine: Engine
@@ -33,6 +35,12 @@ class Item:
     command: Command
     touches: tuple[tuple[str, bool], ...]
     after: bool = False
+    channel: int = 0
+
+    @property
+    def lane(self) -> Lane:
+        """The queue that it belongs to."""
+        return self.engine, self.channel
 
 
 def commands(frame: Frame, rings: Mapping[str, Slot]) -> list[Item]:
@@ -47,16 +55,19 @@ def commands(frame: Frame, rings: Mapping[str, Slot]) -> list[Item]:
 
 
 def layer_rings(
-    frame: Frame, slots: Mapping[str, Slot], queues: Mapping[Engine, str], numbers: Mapping[str, Numbers]
+    frame: Frame, slots: Mapping[str, Slot], queues: Mapping[Lane, str], numbers: Mapping[str, Numbers]
 ) -> Iterator[Ring]:
-    """Ring declarations; ``queues``: engine -> queue name; ``numbers``: of each operand's elements."""
-    unit = _unit_engine(frame)
-    ends: dict[str, tuple[Engine, Engine]] = {OUT: ("vector", "store"), ACC: (unit, "vector")}
+    """Ring declarations; ``queues``: lane -> queue name; ``numbers``: of each operand's elements."""
+    unit, stores = _unit_engine(frame), frame.store_channel
+    reads: Lane = (unit, stores if unit == "store" else 0)
+    ends: dict[str, tuple[Lane, Lane]] = {OUT: (("vector", 0), ("store", stores)), ACC: ((unit, 0), ("vector", 0))}
     for operand, slot in slots.items():
         if operand == ACC and unit == "vector":
             continue
         plan = frame.problem.operand(operand)
-        writer, reader = ends.get(operand, ("load", unit))
+        if operand not in ends:
+            ends[operand] = (("load", load_channel(frame.problem, plan, frame.channels)), reads)
+        writer, reader = ends[operand]
         retain = frame.halo(operand)[1] if frame.keeps[operand][1] else 0
         role = {OUT: "outputs", ACC: "partials"}.get(operand, plan.role)
         yield Ring(
@@ -120,7 +131,7 @@ def _load(frame: Frame, plan: OperandPlan, depth: int, name: str, when: tuple[Ed
     extents = _part_extents(frame, plan, depth, kept)
     command = Command(
         name=f"{frame.name}.{name}",
-        op="MOVE",
+        op="MOVE" if plan.rows is None else "GATHER",
         layer=frame.name,
         role=plan.role,
         waits=(Token(f"{ring}.free"),),
@@ -129,9 +140,11 @@ def _load(frame: Frame, plan: OperandPlan, depth: int, name: str, when: tuple[Ed
         extents=extents,
         reads=(frame.tensor_region(plan, "src", depth, kept),),
         writes=(frame.slot_region(plan, "dst", depth, kept),),
+        index=frame.lookup(plan, depth),
         retains=kept > 0,
     )
-    return Item("load", depth, command, ((frame.stored[plan.name].store, False), (ring, True)))
+    channel = load_channel(frame.problem, plan, frame.channels)
+    return Item("load", depth, command, ((frame.stored[plan.name].store, False), (ring, True)), channel=channel)
 
 
 def _part_extents(frame: Frame, plan: OperandPlan, depth: int, kept: int) -> tuple[Extent, ...]:
@@ -283,7 +296,8 @@ def _store(frame: Frame) -> Item:
         reads=(frame.slot_region(plan, "src", depth),),
         writes=(frame.tensor_region(plan, "dst", depth),),
     )
-    return Item("store", depth, command, ((ring, False), (frame.stored[OUT].store, True)))
+    touches = ((ring, False), (frame.stored[OUT].store, True))
+    return Item("store", depth, command, touches, channel=frame.store_channel)
 
 
 def _copies(frame: Frame) -> Iterator[Item]:
@@ -294,17 +308,21 @@ def _copies(frame: Frame) -> Iterator[Item]:
         yield from _loads(frame, source)
         depth = frame.keeps["in0"][0]
     ring = frame.ring("in0")
+    index = None if source.buffered else frame.dims_lookup(source, depth)
     command = Command(
         name=f"{frame.name}.copy",
-        op="MOVE",
+        op="MOVE" if index is None else "GATHER",
         layer=frame.name,
-        role="outputs",
+        role="outputs" if index is None else source.role,
         waits=(Token(f"{ring}.full"),) if source.buffered else (),
         signals=(Token(f"{ring}.free"),) if source.buffered else (),
         extents=tuple(frame.extent(dim, depth) for dim in frame.problem.dims),
         reads=(frame.dims_region(source, "src", depth),),
         writes=(frame.dims_region(target, "dst", depth),),
+        index=index,
     )
     read = ring if source.buffered else frame.stored["in0"].store
     engine: Engine = "load" if target.resident else "store"
-    yield Item(engine, depth, command, ((read, False), (frame.stored[OUT].store, True)))
+    loads = load_channel(frame.problem, source, frame.channels)
+    channel = loads if target.resident else frame.store_channel
+    yield Item(engine, depth, command, ((read, False), (frame.stored[OUT].store, True)), channel=channel)

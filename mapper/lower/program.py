@@ -25,10 +25,11 @@ from archsim.spec.architecture import Architecture
 from mapper.borders import Slab, slabs
 from mapper.lower.fences import Fences, Span
 from mapper.lower.frame import Frame
-from mapper.lower.layer import Item
+from mapper.lower.layer import Item, Lane
 from mapper.residency import Resident
 
-ENGINES: tuple[Engine, ...] = ("load", "store", "array", "vector", "host")
+HOST: Lane = ("host", 0)
+DMA_ENGINES: tuple[Engine, ...] = ("load", "store")
 
 
 @dataclass(frozen=True)
@@ -41,17 +42,20 @@ class LoweredLayer:
     rings: list[Ring]
 
 
-def queue_names(architecture: Architecture) -> dict[Engine, str]:
-    """Engine -> queue name; only engines that the chip has."""
+def queue_names(architecture: Architecture) -> dict[Lane, str]:
+    """Lane -> queue name; only engines that the chip has."""
     if architecture.dma.merged:
         raise MappingError("dma.merged: one engine for loads and stores is not built yet; leave it out")
-    names: dict[Engine, str] = {"load": "core[0].load", "store": "core[0].store"}
+    names: dict[Lane, str] = {}
+    for engine in DMA_ENGINES:
+        for channel in range(architecture.dma.channels):
+            names[engine, channel] = f"core[0].{_label((engine, channel))}"
     if architecture.arrays:
-        names["array"] = "core[0].array"
+        names["array", 0] = "core[0].array"
     if architecture.vectors:
-        names["vector"] = "core[0].vector"
+        names["vector", 0] = "core[0].vector"
     if architecture.host is not None:
-        names["host"] = "host"
+        names["host", 0] = "host"
     return names
 
 
@@ -86,35 +90,38 @@ def assemble(
 class _Builder:
     """Grows the queues layer by layer."""
 
-    def __init__(self, names: Mapping[Engine, str], fences: Fences) -> None:
+    def __init__(self, names: Mapping[Lane, str], fences: Fences) -> None:
         self.names, self.fences = names, fences
-        self.bodies: dict[Engine, list[list[Node]]] = {engine: [] for engine in names}
+        self.bodies: dict[Lane, list[list[Node]]] = {lane: [] for lane in names}
         self.launch_tokens: list[str] = []
 
     def launch(self) -> None:
-        """The host rings the doorbell: the load engine starts after it, all others follow its data."""
-        if "host" not in self.names:
+        """The host rings the doorbell: the load engines start after it, all others follow their data."""
+        if HOST not in self.names:
             return
-        token = "host.launch>load"
-        self.launch_tokens = [token]
-        command = Command("launch", "HOST", "_host", role="host", signals=(Token(token),))
-        self.bodies["host"].append([command])
-        self.bodies["load"].append([Command("doorbell", "SYNC", "_host", waits=(Token(token),))])
+        for lane in self.names:
+            if lane[0] == "load":
+                token = f"host.launch>{_label(lane)}"
+                self.launch_tokens.append(token)
+                self.bodies[lane].append([Command("doorbell", "SYNC", "_host", waits=(Token(token),))])
+        signals = tuple(Token(token) for token in self.launch_tokens)
+        self.bodies[HOST].append([Command("launch", "HOST", "_host", role="host", signals=signals)])
 
     def add(self, index: int, layer: LoweredLayer) -> None:
         """One layer: fence each command, nest it in its loops."""
-        fenced: dict[Engine, list[Item]] = {}
-        for engine in ENGINES:
-            for item in _execution_order(item for item in layer.items if item.engine == engine):
-                fenced.setdefault(engine, []).append(self._fence(index, layer, item))
+        fenced: dict[Lane, list[Item]] = {}
+        for item in layer.items:
+            if item.lane not in self.names:
+                raise MappingError(f"layer '{layer.name}' needs a {item.engine} engine; the chip has none")
+        for lane in self.names:
+            for item in _execution_order(item for item in layer.items if item.lane == lane):
+                fenced.setdefault(lane, []).append(self._fence(index, layer, item))
         self.fences.close_layer(index, tuple(self.names.values()))
-        for engine in self.names:
-            self.bodies[engine].append(list(_nest(layer.frame, fenced.get(engine, []), 0)))
+        for lane in self.names:
+            self.bodies[lane].append(list(_nest(layer.frame, fenced.get(lane, []), 0)))
 
     def _fence(self, index: int, layer: LoweredLayer, item: Item) -> Item:
-        if item.engine not in self.names:
-            raise MappingError(f"layer '{layer.name}' needs a {item.engine} engine; the chip has none")
-        tokens = self.fences.wait_for(index, self.names[item.engine], item.touches)
+        tokens = self.fences.wait_for(index, self.names[item.lane], item.touches)
         if not tokens:
             return item
         when = layer.frame.edges("first", 0, item.depth) if layer.frame is not None else ()
@@ -123,12 +130,12 @@ class _Builder:
 
     def finish(self, layers: int, outputs: tuple[str, ...]) -> None:
         """The host sees completion when the last outputs are written."""
-        if "host" not in self.names:
+        if HOST not in self.names:
             return
         touches = tuple((name, False) for name in outputs)
-        tokens = self.fences.wait_for(layers, self.names["host"], touches)
+        tokens = self.fences.wait_for(layers, self.names[HOST], touches)
         done = Command("done", "SYNC", "_host", waits=tuple(Token(token) for token in tokens))
-        self.bodies["host"].append([done])
+        self.bodies[HOST].append([done])
 
     def semaphores(self) -> Iterable[Semaphore]:
         """Launch and fence tokens."""
@@ -140,19 +147,22 @@ class _Builder:
         units |= {"array": architecture.arrays[0].name} if architecture.arrays else {}
         units |= {"vector": architecture.vectors[0].name} if architecture.vectors else {}
         units |= {"host": architecture.host.name} if architecture.host is not None else {}
-        return tuple(
-            Queue(name, engine, units[engine], tuple(self._body(engine))) for engine, name in self.names.items()
-        )
+        return tuple(Queue(name, lane[0], units[lane[0]], tuple(self._body(lane))) for lane, name in self.names.items())
 
-    def _body(self, engine: Engine) -> Iterable[Node]:
-        offset = 1 if self.launch_tokens and engine in ("host", "load") else 0
-        for position, nodes in enumerate(self.bodies[engine]):
+    def _body(self, lane: Lane) -> Iterable[Node]:
+        offset = 1 if self.launch_tokens and lane[0] in ("host", "load") else 0
+        for position, nodes in enumerate(self.bodies[lane]):
             yield from nodes
-            tokens = self.fences.signals(self.names[engine], position - offset)
+            tokens = self.fences.signals(self.names[lane], position - offset)
             if tokens:
                 signals = tuple(Token(token) for token in tokens)
                 layer = _layer_of(nodes)
-                yield Command(f"{layer}.{engine}_done", "SYNC", layer, signals=signals)
+                yield Command(f"{layer}.{_label(lane)}_done", "SYNC", layer, signals=signals)
+
+
+def _label(lane: Lane) -> str:
+    """``load``, ``load1``: an engine and its further channels."""
+    return f"{lane[0]}{lane[1] or ''}"
 
 
 def _layer_of(nodes: list[Node]) -> str:

@@ -68,6 +68,7 @@ def main() -> None:
     print(
         f"{'memory':16} {'transfers':28} {'engines':>7} {'end':>8} {'mean duration':>14} {'exact s':>8} {'fast s':>8}"
     )
+    errors: dict[int, list[float]] = {engines: [] for engines in ENGINES}
     for standard, speed in PARTS:
         width, capacity = catalogue.usual(standard)
         part = catalogue.dram(standard, speed, width, CHANNELS, CHANNELS * capacity)
@@ -81,10 +82,14 @@ def main() -> None:
                 fast = FastDram(part, Policy(), mapping, interleave_bytes=part.device.burst_bytes)
                 fast_end, fast_mean = drive(fast, transfers, engines)
                 spent = time.process_time() - between
+                errors[engines].append(fast_end / end - 1)
                 print(
                     f"{standard}-{speed} x {CHANNELS:2} {name:28} {engines:7} {100 * (fast_end / end - 1):+7.1f}% "
                     f"{100 * (fast_mean / mean - 1):+13.1f}% {between - started:8.3f} {spent:8.3f}"
                 )
+    for engines, found in errors.items():
+        sizes = sorted(abs(error) for error in found)
+        print(f"{engines} under way: mean {100 * sum(sizes) / len(sizes):.1f} %, worst {100 * sizes[-1]:.1f} %")
 
 
 if __name__ == "__main__":

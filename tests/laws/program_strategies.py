@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from archsim.ir.dtypes import BYTES
 from archsim.ir.functions import Function
+from archsim.ir.indices import Indices
 from archsim.ir.program import (
     Affine,
     Clip,
@@ -16,6 +17,7 @@ from archsim.ir.program import (
     Engine,
     Extent,
     Guard,
+    Lookup,
     Loop,
     Nest,
     Node,
@@ -72,6 +74,17 @@ def guards(dims: list[str], variables: list[str]) -> st.SearchStrategy[Guard]:
     return st.builds(Guard, terms, affines(variables), INTEGERS)
 
 
+def lookups(dims: list[str], variables: list[str]) -> st.SearchStrategy[Lookup]:
+    exponents = st.floats(allow_nan=False, allow_infinity=False)
+    streams = (
+        st.builds(Indices, st.just("uniform"), INTEGERS)
+        | st.builds(Indices, st.just("zipf"), INTEGERS, exponents)
+        | st.lists(INTEGERS, min_size=1, max_size=40).map(lambda rows: Indices("trace", trace=tuple(rows)))
+    )
+    terms = tuples(st.tuples(st.sampled_from(dims), INTEGERS)) if dims else st.just(())
+    return st.builds(Lookup, streams, INTEGERS, INTEGERS, terms, affines(variables))
+
+
 class Names:
     """What commands may refer to."""
 
@@ -125,6 +138,7 @@ def commands(draw: st.DrawFn, names: Names, variables: list[str]) -> Command:
         nbytes=draw(INTEGERS),
         fill=draw(INTEGERS),
         combine=draw(NAMES),
+        index=draw(st.none() | lookups(dims, variables)),
         retains=draw(st.booleans()),
     )
 

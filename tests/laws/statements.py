@@ -120,12 +120,10 @@ GROUPS: dict[str, dict[int, str]] = {
 WAITING: dict[int, str] = {
     20: "transformer configurations",
     21: "transformer configurations",
-    27: "gathers and caches",
     28: "networks",
     29: "collectives",
     30: "networks",
     31: "several cores",
     34: "more kernels than one beside the event loop",
     40: "scenarios with periods",
-    44: "steady repetition",
 }

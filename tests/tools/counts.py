@@ -7,6 +7,7 @@ from collections import Counter
 from archsim.ir.activity import Activity
 from archsim.ir.workload import Workload
 from archsim.spec.architecture import Architecture
+from mapper.cached import cached_counts
 from mapper.compile import Compiled
 from mapper.counts import border_counts, expected_counts
 
@@ -26,6 +27,7 @@ def compiler_counts(compiled: Compiled, workload: Workload, chip: Architecture) 
         layer = workload.layers[pinned.life.first].name
         for (part, action), count in border_counts(pinned, workload.tensors[pinned.tensor].shape, chip).items():
             total[layer, part, action] += count
+    total.update(cached_counts(compiled.program, chip))
     return {key: count for key, count in total.items() if count}
 
 

@@ -81,14 +81,15 @@ def _banked(memory: Memory, pick: random.Random) -> Memory:
     )
 
 
-def run_case(case: int, orders: int = 3) -> Outcome:
-    """One case; AssertionError where anything differs. Refused cases say so."""
+def run_case(case: int, orders: int = 3, **dma: int) -> Outcome:
+    """One case; AssertionError where anything differs. Refused cases say so. ``dma``: fields of the DMA engines."""
     pick = random.Random(case)
     try:
         graph = random_graph(case)
     except ModelError as error:
         return Outcome(f"model: {error}")
     chip = banked(random_chip(pick), random.Random(f"banks {case}"))
+    chip = replace(chip, dma=replace(chip.dma, **dma))
     random_seed = "" if pick.random() < 0.3 else str(case)
     try:
         return run_graph(graph, chip, random_seed, case, orders)

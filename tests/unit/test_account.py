@@ -19,6 +19,7 @@ from archsim.ir.mapping import ModelMapping
 from archsim.ir.result import Result
 from archsim.ir.workload import Axis, Layer, Operand, Tensor, View, ViewNode, Workload
 from archsim.lab.account import assemble
+from archsim.repetition import Repetition
 from archsim.spec.load import load
 from archsim.system import simulate
 
@@ -184,7 +185,10 @@ def test_rows_of_layers_views_host_and_static() -> None:
 
 
 def test_provenance() -> None:
-    found = result(repeat="steady").to_json()["provenance"]
+    steady = Repetition("steady", 9, 2_000_000, 2, 0.001)
+    summary = result(repetition=steady).to_json()
+    assert summary["throughput_per_s"] == 1_000_000
+    found = summary["provenance"]
     assert found == {
         "archsim_version": found["archsim_version"],
         "model_sha256": "m0del",
@@ -192,7 +196,7 @@ def test_provenance() -> None:
         "options": {"objective": "latency"},
         "seed": 3,
         "fidelity": {"dram": "exact"},
-        "repeat": "steady",
+        "repeat": {"mode": "steady", "warm": 9, "interval_s": 2e-06, "simulated": 2, "difference": 0.001},
         "warnings": ["from the model", *CHIP.warnings, "late"],
     }
 

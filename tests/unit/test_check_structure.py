@@ -117,7 +117,7 @@ OWNERSHIP: list[tuple[Callable[[], Program], str]] = [
 ]
 
 COMMANDS: list[tuple[Callable[[], Program], str]] = [
-    (lambda: edit(LOAD, op="MATMUL"), "is a MATMUL; load engines run MOVE, SETUP, SYNC"),
+    (lambda: edit(LOAD, op="MATMUL"), "is a MATMUL; load engines run MOVE, GATHER, SETUP, SYNC"),
     (lambda: edit(MM, op="MOVE"), "is a MOVE; array engines run MATMUL, SETUP, SYNC"),
     (lambda: edit(LOAD, layer="conv"), "unknown layer 'conv' (did you mean"),
     (lambda: edit(LOAD, functions=(Function("relu"),)), "states 'functions', which belongs to VECTOR, not to MOVE"),

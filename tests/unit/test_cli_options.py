@@ -14,7 +14,7 @@ import archsim
 from archsim import cli
 from archsim.errors import ConfigError, NotBuiltError
 from archsim.lab import cache, show, suites
-from archsim.lab.options import Requirement, parse_dtypes, public_keys, scalars
+from archsim.lab.options import Requirement, parse_dtypes, parse_lookups, public_keys, scalars
 from archsim.report.summary import summarise
 
 
@@ -29,8 +29,9 @@ def status(*arguments: str) -> int:
     ("text", "expected"),
     [
         (None, {}),
-        ("int8", {"inputs": "int8", "weights": "int8", "outputs": "int8", "accumulate": "int32"}),
-        ("bf16", {"inputs": "bf16", "weights": "bf16", "outputs": "bf16", "accumulate": "fp32"}),
+        ("int8", {**dict.fromkeys(("inputs", "weights", "outputs", "tables"), "int8"), "accumulate": "int32"}),
+        ("bf16", {**dict.fromkeys(("inputs", "weights", "outputs", "tables"), "bf16"), "accumulate": "fp32"}),
+        ("a=bf16,tables=bf16", dict.fromkeys(("inputs", "outputs", "tables"), "bf16")),
         ("w=int8,a=bf16", {"weights": "int8", "inputs": "bf16", "outputs": "bf16"}),
         ("w=int8, acc=int32", {"weights": "int8", "accumulate": "int32"}),
     ],
@@ -52,6 +53,19 @@ def test_dtypes(text: str | None, expected: dict[str, str]) -> None:
 def test_bad_dtypes_name_what_is_allowed(text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parse_dtypes(text)
+
+
+def test_lookups() -> None:
+    assert parse_lookups(["a=uniform(seed=1)", " b = zipf(exponent=1, seed=0)"]) == {
+        **{"a": "uniform(seed=1)", "b": "zipf(exponent=1, seed=0)"}
+    }
+    for texts, message in (
+        (["a"], "found 'a'; allowed NODE=PATTERN"),
+        (["a="], "allowed NODE=PATTERN"),
+        (["a=x", "a=y"], "--lookups a: given twice"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            parse_lookups(texts)
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import sys
 from functools import cache
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -14,13 +15,14 @@ import pytest
 from fixtures_onnx import Array, model, random, save
 from onnx import TensorProto, helper, numpy_helper
 
-from archsim.errors import ModelError
+from archsim.errors import ConfigError, ModelError
 from archsim.frontend.load import load_model
 from archsim.frontend.onnx.load import load_graph, load_onnx
 from archsim.frontend.onnx.skim import skim
 from archsim.ir.check.workload import check_workload
+from archsim.ir.indices import Indices
 from archsim.ir.text import workload_from_yaml, workload_to_yaml
-from archsim.ir.workload import Workload
+from archsim.ir.workload import Rows, Workload
 from archsim.ops.graph.nodes import UnsupportedError
 
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
@@ -313,11 +315,63 @@ def test_operators_that_are_refused(tmp_path: Path) -> None:
     refused(save(tmp_path, proto), r"node 'y' \(If\): runs a subgraph")
     path = save(tmp_path, model([node("Det", ["x"], ["y"])], {"x": (2, 3, 3)}, ["y"]))
     refused(path, r"node 'y' \(Det\): operator 'Det' has no rule.*--on-unsupported host")
-    table = model([node("Gather", ["w", "x"], ["y"])], {"x": (2, 3)}, ["y"], {"w": random(9, 4)})
-    refused(save(tmp_path, table), "run-time indices")
     custom = model([node("Magic", ["x"], ["y"], domain="com.example")], {"x": (2, 3)}, ["y"])
     custom.opset_import.append(helper.make_opsetid("com.example", 1))
     refused(save(tmp_path, custom), r"\(com\.example\.Magic\)")
+
+
+def looked_up(tmp_path: Path, **options: Any) -> Workload:
+    """A table of 9 rows of 4, looked up by an input of 2 x 3 indices."""
+    proto = model([node("Gather", ["w", "x"], ["y"], name="emb")], {"x": (2, 3)}, ["y"], {"w": random(9, 4)})
+    workload = load_onnx(save(tmp_path, proto), **options)
+    check_workload(workload)
+    return workload
+
+
+def test_look_ups_by_indices_of_the_run(tmp_path: Path) -> None:
+    """Uniform with one warning, or as stated; the table is read by rows only."""
+    (layer,) = looked_up(tmp_path).layers
+    (operand,) = layer.inputs
+    assert (layer.op, layer.kind, operand.role) == ("GatherRows", "copy", "tables")
+    assert operand.rows is not None and operand.rows.axis == 0 and operand.rows.indices.kind == "uniform"
+    assert operand.axes[0].terms == (("d0", 3), ("d1", 1)) and operand.axes[1].terms == (("d2", 1),)
+    (warning,) = looked_up(tmp_path).warnings
+    assert "'emb'" in warning and "uniform" in warning and "--lookups" in warning
+    stated = looked_up(tmp_path, lookups={"emb": "zipf(exponent=1.5, seed=2)"})
+    assert stated.layers[0].inputs[0].rows == Rows(0, Indices("zipf", 2, 1.5)) and not stated.warnings
+    traced = looked_up(tmp_path, lookups={"emb": "trace(8, 0, 1, 2, 3, 8)"})
+    assert traced.layers[0].inputs[0].rows == Rows(0, Indices("trace", trace=(8, 0, 1, 2, 3, 8)))
+    assert workload_from_yaml(workload_to_yaml(traced)) == traced
+
+
+@pytest.mark.parametrize(
+    ("lookups", "message"),
+    [
+        ({"emd": "uniform(seed=0)"}, "no look-up of rows is called 'emd'.*did you mean 'emb'"),
+        ({"emb": "uniform"}, r"--lookups emb: expected '\('"),
+        ({"emb": "uniform(seed=0) x"}, "--lookups emb: expected the end of the pattern"),
+        (
+            {"emb": "trace(1, 2)"},
+            r"node 'emb' \(GatherRows\): its trace has 2 rows up to 2; it looks 6 up in a table of 9",
+        ),
+        ({"emb": "trace(1, 2, 9, 0, 0, 0)"}, "rows up to 9"),
+    ],
+)
+def test_access_patterns_that_do_not_fit(tmp_path: Path, lookups: dict[str, str], message: str) -> None:
+    with pytest.raises((ConfigError, ModelError), match=message):
+        looked_up(tmp_path, lookups=lookups)
+
+
+def test_constant_indices_that_are_no_range_are_a_trace(tmp_path: Path) -> None:
+    rows = np.asarray([4, -1, 0], np.int64)
+    proto = model([node("Gather", ["x", "i"], ["y"], axis=1)], {"x": (2, 5, 3)}, ["y"], {"i": rows})
+    workload = load_onnx(save(tmp_path, proto))
+    (operand,) = workload.layers[0].inputs
+    assert operand.role == "inputs" and operand.rows == Rows(1, Indices("trace", trace=(4, 4, 0)))
+    assert not workload.warnings
+    rows[0] = 5
+    proto = model([node("Gather", ["x", "i"], ["y"], name="g", axis=1)], {"x": (2, 5, 3)}, ["y"], {"i": rows})
+    refused(save(tmp_path, proto), "node 'g' .*: index 5; allowed -5 to 4")
 
 
 def test_unsupported_operators_on_the_host(tmp_path: Path) -> None:

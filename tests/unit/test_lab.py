@@ -23,6 +23,8 @@ from archsim.report.loopnest import loop_nest
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import load
 from archsim.spec.load import replace as vary
+from tests.unit.fixtures_gather import CACHE
+from tests.unit.fixtures_gather import chip as gathering
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 
@@ -55,6 +57,13 @@ def test_variants_of_shared_ports_and_infinite_memory(golden: Architecture) -> N
     keys = {variant.name: variant.keys for variant in variants(named)}
     assert keys["l1 ports x2"] == {"l1.ports.read": 2, "l1.ports.write": 2, "l1.ports.dma.write": 2}
     assert vary(named, keys["l1 ports x2"]).memory("l1").private_ports["dma"].write == 2
+
+
+def test_variants_of_what_gathers_use() -> None:
+    chip = gathering(CACHE, "{outstanding: 8}")
+    found = {variant.name: variant.keys for variant in variants(chip)}
+    assert found["rows size x2"] == {"rows.size": "2 KiB"} and found["dma outstanding x2"] == {"dma.outstanding": 16}
+    assert vary(chip, found["rows ports x2"]).caches[0].ports.read == 2
 
 
 def test_gains_are_in_cycles_of_the_chip_as_it_is(golden: Architecture) -> None:

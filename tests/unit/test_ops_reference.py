@@ -85,6 +85,7 @@ CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
     ("Slice", {}, [X, ints(5), ints(-100), ints(2), ints(-2)]),
     ("Gather", {"axis": 1}, [X, np.asarray(2, np.int64)]),
     ("Gather", {"axis": 2}, [X, ints(0, 2, 4)]),
+    ("GatherRows", {"axis": 1}, [X, np.asarray([[2, 0], [3, 2]], np.int64)]),
     ("Reshape", {}, [X, ints(0, -1, 3)]),
     ("Flatten", {"axis": 2}, [X]),
     ("Squeeze", {}, [random(1, 3, 1, 2), ints(0, -2)]),
@@ -138,7 +139,7 @@ CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
 
 def run_onnx(op: str, attributes: dict[str, Any], arrays: list[Array | None], outputs: list[str]) -> list[Array]:
     names = [f"i{i}" if array is not None else "" for i, array in enumerate(arrays)]
-    node = helper.make_node(op, names, outputs, **attributes)
+    node = helper.make_node(op.removesuffix("Rows"), names, outputs, **attributes)
     kinds = {f"i{i}": helper.np_dtype_to_tensor_dtype(a.dtype) for i, a in enumerate(arrays) if a is not None}
     graph = helper.make_graph(
         [node],

@@ -68,7 +68,7 @@ MISTAKES = [
     mistake("key of another part", "size: 256 KiB", "capacity: 256 KiB", 17, "l1.capacity", "did you mean 'size'?"),
     mistake("misspelt value", "accumulate: int32", "accumulate: int23", 4, "dtypes.accumulate", "'int23'", "'int32'?"),
     mistake("misspelt role", "[inputs, weights,", "[inputs, weihgts,", 21, "l1.keeps", "'weihgts'", "'weights'?"),
-    mistake("misspelt part kind", "- vector:", "- vektor:", 30, "vektor", "allowed dram, sram", "'vector'?"),
+    mistake("misspelt part kind", "- vector:", "- vektor:", 30, "vektor", "allowed dram, cache, sram", "'vector'?"),
     mistake("wrong unit", "clock: 1 GHz", "clock: 1 GiB", 3, "clock", "'1 GiB'", "Hz, kHz, MHz, GHz"),
     mistake("unit in lower case", "256 KiB", "256 kib", 17, "l1.size", "'256 kib'", "did you mean 'KiB'?"),
     mistake("clock for transfers", "6400 MT/s", "3200 MHz", 10, "dram.speed", "'3200 MHz'", "MT/s, GT/s"),
@@ -162,7 +162,7 @@ def test_all_problems_of_a_file_in_one_message(tmp_path: Path) -> None:
 PRIVATE = "sram: {name: v, size: 1 KiB, word: 4 B, keeps: [kv]}"
 LATER = [
     ("  - sram: {name: acc", "  - noc: {name: mesh}\n  - sram: {name: acc", "part kind 'noc' is not built yet", 23),
-    ("  - sram: {name: acc", "  - cache: {}\n  - sram: {name: acc", "part kind 'cache' is not built yet", 23),
+    ("  - sram: {name: acc", "  - link: {}\n  - sram: {name: acc", "part kind 'link' is not built yet", 23),
     ("  - sram: {name: acc", "  - link: {}\n  - sram: {name: acc", "part kind 'link' is not built yet", 23),
     ("  - sram: {name: acc", "  - fanout: {size: 4}\n  - sram: {name: acc", "part kind 'fanout' is not built", 23),
     ("slots: 2", "from: dram", "l1.from: key 'from' is not built yet", 22),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,20 +17,35 @@ from archsim.ops.graph.nodes import Graph
 from archsim.ops.lowering.lower import Lowered, lower_graph
 
 
-def load_onnx(path: Path, *, name: str = "", batch: int | None = None, on_unsupported: str = "error") -> Workload:
+def load_onnx(
+    path: Path,
+    *,
+    name: str = "",
+    batch: int | None = None,
+    on_unsupported: str = "error",
+    lookups: Mapping[str, str] | None = None,
+) -> Workload:
     """The Workload of ``import_onnx``."""
-    return import_onnx(path, name=name, batch=batch, on_unsupported=on_unsupported).workload
+    return import_onnx(path, name=name, batch=batch, on_unsupported=on_unsupported, lookups=lookups).workload
 
 
-def import_onnx(path: Path, *, name: str = "", batch: int | None = None, on_unsupported: str = "error") -> Lowered:
+def import_onnx(
+    path: Path,
+    *,
+    name: str = "",
+    batch: int | None = None,
+    on_unsupported: str = "error",
+    lookups: Mapping[str, str] | None = None,
+) -> Lowered:
     """Import a model. ``name``: of the workload (the file's stem if ''). ``batch``: new dim 0 of the inputs, None as
-    stored.
+    stored. ``lookups``: access patterns by node name.
 
     Raises ModelError naming file, node and operator. No weight is read.
     """
     graph, digest = load_graph(path, name=name, batch=batch, on_unsupported=on_unsupported)
     size = graph.shape(graph.inputs[0])
-    return lower_graph(graph, batch=size[0] if size else 1, sha256=digest, on_unsupported=on_unsupported)
+    rows = size[0] if size else 1
+    return lower_graph(graph, batch=rows, sha256=digest, on_unsupported=on_unsupported, lookups=lookups)
 
 
 def load_graph(

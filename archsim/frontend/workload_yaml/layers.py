@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from archsim.frontend.workload_yaml.options import Options, Shape
 from archsim.frontend.workload_yaml.writer import ACTIVATIONS, Writer
+from archsim.ir.asm.lookup import numbers_in
+from archsim.ir.asm.words import indices_text
+from archsim.ir.indices import DISTRIBUTIONS, Indices
+from archsim.ops.graph.lookups import ROWS, default_seed
 from archsim.ops.graph.nodes import Attribute, Value
 
 Layer = Callable[[Writer, Options, str], None]
@@ -179,6 +184,55 @@ def _transpose(writer: Writer, options: Options, name: str) -> None:
     writer.add(options, name, "Transpose", (source,), {"perm": options.sizes("order", low=0)})
 
 
+def _embedding(writer: Writer, options: Options, name: str) -> None:
+    """``{rows, dim, lookups, distribution: uniform|zipf|trace, exponent, seed, trace, reduce: none|sum|mean}``.
+
+    ``lookups``: the shape of the indices, or ``input``: indices that are an input of the file. ``trace``: row numbers,
+    or a file of them beside this one. ``reduce`` joins the rows along the last axis of the indices.
+    """
+    indices = writer.source(options) if options.has("input") else _index_input(writer, options, name)
+    table = writer.weight(f"{name}.table", (options.size("rows"), options.size("dim")))
+    pattern = _pattern(options, indices)
+    attributes: dict[str, Attribute] = {"indices": pattern.trace or indices_text(pattern)}
+    reduce = options.text("reduce", "none", ("none", "sum", "mean"))
+    if reduce == "none":
+        writer.add(options, name, ROWS, (table, indices), attributes)
+        return
+    rank = len(writer.shape(indices))
+    writer.rows(options, f"{name}.rows", (table, indices), attributes)
+    axes = _numbers(writer, f"{name}.axes", (rank - 1,))
+    op = "ReduceSum" if reduce == "sum" else "ReduceMean"
+    writer.add(options, name, op, (f"{name}.rows", axes), {"keepdims": 0})
+
+
+def _index_input(writer: Writer, options: Options, name: str) -> str:
+    """Indices of their own: a graph input."""
+    given = options.listed("lookups")
+    shape = options.sizes("lookups") if given else (options.size("lookups"),)
+    return writer.add_input(f"{name}.indices", shape, "int64")
+
+
+def _pattern(options: Options, indices: str) -> Indices:
+    kind: Any = options.text("distribution", "trace" if options.has("trace") else "uniform", DISTRIBUTIONS)
+    for key, kinds in (("exponent", ("zipf",)), ("seed", ("uniform", "zipf")), ("trace", ("trace",))):
+        if options.has(key) and kind not in kinds:
+            options.fail(f"has no meaning with distribution {kind}; allowed with {' and '.join(kinds)}", key)
+    if kind == "trace":
+        return Indices("trace", trace=_trace(options))
+    seed = options.size("seed", default_seed(indices), low=0)
+    return Indices(kind, seed, options.real("exponent", low=0) if kind == "zipf" else 0.0)
+
+
+def _trace(options: Options) -> tuple[int, ...]:
+    file = options.word("trace")
+    if not file:
+        return options.sizes("trace", low=0)
+    try:
+        return numbers_in(options.folder / file)
+    except ValueError as error:
+        options.fail(str(error), "trace")
+
+
 def _is_depthwise(options: Options) -> bool:
     return options.word("groups") == "depthwise"
 
@@ -216,6 +270,7 @@ KINDS: dict[str, Layer] = {
     "conv": _conv,
     "dense": _dense,
     "einsum": _einsum,
+    "embedding": _embedding,
     "flatten": _flatten,
     "gemm": _gemm,
     "global_pool": _global_pool,

@@ -39,15 +39,22 @@ EXPLICIT = "archsim.einsums/1"  # the full text form that ``archsim.ir.text`` wr
 
 
 def import_workload_yaml(
-    path: Path, *, batch: int | None = None, parameters: Mapping[str, int] | None = None
+    path: Path,
+    *,
+    batch: int | None = None,
+    parameters: Mapping[str, int] | None = None,
+    lookups: Mapping[str, str] | None = None,
 ) -> Lowered:
-    """Import a workload file. ``batch`` and ``parameters`` replace values of the file's ``parameters``.
+    """Import a workload file. ``batch`` and ``parameters`` replace values of the file's ``parameters``, ``lookups`` the
+    access patterns of embeddings by name.
 
     Raises ConfigError with file:line:column and key path.
     """
     document = read(path)
     options = Options(document, "workload", {})
     if options.text("schema", None, (SCHEMA, EXPLICIT)) == EXPLICIT:
+        if lookups:
+            options.fail(f"schema {EXPLICIT} states every access pattern; allowed without --lookups", "schema")
         return _explicit(path, options, batch, parameters)
     name = options.text("name", path.stem)
     for key in ("description", "source"):
@@ -66,7 +73,7 @@ def import_workload_yaml(
         outputs=tuple(writer.known(options, output, "outputs") for output in outputs),
     )
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return lower_graph(infer(graph), batch=sizes.get("batch", 1), sha256=digest)
+    return lower_graph(infer(graph), batch=sizes.get("batch", 1), sha256=digest, lookups=lookups)
 
 
 def describe(path: Path) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
 from typing import NoReturn
 
 from archsim.errors import ConfigError, nearest
@@ -71,6 +73,24 @@ class Options:
         if not self.has(key):
             return default if default is not None else self.fail(f"key '{key}' is missing")
         return self._number(self._node.mapping[key], key, low)
+
+    def listed(self, key: str) -> bool:
+        """Whether the file gives a list under ``key``."""
+        return self.has(key) and isinstance(self._node.mapping[key].value, list)
+
+    def real(self, key: str, low: float) -> float:
+        """A number of at least ``low``; required."""
+        if not self.has(key):
+            self.fail(f"key '{key}' is missing")
+        value = self._node.mapping[key].value
+        if isinstance(value, bool) or not isinstance(value, int | Decimal):
+            self.fail(f"found {self._shown(key)}; allowed a number", key)
+        return float(value) if value >= low else self.fail(f"found {value}; allowed {low:g} or more", key)
+
+    @property
+    def folder(self) -> Path:
+        """The directory of the file."""
+        return Path(self._node.mark.file).parent
 
     def sizes(self, key: str, default: Shape | None = None, low: int = 1) -> Shape:
         """A list of whole numbers or expressions."""

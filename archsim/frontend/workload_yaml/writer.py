@@ -9,6 +9,7 @@ import numpy as np
 from archsim.errors import ModelError, nearest
 from archsim.frontend.workload_yaml.options import Options, Shape
 from archsim.ops.graph.family import family
+from archsim.ops.graph.lookups import ROWS
 from archsim.ops.graph.nodes import Attribute, Node, Value
 
 ACTIVATIONS: dict[str, tuple[str, dict[str, Attribute]]] = {
@@ -38,9 +39,9 @@ class Writer:
         self.inputs: list[str] = []
         self.last = ""
 
-    def add_input(self, name: str, shape: Shape) -> str:
+    def add_input(self, name: str, shape: Shape, dtype: str = "float32") -> str:
         """A graph input."""
-        self.values[name] = Value(name, shape, "input")
+        self.values[name] = Value(name, shape, "input", dtype)
         self.inputs.append(name)
         self.last = name
         return name
@@ -94,6 +95,10 @@ class Writer:
             source, result = result, name if number == len(following) else f"{name}.biased"
             self._append(options, Node(f"{name}.{kind}", kind, (source, *others), (result,), given))
         self.last = outputs[-1] if outputs else name
+
+    def rows(self, options: Options, name: str, inputs: tuple[str, ...], attributes: dict[str, Attribute]) -> None:
+        """Rows looked up on the way to the layer's result."""
+        self._append(options, Node(name, ROWS, inputs, (name,), attributes))
 
     def _limits(self, name: str, act: str) -> tuple[str, ...]:
         """The constant limits of a clipped activation."""

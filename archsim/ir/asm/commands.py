@@ -16,6 +16,7 @@ from archsim.ir.asm.fragments import (
     read_tokens,
     read_when,
 )
+from archsim.ir.asm.lookup import read_lookup
 from archsim.ir.asm.printer import READS, WRITES, implied_layer
 from archsim.ir.program import Command, Extent, Op
 
@@ -59,6 +60,7 @@ def _attributes(scope: Scope, dims: Collection[str]) -> dict[str, Clause]:
         "bytes": Clause("nbytes", _count("a number of bytes")),
         "fill": Clause("fill", _count("a value")),
         "combine": Clause("combine", lambda c: c.name("add or max")),
+        "index": Clause("index", lambda c: read_lookup(c, scope, dims)),
         "retains": Clause("retains", lambda _: True),
     }
 

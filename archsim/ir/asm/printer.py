@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
+from archsim.ir.asm.lookup import lookup_pieces
 from archsim.ir.asm.words import affine_text, functions_text, number_text, quote
 from archsim.ir.dtypes import BYTES
 from archsim.ir.program import (
@@ -176,6 +177,8 @@ def _work(command: Command) -> Iterator[str]:
             yield f"{word} {value}"
     if command.combine:
         yield f"combine {quote(command.combine)}"
+    if command.index is not None:
+        yield from lookup_pieces(command.index)
     if command.retains:
         yield "retains"
 

@@ -7,6 +7,7 @@ import math
 import re
 
 from archsim.ir.functions import Function, Functions, Parameter
+from archsim.ir.indices import Indices
 from archsim.ir.program import Affine
 
 NAME = re.compile(r"[A-Za-z_/](?:[A-Za-z0-9_./@>]|\[\d+\])*")
@@ -58,3 +59,11 @@ def _parameter_text(value: Parameter) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(quote, value))}]"
     return quote(value) if isinstance(value, str) else number_text(value)
+
+
+def indices_text(indices: Indices) -> str:
+    """``uniform(seed=3)``, ``zipf(exponent=1.2, seed=3)`` or ``trace(5, 0, 5)``."""
+    if indices.kind == "trace":
+        return f"trace({', '.join(map(str, indices.trace))})"
+    exponent = f"exponent={number_text(indices.exponent)}, " if indices.kind == "zipf" else ""
+    return f"{indices.kind}({exponent}seed={indices.seed})"

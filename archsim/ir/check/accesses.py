@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from archsim.ir.program import Program, Region, Ring, Tensor
 from archsim.ir.unroll import Step
 
 IntArray = NDArray[np.int64]
+Kind = Literal["reads", "writes", "scatters"]
 _START = {"MATMUL": "bias", "mac": "in2"}  # what accumulates (operation or vector function): where it begins
 
 
@@ -45,14 +47,23 @@ class Accesses:
 
 @dataclass(slots=True)
 class Store:
-    """One tensor or ring and who reads and writes it. ``starts``: tape byte at which each slot of a ring begins."""
+    """One tensor or ring and who reads and writes it. ``starts``: tape byte at which each slot of a ring begins.
+
+    ``scatters``: what may be written, but need not be: the rows of a table.
+    """
 
     item: Tensor | Ring
     ledger: Ledger
     starts: IntArray
     reads: list[Accesses] = field(default_factory=list)
     writes: list[Accesses] = field(default_factory=list)
+    scatters: list[Accesses] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
+
+    @property
+    def changes(self) -> list[Accesses]:
+        """All that writes or may write."""
+        return [*self.writes, *self.scatters]
 
     def step(self, accesses: Accesses, at: int) -> Step:
         """The concrete command of access number ``at``."""
@@ -76,18 +87,18 @@ def collect(program: Program, ledger: Ledger) -> list[Store]:
     items: list[Tensor | Ring] = [*program.tensors, *program.rings]
     stores = {item.name: Store(item, ledger, _starts(item, ledger)) for item in items}
     for queue, steps in enumerate(ledger.steps):
-        found: dict[tuple[str, bool], _Found] = {}
+        found: dict[tuple[str, Kind], _Found] = {}
         for repeats in repeats_of(steps):
-            for region, writing, only in _touched(repeats):
+            for region, kind, only in _touched(repeats):
                 bounds = only.bounds(region)
                 if not bounds.index:
                     continue
                 store = stores[region.store]
                 _check_inside(store, queue, region, bounds)
-                found.setdefault((region.store, writing), _Found()).add(bounds, store, region)
-        for (name, writing), accesses in found.items():
+                found.setdefault((region.store, kind), _Found()).add(bounds, store, region)
+        for (name, kind), accesses in found.items():
             store = stores[name]
-            (store.writes if writing else store.reads).append(_in_order(store, queue, accesses))
+            getattr(store, kind).append(_in_order(store, queue, accesses))
     return list(stores.values())
 
 
@@ -109,29 +120,29 @@ class _Found:
         store.regions.append(region)
 
 
-def _touched(repeats: Repeats) -> Iterator[tuple[Region, bool, Repeats]]:
-    """(operand, whether it is written, the repetitions that touch it)."""
+def _touched(repeats: Repeats) -> Iterator[tuple[Region, Kind, Repeats]]:
+    """(operand, what is done to it, the repetitions that do so)."""
     command = repeats.command
     start = _START.get(command.function or command.op)
     if start is not None:
         yield from _accumulated(repeats, start)
     for region in command.reads:
         if start is None or region.operand not in (start, "acc"):
-            yield region, False, repeats
+            yield region, "reads", repeats
     for region in command.writes:
-        yield region, True, repeats
+        yield region, "scatters" if region is command.table else "writes", repeats
         if command.combine:
-            yield region, False, repeats
+            yield region, "reads", repeats
 
 
-def _accumulated(repeats: Repeats, start: str) -> Iterator[tuple[Region, bool, Repeats]]:
+def _accumulated(repeats: Repeats, start: str) -> Iterator[tuple[Region, Kind, Repeats]]:
     """Where fresh, an accumulation begins from operand ``start`` (its bias), else from what it writes."""
     fresh, continued = repeats.by_fresh()
     for region in repeats.command.reads:
         if region.operand == start:
-            yield region, False, fresh
+            yield region, "reads", fresh
     for region in repeats.command.writes:
-        yield region, False, continued
+        yield region, "reads", continued
 
 
 def _check_inside(store: Store, queue: int, region: Region, bounds: Bounds) -> None:

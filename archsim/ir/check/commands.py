@@ -7,18 +7,20 @@ from dataclasses import dataclass
 
 from archsim.errors import ConfigError, ProgramError
 from archsim.ir.check.declarations import known_name
+from archsim.ir.check.lookups import check_lookup
 from archsim.ir.program import Affine, Command, Loop, Node, Program, Queue, Region, When
 from archsim.spec.architecture import Architecture
 
 MAX_STRIDES = 9  # a 3-D convolution of a batch in groups moves its input so: n, g, c, o, p, q, t, r, s
 HOST_LAYER = "_host"  # the row that launches are charged to; the only layer that needs no declaration
 ENGINE_OPS = {
-    "load": ("MOVE", "SETUP", "SYNC"),
-    "store": ("MOVE", "SETUP", "SYNC"),
+    "load": ("MOVE", "GATHER", "SETUP", "SYNC"),
+    "store": ("MOVE", "SCATTER", "SETUP", "SYNC"),
     "array": ("MATMUL", "SETUP", "SYNC"),
     "vector": ("VECTOR", "SETUP", "SYNC"),
     "host": ("HOST", "SETUP", "SYNC"),
 }
+MOVES = ("MOVE", "GATHER", "SCATTER")
 _BELONGS = {
     "nest": ("MATMUL",),
     "fresh": ("MATMUL", "VECTOR"),
@@ -30,7 +32,8 @@ _BELONGS = {
     "flops": ("HOST",),
     "nbytes": ("HOST", "SETUP"),
     "fill": ("MOVE",),
-    "combine": ("MOVE",),
+    "combine": MOVES,
+    "index": ("GATHER", "SCATTER"),
 }
 
 
@@ -45,6 +48,8 @@ class _Operands:
 
 _OPERANDS = {
     "MOVE": _Operands("src", "dst", ("dst",)),
+    "GATHER": _Operands("src", "dst", ("src", "dst")),
+    "SCATTER": _Operands("src", "dst", ("src", "dst")),
     "MATMUL": _Operands("a|b|bias|acc", "acc", ("a", "b", "acc")),
     "VECTOR": _Operands(r"in\d+", r"out\d*", ("out",)),
     "HOST": _Operands(r"in\d+", r"out\d*", ()),
@@ -73,16 +78,18 @@ def _check_body(
             _check_body(queue, node.body, (*variables, node.var), program, architecture)
             continue
         what = f"{node.name} of {queue.name}"
-        _check_operation(queue, node, what)
+        _check_operation(queue, node, what, merged=architecture.dma.merged)
         _check_names(node, what, variables, program)
         _check_operands(node, what)
         for region in (*node.reads, *node.writes):
             _check_region(node, region, f"{what}: operand '{region.operand}'")
-        _check_work(queue, node, what, architecture)
+        _check_work(queue, node, what, program, architecture)
 
 
-def _check_operation(queue: Queue, command: Command, what: str) -> None:
+def _check_operation(queue: Queue, command: Command, what: str, *, merged: bool) -> None:
     allowed = ENGINE_OPS[queue.engine]
+    if merged and queue.engine in ("load", "store"):
+        allowed = (*MOVES, "SETUP", "SYNC")
     if command.op not in allowed:
         raise ProgramError(f"{what} is a {command.op}; {queue.engine} engines run {', '.join(allowed)}")
     for name, ops in _BELONGS.items():
@@ -110,7 +117,8 @@ def _affines(command: Command) -> list[Affine]:
     found = [limit for extent in command.extents for limit in extent.limits]
     for region in (*command.reads, *command.writes):
         found += [region.offset, *(clip.start for clip in region.clips)]
-    return found + [guard.start for guard in command.guards]
+    found += [guard.start for guard in command.guards]
+    return [*found, command.index.start] if command.index is not None else found
 
 
 def _check_operands(command: Command, what: str) -> None:
@@ -121,7 +129,7 @@ def _check_operands(command: Command, what: str) -> None:
     for name in rule.needed:
         if all(region.operand != name for region in regions):
             raise ProgramError(f"{what} is a {command.op} without operand '{name}'")
-    if command.op == "MOVE" and len({region.element_bytes for region in regions}) > 1:
+    if command.op in MOVES and len({region.element_bytes for region in regions}) > 1:
         raise ProgramError(f"{what} moves elements of different sizes; source and destinations must agree")
 
 
@@ -157,12 +165,14 @@ def _check_clips(region: Region, dims: list[str], what: str) -> None:
             raise ProgramError(f"{what} is clipped to {clip.length} indices of '{clip.dim}'; allowed 1 or more")
 
 
-def _check_work(queue: Queue, command: Command, what: str, architecture: Architecture) -> None:
+def _check_work(queue: Queue, command: Command, what: str, program: Program, architecture: Architecture) -> None:
     dims = [extent.dim for extent in command.extents]
     for extent in command.extents:
         if extent.size < 1 or dims.count(extent.dim) > 1:
             raise ProgramError(f"{what}: extent '{extent.dim}' of {extent.size}; allowed 1 or more, each name once")
-    if command.op == "MATMUL":
+    if command.op in ("GATHER", "SCATTER"):
+        check_lookup(command, program.tensors, what)
+    elif command.op == "MATMUL":
         _check_matmul(queue, command, what, dims, architecture)
     elif command.op == "VECTOR":
         _check_vector(queue, command, what, architecture)

@@ -90,6 +90,8 @@ def _check_instances(program: Program, architecture: Architecture) -> None:
         users.setdefault((queue.unit, "dma" if merged else queue.engine), []).append(queue)
     for (unit, engine), queues in users.items():
         copies = _unit(queues[0], architecture).copies
+        if engine in ("load", "store", "dma"):
+            copies *= architecture.dma.channels
         if len(queues) > copies:
             names = ", ".join(queue.name for queue in queues)
             raise ProgramError(f"'{unit}' has {copies} {engine} engine(s), but {len(queues)} queues run on it: {names}")

@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from archsim.ir.check.accesses import Accesses, Store
-from archsim.ir.footprint import footprint
+from archsim.ir.footprint import reachable
 
 BoolArray = NDArray[np.bool_]
 
@@ -44,7 +44,7 @@ def missing_byte(store: Store, reads: Accesses, at: int, writes: Sequence[Access
 
 def _paint(canvas: BoolArray, origin: int, store: Store, accesses: Accesses, at: int, value: bool) -> None:
     """Set the bytes that an access touches; byte ``origin`` is the canvas's first, all of them lie inside it."""
-    touched = footprint(store.regions[int(accesses.region[at])], store.step(accesses, at))
+    touched = reachable(store.regions[int(accesses.region[at])], store.step(accesses, at))
     first = int(accesses.low[at]) - origin
     shape = (*(extent for extent, _ in touched.outer), touched.run_bytes)
     strides = (*(stride for _, stride in touched.outer), 1)

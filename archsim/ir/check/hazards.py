@@ -30,8 +30,8 @@ PAIRS_AT_ONCE = 1 << 20  # candidate pairs expanded together: bounds the memory 
 def check_hazards(stores: Sequence[Store], order: Order) -> None:
     """Raise ProgramError for the first race, early reuse or read of unwritten bytes."""
     for store in stores:
-        for writes in store.writes:
-            for others in (*store.reads, *(more for more in store.writes if more.queue > writes.queue)):
+        for writes in store.changes:
+            for others in (*store.reads, *(more for more in store.changes if more.queue > writes.queue)):
                 if others.queue != writes.queue:
                     _check_race(store, order, writes, others)
     for store in stores:
@@ -64,7 +64,7 @@ def _check_pairs(store: Store, writes: Accesses, write: IntArray, others: Access
     for w, o in zip(write[close].tolist(), other[close].tolist(), strict=True):
         shared = meet(store, writes, w, others, o)
         if shared is not None:
-            verb = "writes" if any(others is item for item in store.writes) else "reads"
+            verb = "writes" if any(others is item for item in store.changes) else "reads"
             raise ProgramError(
                 f"race: {store.who(writes, w)} writes and {store.who(others, o)} {verb} "
                 f"{store.bytes_text(*shared)}, and neither happens before the other"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from archsim.errors import ProgramError
+from archsim.ir.check.commands import MOVES
 from archsim.ir.check.declarations import known_name
 from archsim.ir.dtypes import element_range
 from archsim.ir.program import Command, Loop, Node, Program, Ring, Tensor
@@ -27,7 +28,7 @@ def _check_body(queue: str, body: tuple[Node, ...], stores: Stores) -> None:
             continue
         what = f"{node.name} of {queue}"
         _check_extents(node, what)
-        if node.op == "MOVE":
+        if node.op in MOVES:
             _check_move(node, stores, what)
         elif node.op == "MATMUL" or node.function == "mac":
             _check_product(node, stores, what)

@@ -41,7 +41,7 @@ def _check_memory(stores: Sequence[Store], order: Order) -> None:
 def _last_use(store: Store, queues: int) -> IntArray:
     """Index of the last command of each queue that touches the store; -1 for none."""
     last = np.full(queues, -1, dtype=np.int64)
-    for accesses in (*store.reads, *store.writes):
+    for accesses in (*store.reads, *store.changes):
         if len(accesses.index):
             last[accesses.queue] = max(last[accesses.queue], accesses.index[-1])
     return last
@@ -51,7 +51,7 @@ def _before_first_write(store: Store, order: Order) -> IntArray:
     """How many commands of each queue have surely ended before anything is written; at time 0 if preloaded."""
     if isinstance(store.item, Tensor) and store.item.preloaded:
         return np.full(len(order.clocks), -1, dtype=np.int64)
-    rows = [order.clocks[item.queue][item.index[0]] for item in store.writes if len(item.index)]
+    rows = [order.clocks[item.queue][item.index[0]] for item in store.changes if len(item.index)]
     never = np.array([len(clock) for clock in order.clocks], dtype=np.int64)
     earliest: IntArray = np.min([never, *rows], axis=0)
     return earliest
@@ -72,8 +72,8 @@ def _refuse(one: Store, two: Store, order: Order) -> None:
 def _witness(one: Store, two: Store, order: Order) -> str:
     """A use of one that is not before a write of the other, in the order that fits them better."""
     for earlier, later in ((one, two), (two, one)):
-        for writes in later.writes:
-            for uses in (*earlier.reads, *earlier.writes):
+        for writes in later.changes:
+            for uses in (*earlier.reads, *earlier.changes):
                 if not len(uses.index) or not len(writes.index):
                     continue
                 if uses.index[-1] >= order.clocks[writes.queue][writes.index[0], uses.queue]:

@@ -3,7 +3,7 @@
 Five stages, each assuming that the one before it passed:
 
 1. declarations and commands (text only): names, places, capacities, operands, who may take and give which token;
-2. unrolling: the concrete commands of each queue;
+2. unrolling: the concrete commands of each queue, and whether index streams have the entries that they ask for;
 3. the token-only run: deadlock, lost tokens, and the happens-before relation of all token-legal interleavings;
 4. accesses: bounding byte intervals of every operand, inside their tensor or slot; scales that fit each other;
 5. hazards: unordered or too early reads and writes, judged by happens-before.
@@ -18,6 +18,7 @@ from archsim.ir.check.commands import check_commands
 from archsim.ir.check.declarations import check_declarations
 from archsim.ir.check.hazards import check_hazards
 from archsim.ir.check.ledger import build_ledger
+from archsim.ir.check.lookups import check_entries
 from archsim.ir.check.numbers import check_numbers
 from archsim.ir.check.overlap import check_overlap
 from archsim.ir.check.ownership import check_ownership
@@ -37,6 +38,7 @@ def check(program: Program, architecture: Architecture, steps: Mapping[str, Sequ
     check_commands(program, architecture)
     if steps is None:
         steps = {queue.name: tuple(unroll(queue)) for queue in program.queues}
+    check_entries(steps)
     ledger = build_ledger(program, steps)
     order = run_tokens(ledger)
     stores = collect(program, ledger)

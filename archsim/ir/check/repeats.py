@@ -46,12 +46,15 @@ class Repeats:
         return Repeats(self.command, fresh), Repeats(self.command, [step for step in self.steps if not step.fresh])
 
     def bounds(self, region: Region) -> Bounds:
-        """Bounding bytes of ``region`` relative to its store (tensor or slot), clamped and clipped."""
+        """Bounding bytes of ``region`` relative to its store (tensor or slot), clamped and clipped.
+
+        Of the table of a lookup: of all its rows.
+        """
         index = [step.index for step in self.steps]
         if not index:
             return Bounds([], [], [])
         low = high = self._affine(region.offset)
-        high = high + region.element_bytes
+        high = high + region.element_bytes + self._rows_above(region)
         live: bool | NDArray[np.bool_] = True
         for dim, stride in region.strides:
             first, end = self._range(region, dim)
@@ -63,6 +66,11 @@ class Repeats:
         keep = np.broadcast_to(live, len(index)).tolist()
         columns = (index, self._list(low), self._list(high))
         return Bounds(*(list(compress(column, keep)) for column in columns))
+
+    def _rows_above(self, region: Region) -> int:
+        """Bytes from the first row of a looked-up table to its last one."""
+        index = self.command.index
+        return (index.rows - 1) * index.row_bytes if index is not None and region is self.command.table else 0
 
     def _range(self, region: Region, dim: str) -> tuple[Number, Number]:
         """Indices [first, end) of an extent that exist in the tensor."""

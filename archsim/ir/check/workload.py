@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from archsim.errors import ModelError, nearest
-from archsim.ir.workload import Axis, Layer, Operand, Tensor, View, Workload
+from archsim.ir.workload import Axis, Layer, Operand, Rows, Tensor, View, Workload
 
 ROLES = ("inputs", "weights", "outputs", "tables", "kv")
 
@@ -76,6 +76,8 @@ def _check_operand(layer: Layer, operand: Operand, workload: Workload) -> None:
         raise ModelError(f"{where}: role '{operand.role}'; allowed {', '.join(ROLES)}{nearest(operand.role, ROLES)}")
     if layer.kind != "host":
         _check_axes(layer, operand, tensor, where)
+    if operand.rows is not None:
+        _check_rows(layer, operand, tensor, operand.rows, where)
 
 
 def _check_axes(layer: Layer, operand: Operand, tensor: Tensor, where: str) -> None:
@@ -93,6 +95,26 @@ def _check_axes(layer: Layer, operand: Operand, tensor: Tensor, where: str) -> N
             raise ModelError(
                 f"{where}: axis {number} of '{operand.tensor}' is indexed {low} to {high}; it has 0 to {extent - 1}"
             )
+
+
+def _check_rows(layer: Layer, operand: Operand, tensor: Tensor, rows: Rows, where: str) -> None:
+    """Inputs of vector and copy layers look rows up; the entries and the rows that a trace names are there."""
+    if operand is layer.output or layer.kind not in ("vector", "copy"):
+        raise ModelError(f"{where} looks rows up; allowed for inputs of vector and copy layers")
+    if not 0 <= rows.axis < len(operand.axes):
+        raise ModelError(f"{where} looks rows up along axis {rows.axis} of {len(operand.axes)}")
+    low, high = _reach(operand.axes[rows.axis], layer)
+    trace, count = rows.indices.trace, tensor.shape[rows.axis]
+    if low < 0 or (rows.indices.kind == "trace" and high >= len(trace)):
+        raise ModelError(f"{where} asks for entries {low} to {high} of its indices; a trace has {len(trace)}")
+    if any(not 0 <= row < count for row in trace):
+        raise ModelError(f"{where}: its trace names a row outside 0 to {count - 1}")
+    others = {dim for number, axis in enumerate(operand.axes) for dim, _ in axis.terms if number != rows.axis}
+    shared = [dim for dim, _ in operand.axes[rows.axis].terms if dim in others]
+    if shared:
+        raise ModelError(
+            f"{where}: dim '{shared[0]}' counts its look-ups and moves inside its rows; allowed one of both"
+        )
 
 
 def _reach(axis: Axis, layer: Layer) -> tuple[int, int]:

@@ -24,11 +24,12 @@ from typing import Any, get_args
 
 from archsim.ir.asm.cursor import Cursor
 from archsim.ir.asm.fragments import Scope, read_affine, read_functions, read_nest
+from archsim.ir.asm.lookup import read_indices
 from archsim.ir.asm.printer import nest_text
-from archsim.ir.asm.words import affine_text, functions_text, quote
+from archsim.ir.asm.words import affine_text, functions_text, indices_text, quote
 from archsim.ir.forms.fields import Fields, Pairs, Row, integer_of, json_of, open_form, phrase_of, to_yaml
 from archsim.ir.program import Affine, Nest
-from archsim.ir.workload import Axis, Guard, Kind, Layer, Operand, Tensor, VectorStep, View, ViewNode, Workload
+from archsim.ir.workload import Axis, Guard, Kind, Layer, Operand, Rows, Tensor, VectorStep, View, ViewNode, Workload
 
 SCHEMA = "archsim.einsums/1"
 KINDS = ("matmul", "vector", "copy", "host")
@@ -156,7 +157,8 @@ def _layer(fields: Fields) -> Layer:
 
 def _operand_text(operand: Operand) -> str:
     axes = ", ".join(affine_text(Affine(axis.offset, axis.terms)) for axis in operand.axes)
-    return f"{quote(operand.name)} = {quote(operand.tensor)}({axes}) as {quote(operand.role)}"
+    text = f"{quote(operand.name)} = {quote(operand.tensor)}({axes}) as {quote(operand.role)}"
+    return text + (f" rows {operand.rows.axis} {indices_text(operand.rows.indices)}" if operand.rows else "")
 
 
 def _operand(cursor: Cursor, dims: dict[str, int]) -> Operand:
@@ -167,7 +169,8 @@ def _operand(cursor: Cursor, dims: dict[str, int]) -> Operand:
     axes = cursor.many("(", ")", lambda: read_affine(cursor, scope))
     cursor.keyword(("as",), "the role")
     role = cursor.name("a role")
-    return Operand(name, tensor, role, tuple(Axis(axis.terms, axis.const) for axis in axes))
+    rows = Rows(cursor.integer("an axis"), read_indices(cursor)) if cursor.skip_if("rows") else None
+    return Operand(name, tensor, role, tuple(Axis(axis.terms, axis.const) for axis in axes), rows)
 
 
 def _guard_text(guard: Guard) -> str:

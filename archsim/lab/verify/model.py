@@ -94,7 +94,7 @@ class Model:
 def verify(asked: Asked, say: Progress = quiet) -> Outcome:
     """Compile, execute, compare; raises ArchsimError's children for what cannot be verified at all."""
     model = load(asked, str(asked.job.model), say)
-    job = replace(asked.job, model=model.lowered.workload)
+    job = replace(asked.job, model=model.lowered.workload, lookups={})
     say("mapping")
     built = build(job)
     check(built.program, built.architecture)
@@ -119,7 +119,8 @@ def load(asked: Asked, name: str, say: Progress = quiet) -> Model:
 
     say("reading the model")
     _, path = find_model(name)
-    lowered = import_model(name, batch=asked.job.batch, on_unsupported=asked.job.on_unsupported)
+    job = asked.job
+    lowered = import_model(name, batch=job.batch, on_unsupported=job.on_unsupported, lookups=job.lookups)
     graph = lowered.graph
     if graph is None:
         raise ModelError(f"{path.name}: states einsums without the operators they come from; nothing to compare with")
@@ -216,7 +217,7 @@ def _calibrated(model: Model, dtypes: Mapping[str, str], given: Mapping[str, For
 def with_numbers(job: Job, say: Progress = quiet) -> Program:
     """The Program of a model that says what its elements stand for, calibrated on inputs drawn from the job's seed."""
     model = load(Asked(job), str(job.model), say)
-    job = replace(job, model=model.lowered.workload)
+    job = replace(job, model=model.lowered.workload, lookups={})
     mapping = build(job, say).mapping
     assert mapping is not None
     quantised = _calibrated(model, mapping.dtypes, {}, say)

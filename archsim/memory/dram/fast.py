@@ -1,11 +1,11 @@
 """The fast model of DRAM: transfers share the memory's time at rates that were measured on the exact model.
 
-A pattern is what decides a transfer's rate: direction, run, loops, and where its first byte lies in a burst. The first
-bursts of each pattern (sampling.SAMPLE_BURSTS) are given to the exact controller once, alone and without refresh; the
-time that they take beyond the latency of one burst is the work of so many bursts. Transfers under way share the memory
-equally (processor sharing), which works at the harmonic mean of the speeds that it was measured to have under as many
-transfers of each pattern, and end a latency after their work is done. Refreshes take the share that they take of a
-long stream.
+A pattern is what decides a transfer's rate: direction, run, loops, where its first byte lies in a burst, and whether
+it goes on where another one ended. The first bursts of each pattern (sampling.SAMPLE_BURSTS) are given to the exact
+controller once, alone and without refresh; the time that they take beyond the latency of one burst is the work of so
+many bursts. Transfers under way share the memory equally (processor sharing), which works at the harmonic mean of the
+speeds that it was measured to have under as many transfers of each pattern, and end a latency after their work is
+done. Refreshes take the share that they take of a long stream.
 
 Not modelled: which rows earlier transfers left open, what unlike transfers cost one another beyond that mean, bursts
 that are served from queued writes. docs/dram.md states the error against the exact model, which the tests assert.
@@ -27,6 +27,7 @@ from archsim.memory.dram.sampling import Pattern, Sample, Sampler
 from archsim.sim.clock import PS_PER_S, Clock
 
 SCALE = 1 << 20  # parts of a picosecond in which work is kept
+REMEMBERED = 64  # ends of transfers, for those that follow them
 _EMPTY = Pattern(False, 0, 0, (), ())
 _NOTHING = Sample(0, 0, 0, 0, 0, 0)
 NEVER_PS = 1 << 62
@@ -55,7 +56,10 @@ class FastDram:
         self._refreshes = _Refreshes(dram, policy)
         self._served: list[tuple[int, int, _Job]] = []  # by the work done in all at which they are through
         self._ending: list[tuple[int, int, Completion]] = []
+        self._wholes: dict[Pattern, Sample] = {}
+        self._ends: dict[int, None] = {}  # where the last contiguous transfers end
         self._patterns: dict[Pattern, int] = {}  # of the transfers under way
+        self._pace: Fraction | None = None  # None: to be found
         self._work = 0  # that a transfer under way from the start would have had, in parts of a picosecond
         self._submitted = 0
         self._submitted_ps = self._reached_ps = self._now_ps = 0
@@ -139,18 +143,37 @@ class FastDram:
             self._end(visible_ps, _Job(transfer, _EMPTY, 0, _NOTHING, visible_ps), self._submitted)
             return
         size = self.dram.device.burst_bytes
-        bursts = bursts_touched(transfer.address, run_bytes, extents, strides, size)
-        pattern = Pattern(transfer.write, transfer.address % size, run_bytes, extents, strides)
-        job = _Job(transfer, pattern, useful, self._sampler.sample(pattern).scaled(bursts), at_ps)
+        follows = transfer.address in self._ends
+        pattern = Pattern(transfer.write, transfer.address % size, run_bytes, extents, strides, follows)
+        if run_bytes == useful:
+            self._ends[transfer.address + run_bytes] = None
+        if len(self._ends) > REMEMBERED:
+            del self._ends[next(iter(self._ends))]
+        job = _Job(transfer, pattern, useful, self._whole(pattern), at_ps)
         self._patterns[pattern] = self._patterns.get(pattern, 0) + 1
+        self._pace = None
         heapq.heappush(self._served, (self._work + job.sample.work_ps * SCALE, self._submitted, job))
+
+    def _whole(self, pattern: Pattern) -> Sample:
+        """The work of all bursts of a pattern."""
+        found = self._wholes.get(pattern)
+        if found is None:
+            _, offset, run_bytes, extents, strides, _ = pattern
+            lowest = sum(min(0, (n - 1) * s) for n, s in zip(extents, strides, strict=True))
+            size = self.dram.device.burst_bytes
+            bursts = bursts_touched(offset - lowest // size * size, run_bytes, extents, strides, size)
+            found = self._wholes[pattern] = self._sampler.sample(pattern).scaled(bursts)
+        return found
 
     def _speed(self) -> Fraction:
         """Work that each transfer under way gets in a picosecond."""
-        transfers = sum(self._patterns.values())
-        both = len({pattern.write for pattern in self._patterns}) == 2
-        costs = [n / self._sampler.gain(pattern, transfers, both=both) for pattern, n in self._patterns.items()]
-        return self._sampler.pace / sum(costs)
+        if self._pace is None:
+            transfers = sum(self._patterns.values())
+            both = len({pattern.write for pattern in self._patterns}) == 2
+            gain = self._sampler.gain
+            costs = [n / gain(pattern, transfers, both=both) for pattern, n in self._patterns.items()]
+            self._pace = self._sampler.pace / sum(costs)
+        return self._pace
 
     def _progress(self, to_ps: int) -> None:
         """Share out the time up to ``to_ps``, in which nobody comes or goes."""
@@ -170,6 +193,7 @@ class FastDram:
         work, order, job = heapq.heappop(self._served)
         self._work = max(self._work, work)
         self._patterns[job.pattern] -= 1
+        self._pace = None
         if not self._patterns[job.pattern]:
             del self._patterns[job.pattern]
         self._end(now_ps + self._sampler.latency_ps[job.transfer.write], job, order)

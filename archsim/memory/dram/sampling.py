@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from random import Random
 from typing import NamedTuple
 
 from archsim.memory.dram.controller import DramController
@@ -13,19 +15,21 @@ from archsim.sim.clock import Clock
 
 SAMPLE_BURSTS = 2048
 CROWDS = (16, 8, 4, 2)  # transfers of a pattern at once
-_SCATTER = 0x9E3779B1  # spreads them over the memory
+ROUNDS = 4  # of as many transfers as are under way
+_SCATTER = 0x9E3779B1  # a place far away
 REFRESHES = 4  # a stream that spans so many tells what they cost
 _FAR_PS = 10**15
 
 
 class Pattern(NamedTuple):
-    """What decides the rate of a transfer."""
+    """What decides the rate of a transfer. ``follows``: it goes on where another one has ended."""
 
     write: bool
     offset: int
     run_bytes: int
     extents: tuple[int, ...]
     strides: tuple[int, ...]
+    follows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,30 +88,57 @@ class Sampler:
 
     def _measure(self, pattern: Pattern) -> Sample:
         size = self._dram.device.burst_bytes
-        (done,) = self._exact(_first_of(pattern, SAMPLE_BURSTS, size))
-        work_ps = max(1, done.time_ps - self.latency_ps[pattern.write])
+        one = _first_of(pattern, SAMPLE_BURSTS, size)
+        room = max(1, self._dram.capacity_bytes - _reach(one))
+        before = replace(one, address=one.address + _SCATTER * size % room // size * size)  # leaves its rows open
+        if pattern.follows:
+            before, one = one, replace(one, address=one.address + one.run_bytes)
+        model = self._model(one)
+        model.submit(0, [before])
+        (ended,) = model.advance(_FAR_PS)
+        model.submit(ended.time_ps, [one])
+        (done,) = model.advance(_FAR_PS)
+        work_ps = max(1, done.time_ps - ended.time_ps - self.latency_ps[pattern.write])
         rows = (done.row_hits, done.row_misses, done.row_conflicts)
         return Sample(done.pin_bytes // size, work_ps, *rows, activates=done.activates)
 
     def _gain(self, pattern: Pattern, crowd: int, both: bool) -> Fraction:
         size = self._dram.device.burst_bytes
         one = _first_of(pattern, max(CROWDS[0], SAMPLE_BURSTS // crowd), size)
-        room = max(1, self._dram.capacity_bytes - _reach(one))
-        writes = [pattern.write != (both and i % 2 == 1) for i in range(crowd)]
-        places = [one.address + i * _SCATTER * size % room // size * size for i in range(crowd)]
-        transfers = [replace(one, id=i, write=writes[i], address=places[i]) for i in range(crowd)]
-        alone = sum(self._exact(each)[0].time_ps - self.latency_ps[each.write] for each in transfers)
-        together = max(done.time_ps for done in self._exact(*transfers)) - max(self.latency_ps.values())
+        room = max(1, self._dram.capacity_bytes - _reach(one)) // size
+        rng = Random(crowd)
+        transfers = []
+        for i in range(ROUNDS * crowd):
+            place = i * one.run_bytes if pattern.follows else rng.randrange(room) * size
+            write = pattern.write != (both and i % 2 == 1)
+            transfers.append(replace(one, id=i, write=write, address=one.address + place))
+        alone = self._in_turns(transfers, 1) - sum(self.latency_ps[each.write] for each in transfers)
+        together = self._in_turns(transfers, crowd) - max(self.latency_ps.values())
         return Fraction(max(1, alone), max(1, together))
 
+    def _in_turns(self, transfers: Sequence[Transfer], most: int) -> int:
+        """The end of all, with ``most`` under way at any time."""
+        model, waiting = self._model(*transfers), list(reversed(transfers))
+        model.submit(0, [waiting.pop() for _ in range(most)])
+        end_ps = 0
+        while model.next_event_ps() is not None:
+            ended = model.advance(_FAR_PS)
+            end_ps = ended[0].time_ps
+            model.submit(end_ps, [waiting.pop() for _ in ended[: len(waiting)]])
+        return end_ps
+
     def _exact(self, *transfers: Transfer, policy: Policy | None = None) -> list[Completion]:
-        dram = replace(self._dram, capacity_bytes=max(self._dram.capacity_bytes, *map(_reach, transfers)))
-        model = DramController(dram, policy or self._quiet, self._mapping, interleave_bytes=self._interleave_bytes)
+        model = self._model(*transfers, policy=policy)
         model.submit(0, transfers)
         found: list[Completion] = []
         while model.next_event_ps() is not None:
             found += model.advance(_FAR_PS)
         return found
+
+    def _model(self, *transfers: Transfer, policy: Policy | None = None) -> DramController:
+        """An exact controller with room for ``transfers``."""
+        dram = replace(self._dram, capacity_bytes=max([self._dram.capacity_bytes, *map(_reach, transfers)]))
+        return DramController(dram, policy or self._quiet, self._mapping, interleave_bytes=self._interleave_bytes)
 
     def _first(self, write: bool) -> int:
         """The latency of one burst but for its time on the bus."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
+from archsim.ir.indices import Indices
 from archsim.ir.workload import Axis
 from archsim.ops.graph.nodes import Shape
 from archsim.ops.lowering.layout import Factor, Layout
@@ -18,7 +19,8 @@ class Access:
     """An operand as an operator indexes it: one Axis per *logical* axis of the value.
 
     ``part``: what the node's scales and shifts make of a constant: weights | bias | scale | shift ('': itself);
-    ``channel``: the axis of the constant along which one of them differs from another.
+    ``channel``: the axis of the constant along which one of them differs from another. ``lookup``: the index of
+    logical ``axis`` is the number of an entry of this stream, which says the row.
     """
 
     operand: str
@@ -26,6 +28,8 @@ class Access:
     index: tuple[Axis, ...]
     part: str = ""
     channel: int | None = None
+    lookup: Indices | None = None
+    axis: int = 0
 
 
 @dataclass(frozen=True, slots=True)

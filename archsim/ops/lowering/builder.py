@@ -282,6 +282,7 @@ def _packing(parts: Parts, readings: tuple[Reading, ...], splits: Splits) -> tup
 def _attributes(node: Node) -> dict[str, object]:
     """Plain attributes of the node, and of fused ones as ``Operator.attribute``."""
     found = {key: value for key, value in node.attributes.items() if isinstance(value, int | float | str | tuple)}
+    found.pop("indices", None)  # an access pattern is the operand's
     for other in node.fused:
         plain = {k: v for k, v in other.attributes.items() if isinstance(v, int | float | str | tuple)}
         found.update({f"{other.op}.{key}": value for key, value in plain.items()})

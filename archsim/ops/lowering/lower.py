@@ -10,6 +10,7 @@ from archsim.ir.workload import ViewNode, Workload
 from archsim.ops.graph.alias import remove_aliases
 from archsim.ops.graph.family import family, find
 from archsim.ops.graph.fuse import fuse
+from archsim.ops.graph.lookups import with_lookups
 from archsim.ops.graph.nodes import Graph, Node, UnsupportedError
 from archsim.ops.lowering.builder import Builder
 from archsim.ops.lowering.host import lower_host
@@ -33,15 +34,18 @@ class Lowered:
     values: Mapping[str, str]
 
 
-def lower_graph(graph: Graph, *, batch: int, sha256: str, on_unsupported: str = "error") -> Lowered:
+def lower_graph(
+    graph: Graph, *, batch: int, sha256: str, on_unsupported: str = "error", lookups: Mapping[str, str] | None = None
+) -> Lowered:
     """Lower an inferred graph (``archsim.ops.graph.infer``).
 
     ``on_unsupported``: 'error' raises UnsupportedError for operators without a rule; 'host' makes host layers of them.
-    Raises ModelError naming node and operator for anything else that does not fit.
+    ``lookups``: access patterns by node name (``archsim.ops.graph.lookups``). Raises ModelError naming node and
+    operator for anything else that does not fit, ConfigError for a pattern that does not.
     """
     if on_unsupported not in ON_UNSUPPORTED:
         raise ModelError(f"on_unsupported: found '{on_unsupported}'; allowed {', '.join(ON_UNSUPPORTED)}")
-    canonical = fuse(remove_aliases(graph))
+    canonical = with_lookups(fuse(remove_aliases(graph)), lookups or {})
     build = Builder(canonical)
     for node in canonical.nodes:
         _lower(node, build, on_unsupported)
@@ -59,7 +63,7 @@ def lower_graph(graph: Graph, *, batch: int, sha256: str, on_unsupported: str = 
         batch=batch,
         parameters=parameters(graph),
         sha256=sha256,
-        warnings=graph.warnings,
+        warnings=canonical.warnings,
         dtype=canonical.values[canonical.inputs[0]].dtype if canonical.inputs else "",
     )
     values = {name: build.original(value) for name, value in build.tensors.values.items()}

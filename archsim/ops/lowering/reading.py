@@ -67,7 +67,7 @@ def by_stride(dims: tuple[str, ...], reading: Reading, splits: Splits) -> tuple[
 def _joined(cuts: dict[str, Shape], access: Access, layout: Layout, free: tuple[str, ...]) -> dict[str, Shape] | None:
     """``cuts`` refined so that ``layout`` can be read, or None."""
     wanted = wanted_splits(access, layout)
-    if wanted is None:
+    if wanted is None or (access.lookup is not None and len(layout.axes[access.axis]) > 1):
         return None
     joined = dict(cuts)
     for axis, factors in zip(access.index, layout.axes, strict=True):

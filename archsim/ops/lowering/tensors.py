@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from archsim.ir.workload import Axis, Kind, Operand, Tensor, View
+from archsim.ir.workload import Axis, Kind, Operand, Rows, Tensor, View
 from archsim.ops.graph.nodes import Value
 from archsim.ops.lowering.access import HERE, Access, Splits, at, factor_axes, substitute
 from archsim.ops.lowering.layout import Factor, Layout
@@ -51,8 +51,11 @@ class Tensors:
         found: list[Axis] = []
         for axis, factors in zip(access.index, layout.axes, strict=True):
             found.extend(factor_axes(axis, factors, splits))
-        axes = tuple(found[position] for position in _memory(layout)) or (HERE,)
-        return Operand(access.operand, self.declare(value, layout), role, axes)
+        order = _memory(layout)
+        axes = tuple(found[position] for position in order) or (HERE,)
+        looked_up = sum(len(factors) for factors in layout.axes[: access.axis])
+        rows = Rows(order.index(looked_up), access.lookup) if access.lookup is not None else None
+        return Operand(access.operand, self.declare(value, layout), role, axes, rows)
 
     def declare(self, value: Value, layout: Layout) -> str:
         """Declare the tensor of a value (and the root it is a view of); returns its name."""
@@ -73,6 +76,8 @@ class Tensors:
         """The operand of a constant stored row-major in its logical shape."""
         axes = tuple(substitute(axis, splits) for axis in access.index) or (HERE,)
         name = self._weight(Tensor(value.name, value.shape or (1,), "weight"), content)
+        if access.lookup is not None:
+            return Operand(access.operand, name, "tables", axes, Rows(access.axis, access.lookup))
         return Operand(access.operand, name, "weights", axes)
 
     def packed(

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from archsim.errors import ConfigError, ModelError
+from archsim.ir.streams import entries
 from archsim.ops.graph.family import family, find
 from archsim.ops.graph.folding import affine_of
+from archsim.ops.graph.lookups import ROWS, axis_of, pattern
 from archsim.ops.graph.nodes import Array, Graph, Node, Value
 
 LOW, HIGH, BIAS_DEVIATION = 0.5, 1.5, 0.1
@@ -77,12 +79,21 @@ class Constants:
 def inputs_of(graph: Graph, seed: int, given: Mapping[str, Array]) -> dict[str, Array]:
     """The graph's inputs: those given, else standard normal numbers (whole ones, 0 or 1, for integer inputs).
 
-    Raises ConfigError where a given one does not fit.
+    Indices of look-ups are those of the Program's access patterns. Raises ConfigError where a given one does not fit,
+    ModelError for indices that the model computes, which no pattern foresees.
     """
     found: dict[str, Array] = {}
+    looked_up = _looked_up(graph)
     for name in graph.inputs:
         value = graph.values[name]
         array = given.get(name)
+        if name in looked_up:
+            rows = looked_up[name].reshape(value.shape)
+            if array is not None and not np.array_equal(numeric(name, array, value.shape), rows):
+                raise ConfigError(
+                    f"--inputs: '{name}' differs from the rows that the Program looks up; state them with --lookups"
+                )
+            array = rows
         if array is None:
             random = _random(seed, name)
             floating = "float" in value.dtype
@@ -90,6 +101,25 @@ def inputs_of(graph: Graph, seed: int, given: Mapping[str, Array]) -> dict[str, 
             array = array.astype(np.float32 if floating else np.int64)
         found[name] = numeric(name, array, value.shape)
     return found
+
+
+def _looked_up(graph: Graph) -> dict[str, Array]:
+    """Graph input -> the rows that the Program looks up by it, in order."""
+    found: dict[str, Array] = {}
+    for node in graph.nodes:
+        if node.op != ROWS:
+            continue
+        table, indices = (graph.values[name] for name in node.inputs)
+        count = table.shape[axis_of(node, len(table.shape))]
+        rows = entries(pattern(node), count, np.arange(indices.elements))
+        if indices.data is None and indices.name not in graph.inputs:
+            node.fail(
+                f"verify needs its indices '{indices.name}' as an input; no access pattern foresees computed ones"
+            )
+        known = found.setdefault(indices.name, rows) if indices.data is None else indices.data.ravel() % count
+        if not np.array_equal(known, rows):
+            node.fail(f"its access pattern gives other rows than '{indices.name}' has elsewhere; state one for both")
+    return {name: rows for name, rows in found.items() if name in graph.inputs}
 
 
 def _fitting(graph: Graph, name: str, array: Array, uses: Iterable[tuple[Node, int, Value]]) -> Array:

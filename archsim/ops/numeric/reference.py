@@ -9,6 +9,7 @@ import numpy as np
 
 from archsim.ops.graph.family import family
 from archsim.ops.graph.folding import affine_of, chain_of, drain_scale
+from archsim.ops.graph.lookups import ROWS
 from archsim.ops.graph.nodes import Array, Format, Graph, Node
 from archsim.ops.numeric.constants import Constants
 from archsim.ops.numeric.quantise import Quantised
@@ -64,10 +65,12 @@ def quantised(graph: Graph, numbers: Quantised, inputs: Mapping[str, Array]) -> 
 
     Factors and operands are quantised; products add up in whole numbers, in two's complement where they overflow; a
     result is scaled, passed through its activation, rounded half to even to the elements of its tensor and clamped.
+    Indices of look-ups are no elements.
     """
     found = {name: numbers.rounded(name, array) for name, array in inputs.items()}
     for node in graph.nodes:
-        found.update(_stored(graph, numbers, found, node))
+        indices = {name: inputs[name] for name in node.inputs[1:] if node.op == ROWS and name in inputs}
+        found.update(_stored(graph, numbers, found | indices, node))
     return found
 
 

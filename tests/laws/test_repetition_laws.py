@@ -1,0 +1,97 @@
+"""Laws of repeated runs: 44, and what the steady interval is."""
+
+from __future__ import annotations
+
+import pytest
+
+import archsim as ax
+from archsim.errors import ConfigError
+from archsim.lab.job import Built, Job, build
+from archsim.repetition import Repetition, repeat
+from archsim.system import simulate
+
+RUNS = 7
+CHIPS = [
+    ("edge_npu", {}),
+    ("edge_npu", {"dram.standard": "ddr4", "dram.speed": "2400 MT/s", "dram.width": "64 b", "dram.channels": 1}),
+    ("edge_npu", {"dram.rows": "timeout", "dram.row_timeout": "200 ns"}),
+    ("edge_npu", {"dram.rows": "closed", "dram.address_map": "MOP4CLXOR"}),
+    ("edge_npu", {"dram.fidelity": "fast"}),
+    ("edge_npu", {"clock": "777 MHz"}),
+    ("gemmini_16x16", {}),
+]
+
+
+def built(chip: str, values: dict[str, object], model: str = "eye_tracking") -> Built:
+    return build(Job(model, chip, values=values))
+
+
+def both(found: Built, runs: int = RUNS) -> tuple[Repetition, Repetition]:
+    return repeat(found.program, found.architecture, runs), repeat(found.program, found.architecture, runs, "steady")
+
+
+@pytest.mark.parametrize(("chip", "values"), CHIPS)
+def test_steady_is_exact_without_refresh(chip: str, values: dict[str, object]) -> None:
+    """Law 44: `--repeat exact` = `--repeat steady` with refresh off, to the picosecond, at every number of runs."""
+    quiet = {"dram.refresh": "none"} if chip == "edge_npu" else {}
+    found = built(chip, values | quiet)
+    for runs in (2, 3, RUNS):
+        exact, steady = both(found, runs)
+        assert steady.interval_ps == exact.interval_ps
+        assert steady.difference == 0
+        assert steady.simulated <= exact.simulated == runs
+
+
+@pytest.mark.parametrize(("chip", "values"), CHIPS)
+def test_steady_is_near_with_refresh(chip: str, values: dict[str, object]) -> None:
+    """With refresh the difference is what it says it is on the second run, and small on the last."""
+    found = built(chip, values)
+    exact, steady = both(found)
+    second = repeat(found.program, found.architecture, 2).interval_ps
+    again = repeat(found.program, found.architecture, 2, "steady")
+    assert steady.difference == again.difference == again.interval_ps / second - 1
+    assert abs(steady.interval_ps / exact.interval_ps - 1) < 0.02
+
+
+def test_the_first_run_is_the_simulated_one() -> None:
+    """The runs begin where simulate() does: the first takes as long as a run alone."""
+    found = built("edge_npu", {})
+    starts: list[int] = []
+
+    def begins(now_ps: int, _: object) -> bool:
+        starts.append(now_ps)
+        return len(starts) < 3
+
+    from archsim.system import Machine
+
+    Machine(found.program, found.architecture, trace=False).repeat(begins)
+    assert starts[:2] == [0, simulate(found.program, found.architecture).total_ps]
+    assert starts == sorted(starts) and len(starts) == 3
+
+
+def test_the_front_door() -> None:
+    """``warm`` changes the throughput and the provenance, and nothing else."""
+    once = ax.run("eye_tracking", "edge_npu").summary
+    warm = ax.run("eye_tracking", "edge_npu", warm=5, repeat="steady").summary
+    told = warm["provenance"].pop("repeat")
+    assert once["provenance"].pop("repeat") == "exact"
+    assert (told["mode"], told["warm"]) == ("steady", 5) and told["simulated"] <= 5
+    assert warm["throughput_per_s"] == 1 / told["interval_s"]
+    assert abs(told["difference"]) < 0.02
+    for summary in (once, warm):
+        summary.pop("throughput_per_s")
+    assert warm == once
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"warm": 1}, "2 or more"),
+        ({"repeat": "steady"}, "without warm"),
+        ({"warm": 3, "repeat": "often"}, "exact, steady"),
+        ({"fidelity": "exakt"}, "exact, fast"),
+    ],
+)
+def test_refused(options: dict[str, object], word: str) -> None:
+    with pytest.raises(ConfigError, match=word):
+        ax.run("eye_tracking", "edge_npu", **options)
