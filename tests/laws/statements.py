@@ -124,6 +124,5 @@ WAITING: dict[int, str] = {
     29: "collectives",
     30: "networks",
     31: "several cores",
-    34: "more kernels than one beside the event loop",
     40: "scenarios with periods",
 }
