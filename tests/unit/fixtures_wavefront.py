@@ -7,6 +7,7 @@ start that is too early for any PE shows in them. Counts are tallied where thing
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field
 from math import ceil, floor
@@ -28,7 +29,7 @@ class Token:
 
 
 @dataclass
-class Machine:
+class Machine(ABC):
     """Controller and skewed registers; subclasses say what a PE does with a token."""
 
     array: ArrayShape
@@ -91,11 +92,13 @@ class Machine:
             if push is not None:
                 self.shift(col, *push)
 
+    @abstractmethod
     def pes(self, work: list[tuple[Token, int, int]]) -> None:
-        raise NotImplementedError
+        """One cycle of the PEs that have a token."""
 
+    @abstractmethod
     def shift(self, col: int, job: int, for_row: int) -> None:
-        raise NotImplementedError
+        """One cycle of a column's load chain."""
 
 
 @dataclass
