@@ -16,7 +16,7 @@ EXACT_REQUESTS = 120_000_000  # a minute at the 2 M requests a second that the e
 
 def timed(architecture: Architecture) -> list[Memory]:
     """The DRAM parts that have a fidelity: all but those of constant rate."""
-    return [part for part in architecture.memories if part.kind == "dram" and part.control is not None]
+    return [part for part in architecture.memories if part.kind == "dram" and part.standard != "constant"]
 
 
 def with_fidelity(architecture: Architecture, mode: str) -> Architecture:

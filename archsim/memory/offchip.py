@@ -23,6 +23,7 @@ from archsim.sim.kernel import Event, Kernel
 from archsim.sim.tally import Tally
 from archsim.spec.architecture import DramControl, Memory
 
+CONSTANT = "constant"  # the standard of a plain constant-rate memory
 PINS = {False: "pin_read_bytes", True: "pin_write_bytes"}
 
 
@@ -110,7 +111,7 @@ def _controller(spec: Memory, control: DramControl) -> DramModel:
 
 def build_model(spec: Memory) -> DramModel:
     """The model of a DRAM part."""
-    if spec.control is not None:
+    if spec.standard != CONSTANT:
         return _controller(spec, spec.control)
     latency_ps = edge_ps(spec.latency_cycles, spec.clock_hz)
     if spec.bytes_per_cycle is None:

@@ -90,7 +90,7 @@ class Memory(Part):
     width_bits: int = 0
     channels: int = 1
     fidelity: str = "exact"
-    control: DramControl | None = None  # None: standard constant
+    control: DramControl = DramControl()  # of all standards but constant
     bytes_per_cycle: Fraction | None = None  # a plain constant-rate memory (standard: constant); None = infinite
     latency_cycles: int = 0  # constant-rate memories only
 

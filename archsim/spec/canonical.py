@@ -156,12 +156,14 @@ def _dram(part: Memory) -> _Section:
     section["speed"] = units.exact(part.speed_mts * 10**6, units.TRANSFER_RATE)
     section |= {"width": f"{part.width_bits} b", "channels": part.channels, "fidelity": part.fidelity}
     control = part.control
-    if control is not None:
-        section |= {"address_map": control.address_map, "rows": control.rows}
-        if control.rows == "timeout":
-            section["row_timeout"] = units.exact(Fraction(control.row_timeout_ps), units.TIME)
-        section |= {"refresh": control.refresh, "read_queue": control.read_queue, "write_queue": control.write_queue}
-    return section
+    section |= {"address_map": control.address_map, "rows": control.rows}
+    if control.rows == "timeout":
+        section["row_timeout"] = units.exact(Fraction(control.row_timeout_ps), units.TIME)
+    return section | {
+        "refresh": control.refresh,
+        "read_queue": control.read_queue,
+        "write_queue": control.write_queue,
+    }
 
 
 def _array(part: Array, above_hz: int) -> _Section:

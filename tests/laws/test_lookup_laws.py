@@ -225,7 +225,7 @@ def embedded(tmp_path: Path, dim: int = 24, pattern: str = "distribution: unifor
 def test_an_embedding_table_is_only_gathered(tmp_path: Path, dim: int) -> None:
     """What law 20 says of embedding tables: the DRAM reads rows x the bursts that each lies in, not the table."""
     chip = a_chip(1)
-    fields = {"standard": "ddr4", "speed_mts": 2400, "width_bits": 64, "fidelity": "open_row", "bytes_per_cycle": None}
+    fields = {"standard": "ddr4", "speed_mts": 2400, "width_bits": 64, "bytes_per_cycle": None}
     chip = replace(chip, memories=(replace(chip.memories[0], capacity_bytes=2**30, **fields), *chip.memories[1:]))
     workload = import_model(embedded(tmp_path, dim)).workload
     compiled = compile_model(workload, chip, Options(outer=outer_rates(chip)))

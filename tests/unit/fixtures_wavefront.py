@@ -166,6 +166,9 @@ class SumMachine(Machine):
     accumulate: bool = False
     inside: dict[Place, int] = field(default_factory=dict)  # (row, col) -> the sum in that PE
 
+    def shift(self, col: int, job: int, for_row: int) -> None:
+        raise AssertionError("nothing is loaded into this machine")
+
     def pes(self, work: list[tuple[Token, int, int]]) -> None:
         for token, row, col in work:
             if (0, row) in self.left[token.job] and (0, col) in self.top[token.job]:

@@ -17,7 +17,6 @@ from archsim.ir.asm.parser import parse_program
 from archsim.ir.check.program import check
 from archsim.ir.indices import Indices
 from archsim.ir.streams import entries
-from archsim.spec.architecture import DramControl
 from archsim.system import simulate
 from tests.unit.fixtures_check import chip as golden_chip
 from tests.unit.fixtures_gather import CACHE, chip, gather, scatter
@@ -92,9 +91,7 @@ queue load engine load unit dma:
 
 def _ddr4() -> Any:
     fields = {"standard": "ddr4", "speed_mts": 2400, "width_bits": 64, "channels": 2}
-    return replace(
-        golden_chip().memories[0], capacity_bytes=2**30, bytes_per_cycle=None, control=DramControl(), **fields
-    )
+    return replace(golden_chip().memories[0], capacity_bytes=2**30, bytes_per_cycle=None, **fields)
 
 
 def test_a_gather_moves_its_rows_and_a_scatter_too() -> None:

@@ -17,7 +17,7 @@ from archsim.memory.dram.controller import DramController
 from archsim.memory.offchip import OffChip, Shape
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Kernel, ProcessBody, postpone
-from archsim.spec.architecture import Architecture, DramControl
+from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from tests.laws.builders import (
     LOAD,
@@ -225,7 +225,6 @@ def streaming(tiles: int, sizes: tuple[int, int, int], stride: int, second: str)
 def real_chip() -> Architecture:
     """Two DDR4 parts and one scratchpad, clocks that never meet."""
     ddr4 = {"standard": "ddr4", "speed_mts": 2400, "width_bits": 64, "channels": 1, "capacity_bytes": 2**32}
-    ddr4["control"] = DramControl()
     plain = constant_dram("d0")
     memories = [replace(plain, **ddr4), replace(plain, **ddr4, name="d1"), scratchpad("l1", 64)]
     return chip(memories, clocks={"vector": 1_300_000_000}, vector={"lanes": {"int8": 16}})

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.device import AddressMap, Dram, Policy
-from archsim.memory.dram.interface import Completion, Transfer
-from archsim.sim.clock import Clock
+from archsim.memory.dram.interface import Completion, Transfer, useful_bytes
+from archsim.sim.clock import PS_PER_S, Clock
 
 SAMPLE_BURSTS = 2048
 CROWDS = (16, 8, 4, 2)  # transfers of a pattern at once
@@ -98,7 +98,7 @@ class Sampler:
         (ended,) = model.advance(_FAR_PS)
         model.submit(ended.time_ps, [one])
         (done,) = model.advance(_FAR_PS)
-        work_ps = max(1, done.time_ps - ended.time_ps - self.latency_ps[pattern.write])
+        work_ps = max(self._on_pins(one), done.time_ps - ended.time_ps - self.latency_ps[pattern.write])
         rows = (done.row_hits, done.row_misses, done.row_conflicts)
         return Sample(done.pin_bytes // size, work_ps, *rows, activates=done.activates)
 
@@ -112,9 +112,15 @@ class Sampler:
             place = i * one.run_bytes if pattern.follows else rng.randrange(room) * size
             write = pattern.write != (both and i % 2 == 1)
             transfers.append(replace(one, id=i, write=write, address=one.address + place))
-        alone = self._in_turns(transfers, 1) - sum(self.latency_ps[each.write] for each in transfers)
-        together = self._in_turns(transfers, crowd) - max(self.latency_ps.values())
-        return Fraction(max(1, alone), max(1, together))
+        latency = sum(self.latency_ps[each.write] for each in transfers)
+        least = len(transfers) * self._on_pins(one)
+        alone = max(least, self._in_turns(transfers, 1) - latency)
+        together = max(least // crowd, self._in_turns(transfers, crowd) - latency // crowd)
+        return Fraction(alone, together)
+
+    def _on_pins(self, transfer: Transfer) -> int:
+        """What the useful bytes of a transfer take on the data pins, in ps."""
+        return max(1, useful_bytes(transfer) * PS_PER_S // self._dram.peak_bytes_per_s)
 
     def _in_turns(self, transfers: Sequence[Transfer], most: int) -> int:
         """The end of all, with ``most`` under way at any time."""
