@@ -3,7 +3,8 @@
 It holds the public keys of ``archsim.result/1`` and one more, ``details``, with what pages draw beyond them:
 ``critical`` (layer -> cause -> cycles on the critical path), ``area_breakdown_mm2``, ``sources`` (key path ->
 where the number comes from), ``timeline`` (the slowest layers), ``power_trace`` ([[time_s, watts], ...], 400
-windows at most) and, where asked for, ``why`` (re-simulated changes of the chip).
+windows at most), ``dram`` (each part's rows, refreshes and traffic over time), ``row_hit_rate`` (by layer) and,
+where asked for, ``why`` (re-simulated changes of the chip).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from archsim.errors import ConfigError
 from archsim.ir.result import SCHEMA, Result
+from archsim.report.dram_windows import dram_parts, row_hit_rates
 from archsim.report.timeline import timeline
 
 FILE = "summary.json"
@@ -32,6 +34,8 @@ def summarise(result: Result, why: Sequence[Mapping[str, Any]] = ()) -> dict[str
         "not_modelled": list(result.not_modelled),
         "timeline": timeline(result.activity, result.layers) if result.activity else [],
         "power_trace": _thinned(result.power_trace),
+        "dram": dram_parts(result.activity) if result.activity else {},
+        "row_hit_rate": row_hit_rates(result.activity) if result.activity else {},
     }
     if why:
         details["why"] = [dict(row) for row in why]
