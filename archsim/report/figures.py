@@ -122,7 +122,8 @@ def dram(summary: Summary) -> Figure:
     """Each DRAM part with rows: GB/s read and written under the peak over time (ms), below it the row-hit rate."""
     parts = parts_with_rows(summary)
     figure = Figure(figsize=(WIDTH_IN, 3.6 * max(len(parts), 1)), layout="constrained")
-    figure.suptitle(f"{title(summary)}: DRAM over time", x=0.01, ha="left", fontsize=11)
+    found = "DRAM over time" if parts else "no DRAM with rows"
+    figure.suptitle(f"{title(summary)}: {found}", x=0.01, ha="left", fontsize=11)
     grid = figure.add_gridspec(2 * max(len(parts), 1), 1, height_ratios=[2, 1] * max(len(parts), 1))
     for index, (name, part) in enumerate(parts.items()):
         above = figure.add_subplot(grid[2 * index])
