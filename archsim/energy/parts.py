@@ -145,7 +145,7 @@ def _price_dram(part: Memory) -> Priced:
             "activate": Rate({"activates": table.activate_pj.value * share}, table.activate_pj.source),
             "refresh": Rate({"refreshes": table.refresh_pj.value * share}, table.refresh_pj.source),
         },
-        ("read_bytes", "write_bytes", "read_accesses", "write_accesses"),
+        ("read_bytes", "write_bytes", "read_accesses", "write_accesses", "row_hits", "row_misses", "row_conflicts"),
         Sourced(table.background_mw.value * 1e-3 * share * part.channels, table.background_mw.source),
         Sourced(
             table.interface_mm2_per_bit.value * part.width_bits * part.channels,

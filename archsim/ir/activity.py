@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 CAUSES = (
     "busy",
@@ -73,15 +74,24 @@ class CacheStats:
     write_misses: int
 
 
-@dataclass(frozen=True, slots=True)
-class Bandwidth:
-    """Bytes moved on a memory over [start_ps, end_ps) by one stream, for plots and traces."""
+class Bandwidth(NamedTuple):
+    """Bytes moved on a memory over [start_ps, end_ps) by one stream, for plots and traces.
+
+    Of a DRAM part: one transfer, from the start of its first beat to its last. ``pin_bytes``: what went over the pins
+    for its ``size_bytes``; its bursts were row hits, misses or conflicts (none where the model has no rows) and opened
+    ``activates`` rows. All 0 of on-chip memories.
+    """
 
     memory: str
     start_ps: int
     end_ps: int
     size_bytes: int
     write: bool
+    pin_bytes: int = 0
+    row_hits: int = 0
+    row_misses: int = 0
+    row_conflicts: int = 0
+    activates: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +100,9 @@ class Activity:
 
     ``records``: unit -> its commands in order; every engine instance of the chip is a key, unused ones are empty.
     ``counts``: (layer, part, action) -> integer. Actions: memories ``read_bytes``, ``write_bytes``, ``read_accesses``,
-    ``write_accesses`` (dram also ``pin_read_bytes``, ``pin_write_bytes``, ``activates``, ``refreshes``; caches
-    ``lookups``); arrays ``mac`` and the dataflow's inner actions; vector ``lane_ops``; host ``flops``, ``link_bytes``.
+    ``write_accesses`` (dram also ``pin_read_bytes``, ``pin_write_bytes``, ``row_hits``, ``row_misses``,
+    ``row_conflicts``, ``activates``, ``refreshes``; caches ``lookups``); arrays ``mac`` and the dataflow's inner
+    actions; vector ``lane_ops``; host ``flops``, ``link_bytes``.
     """
 
     program: str

@@ -53,9 +53,9 @@ class RunResult:
         """One row per layer, indexed by name; ``attrs['units']`` says what bare numbers are in."""
         from pandas import DataFrame
 
-        from archsim.report.tables import UNITS
+        from archsim.report.tables import UNITS, layer_table
 
-        table = DataFrame(self.summary["layers"]).set_index("name")
+        table = DataFrame(layer_table(self.summary)).set_index("name")
         table.attrs["units"] = dict(UNITS)
         return table
 
@@ -111,6 +111,12 @@ class RunResult:
         from archsim.report import figures
 
         return figures.stalls(self.summary)
+
+    def plot_dram(self) -> Figure:
+        """Each DRAM part over time: bandwidth read and written under the peak, and the row-hit rate."""
+        from archsim.report import figures
+
+        return figures.dram(self.summary)
 
     def save(self, directory: str | Path, trace: bool = False) -> list[Path]:
         """Write summary.json, layers.csv, mappings.yaml, report.html, report.md and, with ``trace``, its json.

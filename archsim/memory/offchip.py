@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import count
 from typing import NamedTuple, cast
 
-from archsim.ir.activity import DramStats, edge_ps
+from archsim.ir.activity import Bandwidth, DramStats, edge_ps
 from archsim.ir.footprint import Footprint
 from archsim.memory.dram import catalogue
 from archsim.memory.dram.bit_order import mapped
@@ -25,6 +25,7 @@ from archsim.spec.architecture import DramControl, Memory
 
 CONSTANT = "constant"  # the standard of a plain constant-rate memory
 PINS = {False: "pin_read_bytes", True: "pin_write_bytes"}
+ROWS = ("row_hits", "row_misses", "row_conflicts", "activates")  # of a Completion, and actions of the same name
 
 
 class Shape(NamedTuple):
@@ -69,12 +70,22 @@ class OffChip:
         return Shape(write, touched.run_bytes, extents, strides, least_ps)
 
     def charge(self, layer: str, completion: Completion) -> None:
-        """Count what a transfer of ``layer`` cost on the pins."""
+        """Count what a transfer of ``layer`` cost on the pins and in rows."""
+        rows = [getattr(completion, action) for action in ROWS]
         self._tally.add(layer, self.name, PINS[completion.write], completion.pin_bytes)
-        if completion.activates:
-            self._tally.add(layer, self.name, "activates", completion.activates)
+        for action, amount in zip(ROWS, rows, strict=True):
+            if amount:
+                self._tally.add(layer, self.name, action, amount)
         self._tally.moved(
-            self.name, completion.first_beat_ps, completion.time_ps, completion.useful_bytes, write=completion.write
+            Bandwidth(
+                self.name,
+                completion.first_beat_ps,
+                completion.time_ps,
+                completion.useful_bytes,
+                completion.write,
+                completion.pin_bytes,
+                *rows,
+            )
         )
 
     def close(self) -> DramStats:

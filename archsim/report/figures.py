@@ -12,7 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from archsim.report.causes import bound_colour, bound_label, cause, in_order, label
+from archsim.report.charts.dram import HITS, READ, WRITTEN
 from archsim.report.charts.roofline import points
+from archsim.report.dram_rows import parts_with_rows
 from archsim.report.format import percent, shorten, si
 from archsim.report.headline import title
 from archsim.report.verdict import slow_layers
@@ -114,6 +116,43 @@ def stalls(summary: Summary) -> Figure:
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.legend(frameon=False, fontsize=8)
     return figure
+
+
+def dram(summary: Summary) -> Figure:
+    """Each DRAM part with rows: GB/s read and written under the peak over time (ms), below it the row-hit rate."""
+    parts = parts_with_rows(summary)
+    figure = Figure(figsize=(WIDTH_IN, 3.6 * max(len(parts), 1)), layout="constrained")
+    found = "DRAM over time" if parts else "no DRAM with rows"
+    figure.suptitle(f"{title(summary)}: {found}", x=0.01, ha="left", fontsize=11)
+    grid = figure.add_gridspec(2 * max(len(parts), 1), 1, height_ratios=[2, 1] * max(len(parts), 1))
+    for index, (name, part) in enumerate(parts.items()):
+        above = figure.add_subplot(grid[2 * index])
+        _bandwidth(above, name, part)
+        _row_hits(figure.add_subplot(grid[2 * index + 1], sharex=above), part)
+    return figure
+
+
+def _bandwidth(axes: Axes, name: str, part: Mapping[str, Any]) -> None:
+    windows = part["windows"]
+    scale = 1e-9 / windows["seconds"]
+    read = [size * scale for size in windows["read_bytes"]]
+    both = [low + size * scale for low, size in zip(read, windows["write_bytes"], strict=True)]
+    edges = [1e3 * windows["seconds"] * index for index in range(len(read) + 1)]
+    axes.stairs(both, edges, baseline=read, fill=True, color=WRITTEN, label="written")
+    axes.stairs(read, edges, fill=True, color=READ, label="read")
+    axes.axhline(part["peak_bytes_per_s"] * 1e-9, color="#1c2530", linewidth=1.4, label="peak")
+    axes.set_ylabel(f"{name}, GB/s")
+    axes.legend(frameon=False, fontsize=8, ncols=3)
+
+
+def _row_hits(axes: Axes, part: Mapping[str, Any]) -> None:
+    windows = part["windows"]
+    edges = [1e3 * windows["seconds"] * index for index in range(len(windows["row_hit_rate"]) + 1)]
+    rates = [float("nan") if rate is None else 100 * rate for rate in windows["row_hit_rate"]]
+    axes.stairs(rates, edges, baseline=None, color=HITS)
+    axes.set_ylim(0, 105)
+    axes.set_ylabel("row hits, %")
+    axes.set_xlabel("time, ms")
 
 
 def _figure(height_in: float, heading: str) -> tuple[Figure, Axes]:

@@ -12,12 +12,15 @@ from markupsafe import Markup
 
 from archsim.report.assumptions import estimated, sourced
 from archsim.report.causes import BOUND_CAUSE, bound_colour, bound_label, cause
+from archsim.report.charts.dram import LEGEND as DRAM_LEGEND
+from archsim.report.charts.dram import dram
 from archsim.report.charts.gantt import gantt
 from archsim.report.charts.overview import overview
 from archsim.report.charts.parts import parts
 from archsim.report.charts.roofline import roofline
 from archsim.report.charts.stacked import Bar, legend, stacked
 from archsim.report.charts.waterfall import waterfall
+from archsim.report.dram_rows import parts_with_rows, sentence
 from archsim.report.format import count, percent
 from archsim.report.headline import headline, setting, title
 from archsim.report.promise import HEADINGS, PROMISES
@@ -100,8 +103,17 @@ def _charts(summary: Mapping[str, Any]) -> Page:
         "area": Markup(parts(area, "mm2", "#5F6873", "Area by part")) if area else "",
         "overview": Markup(overview(summary)),
         "timelines": [{"layer": window["layer"], "chart": Markup(gantt(window))} for window in windows],
+        "drams": _drams(summary),
+        "dram_legend": DRAM_LEGEND,
         "timeline_legend": [(colour, name.removeprefix("waits for "), tip) for colour, name, tip in legend(colours)],
     }
+
+
+def _drams(summary: Mapping[str, Any]) -> list[Page]:
+    return [
+        {"name": name, "sentence": sentence(name, part), "chart": Markup(dram(part, summary["latency_s"], name))}
+        for name, part in parts_with_rows(summary).items()
+    ]
 
 
 def _tables(summary: Mapping[str, Any]) -> Page:
@@ -125,6 +137,7 @@ def _contents(page: Page) -> list[tuple[str, str]]:
         ("time", "Where the time went", True),
         ("why", "What would help", bool(page["why"])),
         ("roofline", "Roofline", bool(page["roofline"])),
+        ("dram", "DRAM over time", bool(page["drams"])),
         ("energy", "Energy", True),
         ("timeline", "Timeline", True),
         ("layers", "Layers", True),

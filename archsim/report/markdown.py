@@ -8,6 +8,7 @@ from typing import Any
 
 from archsim.report.assumptions import estimated
 from archsim.report.causes import cause, in_order, label
+from archsim.report.dram_rows import parts_with_rows, sentence, table_rows
 from archsim.report.format import count, percent
 from archsim.report.headline import headline, setting, title
 from archsim.report.promise import HEADINGS, PROMISES
@@ -34,6 +35,7 @@ def render(summary: Mapping[str, Any]) -> str:
         _operands(summary),
     ]
     blocks += _why(summary)
+    blocks += _drams(summary)
     blocks += [
         "## Energy",
         _energy(summary),
@@ -104,6 +106,15 @@ def _why(summary: Mapping[str, Any]) -> list[str]:
     return (
         ["## What would help", table(headings, "llrrrrr", [[row[key] for key in keys] for row in rows])] if rows else []
     )
+
+
+def _drams(summary: Mapping[str, Any]) -> list[str]:
+    headings = ("from", "read", "written", "row hits", "conflicts")
+    blocks = [
+        f"{_escape(sentence(name, part))}\n\n{table(headings, 'rrrrr', table_rows(part))}"
+        for name, part in parts_with_rows(summary).items()
+    ]
+    return ["## DRAM over time", *blocks] if blocks else []
 
 
 def _energy(summary: Mapping[str, Any]) -> str:

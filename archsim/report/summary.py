@@ -3,8 +3,9 @@
 It holds the public keys of ``archsim.result/1`` and one more, ``details``, with what pages draw beyond them:
 ``critical`` (layer -> cause -> cycles on the critical path), ``area_breakdown_mm2``, ``sources`` (key path ->
 where the number comes from), ``timeline`` (the slowest layers), ``power_trace`` ([[time_s, watts], ...], 400
-windows at most), where the chip has caches ``caches`` (name -> ``hits`` and ``misses`` of the lines that gathers asked
-for, ``write_hits`` and ``write_misses`` of scatters) and, where asked for, ``why`` (re-simulated changes of the chip).
+windows at most), ``dram`` (each part's rows, refreshes and traffic over time), ``row_hit_rate`` (by layer), where the
+chip has caches ``caches`` (name -> ``hits`` and ``misses`` of the lines that gathers asked for, ``write_hits`` and
+``write_misses`` of scatters) and, where asked for, ``why`` (re-simulated changes of the chip).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 from archsim.errors import ConfigError
 from archsim.ir.result import SCHEMA, Result
+from archsim.report.dram_windows import dram_parts, row_hit_rates
 from archsim.report.timeline import timeline
 
 FILE = "summary.json"
@@ -34,6 +36,8 @@ def summarise(result: Result, why: Sequence[Mapping[str, Any]] = ()) -> dict[str
         "not_modelled": list(result.not_modelled),
         "timeline": timeline(result.activity, result.layers) if result.activity else [],
         "power_trace": _thinned(result.power_trace),
+        "dram": dram_parts(result.activity) if result.activity else {},
+        "row_hit_rate": row_hit_rates(result.activity) if result.activity else {},
     }
     if result.activity is not None and result.activity.caches:
         details["caches"] = {name: asdict(stats) for name, stats in result.activity.caches.items()}

@@ -1,4 +1,4 @@
-"""layers.csv: a row per layer with the columns of the summary's ``layers``; lists and stalls are one cell."""
+"""The table of layers: the columns of the summary's ``layers``, and those that ``details`` has by layer."""
 
 from __future__ import annotations
 
@@ -18,14 +18,22 @@ UNITS = {
     "dram_write_bytes": "B",
     "macs": "MAC",
     "utilization": "1",
+    "row_hit_rate": "1",
     "stalls": "cycles",
 }
 
 
+def layer_table(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A row per layer; ``row_hit_rate``: share of its DRAM bursts that found their row open, None without bursts."""
+    rates = summary["details"].get("row_hit_rate", {})
+    return [{**layer, "row_hit_rate": rates.get(layer["name"])} for layer in summary["layers"]]
+
+
 def layers_csv(summary: Mapping[str, Any]) -> str:
-    """The table as CSV text (RFC 4180 quoting, newlines); ``stalls`` as ``cause.operand=cycles`` pairs."""
+    """The table as CSV text (RFC 4180 quoting, newlines); lists are one cell, ``stalls`` as
+    ``cause.operand=cycles`` pairs."""
     out = io.StringIO()
-    rows = summary["layers"]
+    rows = layer_table(summary)
     writer = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else ["name"], lineterminator="\n")
     writer.writeheader()
     for row in rows:

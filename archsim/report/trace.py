@@ -1,4 +1,4 @@
-"""trace.json: Chrome trace events (loads in ui.perfetto.dev): tracks per unit; bandwidth, occupancy, power.
+"""trace.json: Chrome trace events (loads in ui.perfetto.dev): tracks per unit; bandwidth, rows, occupancy, power.
 
 Format: "Trace Event Format" (Chromium project): complete events ``X`` with ``ts`` and ``dur`` in us, counter
 events ``C``, metadata ``M``. Waits are events of category ``wait`` before the command they delay.
@@ -7,16 +7,17 @@ events ``C``, metadata ``M``. Waits are events of category ``wait`` before the c
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from archsim.ir.activity import Activity, Bandwidth, Record
+from archsim.ir.activity import Activity, Record
 from archsim.ir.program import Program
 from archsim.ir.result import Result
+from archsim.report.dram_windows import by_window, edge, hit_rate
 from archsim.report.occupancy import occupancy
 
 PS_PER_US = 1_000_000
-BINS = 2000  # windows of the bandwidth counters over the run
+BINS = 2000  # windows of the counters of memories over the run
 UNITS, COUNTERS = 1, 2  # process ids
 
 Event = dict[str, Any]
@@ -30,6 +31,7 @@ def trace_json(result: Result, program: Program | None = None) -> str:
         *_names(result.activity),
         *_commands(result.activity),
         *_bandwidth(result.activity),
+        *_rows(result.activity),
         *_power(result),
     ]
     if program is not None:
@@ -105,27 +107,33 @@ def _span(tid: int, category: str, name: str, start_ps: int, end_ps: int, args: 
 
 def _bandwidth(activity: Activity) -> Iterator[Event]:
     """GB/s of each memory, read and written, averaged over windows of 1/BINS of the run."""
+    total_ps, bins = activity.total_ps, min(BINS, activity.total_ps)
     for memory in sorted({stream.memory for stream in activity.bandwidth}):
         streams = [stream for stream in activity.bandwidth if stream.memory == memory]
-        window = -(-activity.total_ps // BINS) or 1
-        reads, writes = (_binned([s for s in streams if s.write is write], window) for write in (False, True))
+        reads, writes = (
+            by_window([s for s in streams if s.write is write], "size_bytes", total_ps, bins) for write in (False, True)
+        )
         for index, (read, written) in enumerate(zip(reads, writes, strict=True)):
-            values = {"read": _gb_per_s(read, window), "write": _gb_per_s(written, window)}
-            yield _counter(f"{memory} GB/s", index * window, values)
+            start_ps = edge(index, total_ps, bins)
+            window_ps = edge(index + 1, total_ps, bins) - start_ps
+            values = {"read": _gb_per_s(read, window_ps), "write": _gb_per_s(written, window_ps)}
+            yield _counter(f"{memory} GB/s", start_ps, values)
 
 
-def _binned(streams: Sequence[Bandwidth], window: int) -> list[int]:
-    """Bytes per window; a stream's bytes are spread evenly over its time, in whole bytes that sum exactly."""
-    bins = [0] * (BINS + 1)
-    for stream in streams:
-        length = max(stream.end_ps - stream.start_ps, 1)
-        done = 0
-        for index in range(stream.start_ps // window, min((stream.end_ps - 1) // window, BINS) + 1):
-            reached = min((index + 1) * window, stream.end_ps) - stream.start_ps
-            upto = stream.size_bytes * reached // length
-            bins[index] += upto - done
-            done = upto
-    return bins
+def _rows(activity: Activity) -> Iterator[Event]:
+    """Row-hit rate of each DRAM part in the windows in which something moved, and its row conflicts in all."""
+    total_ps, bins = activity.total_ps, min(BINS, activity.total_ps)
+    for memory in sorted(activity.dram):
+        streams = [stream for stream in activity.bandwidth if stream.memory == memory]
+        names = ("row_hits", "row_misses", "row_conflicts")
+        rows = [by_window(streams, name, total_ps, bins) for name in names]
+        if not any(map(any, rows)):
+            continue
+        for index, (hits, misses, conflicts) in enumerate(zip(*rows, strict=True)):
+            start_ps, rate = edge(index, total_ps, bins), hit_rate(hits, misses, conflicts)
+            if rate is not None:
+                yield _counter(f"{memory} row-hit rate", start_ps, {"rate": round(rate, 4)})
+            yield _counter(f"{memory} row conflicts", start_ps, {"conflicts": conflicts})
 
 
 def _gb_per_s(size_bytes: int, window_ps: int) -> float:

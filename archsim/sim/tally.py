@@ -39,7 +39,7 @@ class Tally:
         self._bills: list[Bill] = []
         self._counts: dict[CountKey, int] = {}
         self._tracing = trace
-        self._trace: list[tuple[str, int, int, int, bool]] = []
+        self._trace: list[Bandwidth] = []
         self._streamed: list[tuple[tuple[Demand, ...], int, int]] = []
 
     def bill(self, layer: str, entries: Iterable[Entry]) -> Bill:
@@ -53,10 +53,10 @@ class Tally:
         key = (layer, part, action)
         self._counts[key] = self._counts.get(key, 0) + amount
 
-    def moved(self, memory: str, start_ps: int, end_ps: int, size_bytes: int, *, write: bool) -> None:
+    def moved(self, stream: Bandwidth) -> None:
         """Put a stream on the bandwidth trace."""
-        if self._tracing and size_bytes:
-            self._trace.append((memory, start_ps, end_ps, size_bytes, write))
+        if self._tracing and stream.size_bytes:
+            self._trace.append(stream)
 
     def streamed(self, demands: tuple[Demand, ...], start_ps: int, end_ps: int) -> None:
         """Put the streams of a command on the bandwidth trace."""
@@ -78,9 +78,9 @@ class Tally:
         for demands, start_ps, end_ps in self._streamed:
             for memory, write, size_bytes, *_ in demands:
                 if size_bytes:
-                    entries.append((memory, start_ps, end_ps, size_bytes, write))
+                    entries.append(Bandwidth(memory, start_ps, end_ps, size_bytes, write))
         entries.sort()
-        return tuple([Bandwidth(*entry) for entry in entries])
+        return tuple(entries)
 
 
 def memory_entries(demands: Iterable[Demand]) -> list[Entry]:

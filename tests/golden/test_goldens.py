@@ -188,7 +188,7 @@ def activity_form(activity: Activity) -> dict[str, Any]:
             for name, stats in activity.dram.items()
         },
         "fidelity": dict(activity.fidelity),
-        "bandwidth": [[b.memory, b.start_ps, b.end_ps, b.size_bytes, b.write] for b in activity.bandwidth],
+        "bandwidth": [list(stream) for stream in activity.bandwidth],
     }
 
 

@@ -11,7 +11,9 @@ from mapper.cached import cached_counts
 from mapper.compile import Compiled
 from mapper.counts import border_counts, expected_counts
 
-OWN_ACCOUNT = ("pin_read_bytes", "pin_write_bytes", "activates", "refreshes")  # known only to the DRAM
+OWN_ACCOUNT = (  # known only to the DRAM
+    "pin_read_bytes", "pin_write_bytes", "row_hits", "row_misses", "row_conflicts", "activates", "refreshes",
+)  # fmt: skip
 
 Counts = dict[tuple[str, str, str], int]
 

@@ -196,14 +196,33 @@ def _time_row(position: int, total: int) -> dict[str, int]:
 
 
 def _activity(records: dict[str, tuple[Record, ...]], total_ps: int) -> Activity:
-    loads = records[UNITS[0]]
+    streams = tuple(
+        Bandwidth("dram", r.start_ps, r.end_ps, 120_000, index % 9 == 8, 120_064, 1_800, 60, 16, 70)
+        for index, r in enumerate(records[UNITS[0]])
+    )
     return Activity(
         program="toy60",
         total_ps=total_ps,
         clock_hz=HZ,
         records=records,
         counts={},
-        dram={"dram": DramStats(41_000_000, 3_200_000, 41_000_000, 2_500_000, 900, 50, 50, 100, 12, 51_200_000_000)},
-        bandwidth=tuple(Bandwidth("dram", r.start_ps, r.end_ps, 120_000, False) for r in loads),
+        dram={"dram": _stats(streams)},
+        bandwidth=streams,
         fidelity={"dram": "exact"},
+    )
+
+
+def _stats(streams: tuple[Bandwidth, ...]) -> DramStats:
+    reads, writes = ([stream for stream in streams if stream.write is write] for write in (False, True))
+    return DramStats(
+        read_bytes=sum(stream.pin_bytes for stream in reads),
+        write_bytes=sum(stream.pin_bytes for stream in writes),
+        useful_read_bytes=sum(stream.size_bytes for stream in reads),
+        useful_write_bytes=sum(stream.size_bytes for stream in writes),
+        row_hits=sum(stream.row_hits for stream in streams),
+        row_misses=sum(stream.row_misses for stream in streams),
+        row_conflicts=sum(stream.row_conflicts for stream in streams),
+        activates=sum(stream.activates for stream in streams),
+        refreshes=12,
+        peak_bytes_per_s=51_200_000_000,
     )

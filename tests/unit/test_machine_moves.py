@@ -210,7 +210,7 @@ def test_bandwidth_trace() -> None:
     text = program(queue(LOAD, move("load", "x", "t", 10)), queue(VECTOR, vector("use", "t", "t", 4)), tensors=TENSORS)
     memories = [constant_dram("din"), constant_dram("dout"), scratchpad("l1", 5)]
     assert simulate(text, chip(memories)).bandwidth == (
-        Bandwidth("din", 0, 10_000, 10, False),
+        Bandwidth("din", 0, 10_000, 10, False, pin_bytes=10),
         Bandwidth("l1", 0, 4_000, 4, False),
         Bandwidth("l1", 0, 4_000, 4, True),
         Bandwidth("l1", 0, 10_000, 10, True),

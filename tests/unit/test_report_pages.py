@@ -97,6 +97,7 @@ def test_page_has_every_section_and_number(summary: dict[str, Any]) -> None:
         "Where the time went",
         "What would help",
         "Roofline",
+        "DRAM over time",
         "Energy",
         "Timeline",
         "Layers",
@@ -238,7 +239,7 @@ def test_trace_events_cover_every_command_and_bandwidth_is_conserved() -> None:
     assert tracks == set(result.activity.records)
     counters = [e for e in events if e["name"] == "dram GB/s"]
     window_s = (counters[1]["ts"] - counters[0]["ts"]) * 1e-6
-    moved = sum(e["args"]["read"] for e in counters) * 1e9 * window_s
+    moved = sum(e["args"]["read"] + e["args"]["write"] for e in counters) * 1e9 * window_s
     assert moved == pytest.approx(sum(stream.size_bytes for stream in result.activity.bandwidth), rel=1e-3)
     assert any(e["name"] == "power W" for e in events)
 
@@ -278,7 +279,7 @@ def two_readers(commands: int) -> Program:
 def test_figures_draw_without_a_display(summary: dict[str, Any], tmp_path: Any) -> None:
     from archsim.report import figures
 
-    for name in ("waterfall", "timeline", "roofline", "energy", "stalls"):
+    for name in ("waterfall", "timeline", "roofline", "energy", "stalls", "dram"):
         path = tmp_path / f"{name}.png"
         getattr(figures, name)(summary).savefig(path, dpi=40)
         assert path.stat().st_size > 1000

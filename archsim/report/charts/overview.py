@@ -7,9 +7,9 @@ from typing import Any
 
 from archsim.report import svg
 from archsim.report.causes import bound_colour, bound_label
+from archsim.report.charts.time_axis import LEFT, RIGHT, axis, place
 from archsim.report.format import count, percent, shorten, si
 
-LEFT, RIGHT = 76.0, 1110.0
 LANE, LANES = 20.0, 6
 POWER = 90.0
 
@@ -28,7 +28,7 @@ def overview(summary: Mapping[str, Any]) -> str:
     if trace:
         drawn.append(_power(trace, y, summary["latency_s"], summary["power_avg_w"]))
         y += POWER + 24
-    drawn.append(_axis(y, summary["latency_s"]))
+    drawn.append(axis(y, summary["latency_s"]))
     return svg.picture(y + 24, "The run from start to end", drawn)
 
 
@@ -44,7 +44,7 @@ def _lanes(layers: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]
 
 
 def _block(layer: Mapping[str, Any], y: float, total: int) -> str:
-    x, end = _x(layer["cycles_start"], total), _x(layer["cycles_end"], total)
+    x, end = place(layer["cycles_start"], total), place(layer["cycles_end"], total)
     width = max(end - x - 0.6, 0.6)
     tip = (
         f"{layer['name']} ({layer['op']}): "
@@ -63,9 +63,9 @@ def _power(trace: Sequence[Sequence[float]], y: float, latency_s: float, average
     path = [f"M {LEFT:.1f} {y + POWER:.1f}"]
     for time_s, watts in trace:
         level = y + POWER - (POWER - 12) * watts / top
-        start, end = _x(time_s, latency_s), _x(min(time_s + step, latency_s), latency_s)
+        start, end = place(time_s, latency_s), place(min(time_s + step, latency_s), latency_s)
         path.append(f"L {start:.1f} {level:.1f} L {end:.1f} {level:.1f}")
-    path.append(f"L {_x(min(trace[-1][0] + step, latency_s), latency_s):.1f} {y + POWER:.1f} Z")
+    path.append(f"L {place(min(trace[-1][0] + step, latency_s), latency_s):.1f} {y + POWER:.1f} Z")
     mean = y + POWER - (POWER - 12) * average_w / top
     return (
         svg.tag("path", d=" ".join(path), class_="area")
@@ -74,16 +74,3 @@ def _power(trace: Sequence[Sequence[float]], y: float, latency_s: float, average
         + svg.text(LEFT - 10, y + POWER, "power", "t dim", "end")
         + svg.text(RIGHT, y + 4, f"dashed: average {si(average_w, 'W')}", "t dim", "end")
     )
-
-
-def _axis(y: float, latency_s: float) -> str:
-    drawn = [svg.line(LEFT, y, RIGHT, y, css="axis")]
-    for tick in svg.ticks(latency_s, 8):
-        x = _x(tick, latency_s)
-        drawn.append(svg.line(x, y, x, y + 4, css="axis"))
-        drawn.append(svg.text(x, y + 18, si(tick, "s", 3) if tick else "0", "t num dim", "middle"))
-    return "".join(drawn)
-
-
-def _x(value: float, total: float) -> float:
-    return LEFT + (RIGHT - LEFT) * value / total if total else LEFT
