@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from archsim import registry
 from archsim.energy.document import Document, find
-from archsim.spec.architecture import Sourced
+from archsim.spec.architecture import Memory, Sourced
 
+STANDARDS = "archsim.memory.dram.standards"
 SCHEMA = "archsim.dram_energy/1"
 
 
@@ -22,6 +24,20 @@ class DramTable:
     refresh_pj: Sourced
     background_mw: Sourced
     interface_mm2_per_bit: Sourced
+
+
+def widths(part: Memory, table: DramTable) -> tuple[float, float]:
+    """(that of a command, that of the whole memory with all its ranks), of the table's width.
+
+    A command is of one native channel, of HBM of one pseudo-channel; every rank draws standing power.
+    """
+    stated = part.width_bits * part.channels / table.width_bits
+    if part.standard == "constant":
+        return stated, stated
+    made = registry.load(STANDARDS, part.standard)
+    memory = made.dram(part.speed_mts, part.width_bits, part.channels, part.capacity_bytes)
+    buses, ranks = memory.device.buses, memory.device.ranks
+    return stated / (memory.channels * buses), stated * ranks / buses
 
 
 def load_dram(standard: str) -> DramTable:

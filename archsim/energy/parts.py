@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 
-from archsim.energy.dram import load_dram
+from archsim.energy.dram import load_dram, widths
 from archsim.energy.technology import Technology
 from archsim.spec.architecture import Array, Cache, Dma, Host, Memory, Sourced, Vector
 from archsim.spec.dtypes import BITS
@@ -137,7 +137,7 @@ def _price_registers(part: Memory, context: Context) -> Priced:
 
 def _price_dram(part: Memory) -> Priced:
     table = load_dram(part.standard)
-    share = part.width_bits / table.width_bits
+    share, whole = widths(part, table)
     return Priced(
         {
             "read": Rate({"pin_read_bytes": table.read_pj_per_bit.value * 8}, table.read_pj_per_bit.source, 8),
@@ -146,7 +146,7 @@ def _price_dram(part: Memory) -> Priced:
             "refresh": Rate({"refreshes": table.refresh_pj.value * share}, table.refresh_pj.source),
         },
         ("read_bytes", "write_bytes", "read_accesses", "write_accesses", "row_hits", "row_misses", "row_conflicts"),
-        Sourced(table.background_mw.value * 1e-3 * share * part.channels, table.background_mw.source),
+        Sourced(table.background_mw.value * 1e-3 * whole, table.background_mw.source),
         Sourced(
             table.interface_mm2_per_bit.value * part.width_bits * part.channels,
             table.interface_mm2_per_bit.source,

@@ -7,11 +7,12 @@
 - ``xor``: (w mod banks) xor ((w / banks) mod banks), for a power of two of banks: rows of a power of two of words,
   which all begin in one bank under ``word``, begin in different ones.
 
-**Issue.** A stream walks its region in address order, run after run. A run is taken from the word of its first byte on
-and makes ceil(run / word) accesses, as they are counted for energy. With p ports to each bank, the next G = banks x p
-accesses form a group: one address a cycle for each port of each bank. Each port of a bank serves one word a cycle, and
-accesses of a group to the same word are served together. The group takes as many cycles as its busiest bank, and the
-next one is issued when all of it is served:
+**Issue.** A stream walks its region in address order, run after run. The region is taken to begin where the word of
+its first byte does (so of unaligned regions whose strides are no whole words some runs count from a neighbouring
+word); a run is taken from the word that it then begins in, and makes ceil(run / word) accesses, as they are counted
+for energy. With p ports to each bank, the next G = banks x p accesses form a group: one address a cycle for each port
+of each bank. Each port of a bank serves one word a cycle, and accesses of a group to the same word are served
+together. The group takes as many cycles as its busiest bank, and the next one is issued when all of it is served:
 
     cycles = sum over groups of max over banks of ceil(different words of the group in the bank / p)
 

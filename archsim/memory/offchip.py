@@ -91,7 +91,7 @@ class OffChip:
     def close(self) -> DramStats:
         """Totals, and refreshes charged to no layer, once the model has reached the end of the simulation."""
         stats = self.model.stats
-        self._tally.add("_static", self.name, "refreshes", stats.refreshes)
+        self._tally.add("_static", self.name, "refreshes", self.model.rank_refreshes)
         return DramStats(
             read_bytes=stats.read_bytes,
             write_bytes=stats.write_bytes,

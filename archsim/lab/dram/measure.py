@@ -163,7 +163,7 @@ def _energy(standard: str, memory: Dram, width_bits: int, result: Replayed, seco
         "read": issued("RD", "RDA") * bits * table.read_pj_per_bit.value * PJ,
         "write": issued("WR", "WRA") * bits * table.write_pj_per_bit.value * PJ,
         "refresh": refreshes * table.refresh_pj.value * share * PJ,
-        "background": table.background_mw.value * 1e-3 * whole * seconds,
+        "background": table.background_mw.value * 1e-3 * whole * device.ranks / device.buses * seconds,
     }
     values = {name: float(value) for name, value in parts.items()}
     sources = {

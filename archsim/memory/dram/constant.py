@@ -86,6 +86,11 @@ class ConstantRateMemory:
         """Time of the next completion; None when nothing is under way."""
         return self._ending[0][0] if self._ending else None
 
+    @property
+    def rank_refreshes(self) -> int:
+        """It has none."""
+        return 0
+
     def entry(self, at_ps: int, *, align: bool) -> bytes:
         """For how long the port is still busy."""
         self.advance(at_ps)

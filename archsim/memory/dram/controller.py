@@ -131,6 +131,11 @@ class DramController:
             busy_ps=tuple(self._clock.edge(n * device.burst_cycles // device.buses) for n in bursts),
         )
 
+    @property
+    def rank_refreshes(self) -> int:
+        """Refreshes since time 0 in whole ranks."""
+        return self.policy.in_ranks(self.dram.device, self.stats.refreshes)
+
     def entry(self, at_ps: int, *, align: bool) -> bytes:
         """Bring the idle controller to ``at_ps`` and say in which state it is, relative to then."""
         self.advance(at_ps)

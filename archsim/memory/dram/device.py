@@ -142,6 +142,12 @@ class Policy:
     row_timeout_ps: int = ROW_TIMEOUT_PS
     refresh: Refresh = "all_bank"
 
+    def in_ranks(self, device: Device, refreshes: int) -> int:
+        """Refresh commands in whole ranks: one of some banks counts for their share."""
+        if self.refresh == "per_bank":
+            return refreshes * device.bank_refresh_banks // device.size_of("rank")
+        return refreshes
+
 
 @dataclass(frozen=True, slots=True)
 class AddressMap:

@@ -51,6 +51,7 @@ class FastDram:
 
     def __init__(self, dram: Dram, policy: Policy, mapping: AddressMap, *, interleave_bytes: int) -> None:
         self.dram = dram
+        self._policy = policy
         self._clock = Clock(dram.device.clock_hz)
         self._sampler = Sampler(dram, policy, mapping, interleave_bytes)
         self._refreshes = _Refreshes(dram, policy)
@@ -108,10 +109,15 @@ class FastDram:
             return None
         return min(self._next_end_ps(), self._next_served_ps())
 
+    @property
+    def rank_refreshes(self) -> int:
+        """Refreshes since time 0 in whole ranks."""
+        return self._policy.in_ranks(self.dram.device, self._refreshes.until(self._now_ps))
+
     def entry(self, at_ps: int, *, align: bool) -> bytes:
-        """Where ``at_ps`` lies between edges: an idle memory remembers nothing."""
+        """Where ``at_ps`` lies between edges, and where the last transfers ended."""
         self.advance(at_ps)
-        return self._clock.phase(at_ps)
+        return self._clock.phase(at_ps) + repr(list(self._ends)).encode()
 
     @property
     def stats(self) -> DramStats:

@@ -117,6 +117,10 @@ class DramModel(Protocol):
     def next_event_ps(self) -> int | None:
         """A lower bound of the next completion; None when nothing is under way."""
 
+    @property
+    def rank_refreshes(self) -> int:
+        """Refreshes since time 0 in whole ranks: those of some banks count for their share."""
+
     def entry(self, at_ps: int, *, align: bool) -> bytes:
         """Bring the idle model to ``at_ps`` and say in which state it is, relative to then: equal states go on equally.
 

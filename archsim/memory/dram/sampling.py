@@ -14,7 +14,8 @@ from archsim.memory.dram.interface import Completion, Transfer, useful_bytes
 from archsim.sim.clock import PS_PER_S, Clock
 
 SAMPLE_BURSTS = 2048
-CROWDS = (16, 8, 4, 2)  # transfers of a pattern at once
+CROWDS = (64, 16, 8, 4, 2)  # transfers of a pattern at once
+OPENED = 256  # rows that are opened all over the memory before a pattern is measured
 ROUNDS = 4  # of as many transfers as are under way
 _SCATTER = 0x9E3779B1  # a place far away
 REFRESHES = 4  # a stream that spans so many tells what they cost
@@ -89,8 +90,9 @@ class Sampler:
     def _measure(self, pattern: Pattern) -> Sample:
         size = self._dram.device.burst_bytes
         one = _first_of(pattern, SAMPLE_BURSTS, size)
-        room = max(1, self._dram.capacity_bytes - _reach(one))
-        before = replace(one, address=one.address + _SCATTER * size % room // size * size)  # leaves its rows open
+        before = Transfer(
+            1, False, 0, size, (OPENED,), (_SCATTER * size % self._dram.capacity_bytes // OPENED // size * size,)
+        )
         if pattern.follows:
             before, one = one, replace(one, address=one.address + one.run_bytes)
         model = self._model(one)
@@ -115,7 +117,7 @@ class Sampler:
         latency = sum(self.latency_ps[each.write] for each in transfers)
         least = len(transfers) * self._on_pins(one)
         alone = max(least, self._in_turns(transfers, 1) - latency)
-        together = max(least // crowd, self._in_turns(transfers, crowd) - latency // crowd)
+        together = max(least, self._in_turns(transfers, crowd) - latency // crowd)
         return Fraction(alone, together)
 
     def _on_pins(self, transfer: Transfer) -> int:
