@@ -129,13 +129,15 @@ def _find(name: str, folder: Path) -> Path:
 
 def _extended(document: Node, file: str, chain: tuple[Path, ...]) -> Node:
     """A document over the one it extends, with the sources of all of them written into their leaves."""
-    from archsim.spec import merge, sources
+    from archsim.spec import declared, merge, sources
     from archsim.spec.problems import Problems
 
     problems = Problems()
     sources.annotate(document, problems)
-    problems.raise_all()
     entry = document.mapping.get("extends")
+    if problems.found and entry is None:
+        declared.declare(document, problems)  # a misspelt key is told beside the source that misses it
+    problems.raise_all()
     if entry is None:
         return document
     if not isinstance(entry.value, str):

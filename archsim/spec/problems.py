@@ -37,6 +37,11 @@ class Problems:
         self.add(mark, path, message)
         self._later = True
 
+    @property
+    def found(self) -> bool:
+        """Whether there are any."""
+        return bool(self._lines)
+
     def raise_all(self) -> None:
         """Raise ConfigError (NotBuiltError when that is the matter) unless there are no problems."""
         if not self._lines:
