@@ -1,0 +1,1 @@
+"""Searches for LoopTrees, a file each; all look for the best of one stated space."""

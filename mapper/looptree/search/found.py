@@ -1,0 +1,49 @@
+"""What a search returns, and how long it may take."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from mapper.looptree.cost import Cost
+from mapper.looptree.nest import Nest
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best LoopTree that was found. ``bound``: no LoopTree of the space has a smaller objective.
+
+    ``size``: LoopTrees of the space that the search tells apart, ``evaluated``: those whose cost was computed.
+    """
+
+    nest: Nest
+    cost: Cost
+    value: float
+    bound: float
+    size: int
+    evaluated: int
+
+    @property
+    def proven(self) -> bool:
+        """Whether nothing in the space is better."""
+        return self.bound >= self.value * (1 - 1e-12)
+
+    @property
+    def gap(self) -> float:
+        """How much smaller than found the optimum may be, as a fraction of what was found."""
+        return max(0.0, 1 - self.bound / self.value)
+
+
+@dataclass
+class Budget:
+    """A search ends when either is used up; it then returns the best so far. None: no limit."""
+
+    seconds: float | None = None
+    evaluations: int | None = None
+    _begun: float = field(default_factory=time.process_time, init=False)
+
+    def over(self, evaluated: int) -> bool:
+        """Whether no more may be evaluated."""
+        if self.evaluations is not None and evaluated >= self.evaluations:
+            return True
+        return self.seconds is not None and time.process_time() - self._begun >= self.seconds
