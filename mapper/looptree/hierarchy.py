@@ -31,11 +31,11 @@ class Memory:
     size_bits: float | None
     keep: frozenset[str]
     may_keep: frozenset[str]
-    actions: Mapping[str, Action]
+    actions: Mapping[str, Action] = field(hash=False)
     combine: Literal["sum", "max"] = "sum"
     actions_per_s: float | None = None
     leak_w: float = 0.0
-    bits: Mapping[str, int] = field(default_factory=dict)
+    bits: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     @property
     def allowed(self) -> frozenset[str]:

@@ -36,6 +36,6 @@ def weighted(energy_power: float, delay_power: float) -> Objective:
 def better(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
     """Whether the first key is smaller, figures that differ by rounding alone being equal."""
     for one, other in zip(first, second, strict=True):
-        if abs(one - other) > SAME * max(abs(one), abs(other)):
+        if abs(one - other) > SAME * min(abs(one), abs(other)):
             return one < other
     return False

@@ -27,7 +27,8 @@ Factors = Literal["divisors", "spatial", "any"]
 
 @dataclass(frozen=True)
 class Space:
-    """LoopTrees of an einsum on a hierarchy.
+    """LoopTrees of an einsum on a hierarchy. ``tile_slots``: of every tile below the outermost memory, where the
+    convention does not say.
 
     ``factors``: tiles divide the tile above; those of fan-outs need not (spatial); none need (any). ``in_order``:
     all tiles of a memory lie above those of the memories inside it. ``axis_dims``: dims that may loop on an axis.
@@ -39,6 +40,12 @@ class Space:
     factors: Factors = "divisors"
     in_order: bool = False
     axis_dims: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    tile_slots: int = 2
+
+    @property
+    def slots(self) -> int:
+        """Slots of every tile."""
+        return self.tile_slots if self.convention.slots is None else self.convention.slots
 
     @cached_property
     def spread(self) -> Mapping[str, tuple[str, ...]]:

@@ -1,0 +1,309 @@
+"""The cost of a template as sums of products: each traffic, tile and time is a product of one factor for each group.
+
+A group is one dim, or two that index an operand together (output row and filter row). A loop cuts one dim, so what a
+group's tiling contributes to a figure does not depend on the other groups. A column is such a product; a term is a
+column, or the difference of two (partial sums less those that are the first); energy and the time of each part are
+sums of terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import inf
+from typing import NamedTuple
+
+from mapper.looptree.hierarchy import READ, WRITE, Memory
+from mapper.looptree.search.branch.templates import Relations, Template, Tile
+from mapper.looptree.search.space import Space
+
+ONE, COUNT, SUM, LARGEST = range(4)  # of the tiles of a dim at a place: 1, how many, their sizes added, the largest
+
+
+class Part(NamedTuple):
+    """What a dim contributes: the figure of its first ``loops`` loops, some collapsed, over the trips of others."""
+
+    figure: int = ONE
+    loops: int = 0
+    collapsed: int = 0  # bit i: its loop i
+    over: int = 0
+
+
+class Factor(NamedTuple):
+    """A group's factor of a column: the product of its dims' parts, or their window (with the steps of its dims)."""
+
+    parts: tuple[Part, ...]
+    steps: tuple[int, int] = (0, 0)
+
+
+class Ratio(NamedTuple):
+    """A group's factor of the ratio of two columns."""
+
+    upper: Factor
+    lower: Factor
+
+
+Column = tuple[Factor | Ratio, ...]  # by group
+
+
+@dataclass(frozen=True)
+class Group:
+    """Dims whose tilings are chosen together."""
+
+    dims: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Position:
+    """A loop of a dim: in a slot, temporal ('') or on an axis."""
+
+    slot: int
+    axis: str
+
+
+@dataclass
+class Costing:
+    """Columns of a template and what is made of them.
+
+    ``terms``: (-1, column), or (lower, ratio) for lower x (ratio - 1). ``energy_j``: by term; ``times_s``: each a sum
+    by term, the latency is the largest; ``room``: by memory, (column, bits) of which the sum must fit.
+    """
+
+    columns: list[Column] = field(default_factory=list)
+    terms: list[tuple[int, int]] = field(default_factory=list)
+    energy_j: dict[int, float] = field(default_factory=dict)
+    times_s: list[dict[int, float]] = field(default_factory=list)
+    room: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+
+    def column(self, column: Column) -> int:
+        """Its number."""
+        if column not in self.columns:
+            self.columns.append(column)
+        return self.columns.index(column)
+
+    def term(self, column: Column, less: Column | None = None) -> int:
+        """The number of the term ``column - less``."""
+        if less is None:
+            pair = (-1, self.column(column))
+        else:
+            ratio = tuple(
+                Ratio(a, b)
+                for a, b in zip(column, less, strict=True)
+                if isinstance(a, Factor) and isinstance(b, Factor)
+            )
+            pair = (self.column(less), self.column(ratio))
+        if pair not in self.terms:
+            self.terms.append(pair)
+        return self.terms.index(pair)
+
+
+def groups(known: Relations) -> tuple[Group, ...]:
+    """The groups of an einsum."""
+    together = [tuple(dim for dim, _ in pair) for pair in known.pairs if len(pair) > 1]
+    alone = [(dim,) for dim in known.dims if not any(dim in pair for pair in together)]
+    return tuple(Group(dims) for dims in dict.fromkeys((*together, *alone)))
+
+
+def positions(space: Space, template: Template, dim: str) -> tuple[Position, ...]:
+    """The loops that a dim may have in a template, outermost first."""
+    found: list[Position] = []
+    for slot, loops in enumerate(template.slots):
+        found += [Position(slot, "")] if dim in loops.temporal else []
+        found += [Position(slot, axis) for axis in loops.axes if dim in space.spread[axis]]
+    return tuple(found)
+
+
+class Builder:
+    """Makes the Costing of one template."""
+
+    def __init__(self, space: Space, known: Relations, template: Template) -> None:
+        self.space, self.known, self.template = space, known, template
+        self.groups = groups(known)
+        self.at = {dim: positions(space, template, dim) for dim in known.dims}
+        self.costing = Costing()
+        self.busy: dict[str, dict[str, dict[int, float]]] = {}
+
+    def build(self) -> Costing:
+        """All of it."""
+        self._room()
+        for operand in self.space.einsum.operands:
+            for edge in self._edges(operand.name):
+                if operand.is_output:
+                    self._output(operand.name, *edge)
+                else:
+                    self._input(operand.name, *edge)
+        for memory in self.space.hierarchy.memories:
+            self._times(memory)
+        self._compute()
+        return self.costing
+
+    def _edges(self, operand: str) -> Iterator[tuple[str, int, str, int]]:
+        """Outer memory, number of its tile (-1 at the top), inner memory (or none) and its tile (or the last slot)."""
+        top = next(tile.memory for tile in self.template.top if tile.operand == operand)
+        places = [(top, -1)]
+        places += [(tile.memory, i) for i, tile in enumerate(self.template.tiles) if tile.operand == operand]
+        for outer, inner in zip(places, [*places[1:], ("", len(self.template.tiles))], strict=True):
+            yield (*outer, *inner)
+
+    def _input(self, operand: str, outer: str, parent: int, inner: str, child: int) -> None:
+        shared = self._shared(operand, parent)
+        self._add(outer, operand, READ, child, shared)
+        if inner:
+            self._add(inner, operand, WRITE, child, set())
+
+    def _output(self, operand: str, outer: str, parent: int, inner: str, child: int) -> None:
+        shared = self._shared(operand, parent)
+        self._add(outer, operand, WRITE, child, shared)
+        self._add(outer, operand, READ, child, shared, self._once(operand, parent, set()))
+        if inner:
+            if self.space.convention.drain_reads:
+                self._add(inner, operand, READ, child, set())
+            self._add(inner, operand, WRITE, child, set(), self._once(operand, parent, shared))
+
+    def _shared(self, operand: str, parent: int) -> set[tuple[str, int]]:
+        """Loops of axes below the parent that share its tile: (dim, number of the loop)."""
+        relevant = self.known.relevant[operand]
+        axes = self.space.hierarchy.axis
+        return {
+            (dim, i)
+            for dim, loops in self.at.items()
+            for i, loop in enumerate(loops)
+            if dim not in relevant and loop.slot > parent and loop.axis and operand in axes(loop.axis).may_reuse
+        }
+
+    def _once(self, operand: str, parent: int, but: set[tuple[str, int]]) -> set[tuple[str, int]]:
+        """Loops that do not repeat the first partial sums."""
+        relevant = self.known.relevant[operand]
+        return {
+            (dim, i)
+            for dim, loops in self.at.items()
+            for i, loop in enumerate(loops)
+            if dim not in relevant and (dim, i) not in but and (loop.slot > parent or not loop.axis)
+        }
+
+    def _add(
+        self,
+        memory: str,
+        operand: str,
+        name: str,
+        child: int,
+        collapsed: set[tuple[str, int]],
+        first: set[tuple[str, int]] | None = None,
+    ) -> None:
+        """Actions of a memory for the values of an operand at a place (less those that are the first)."""
+        part = self.space.hierarchy.memory(memory)
+        action = part.actions[name]
+        bits = part.bits.get(operand, self.space.einsum.operand(operand).bits)
+        calls = bits / action.bits if action.bits else 1.0
+        if action.energy_j:
+            term = self._term(operand, child, collapsed, first, set())
+            self.costing.energy_j[term] = self.costing.energy_j.get(term, 0.0) + calls * action.energy_j
+        if part.actions_per_s is not None or action.per_s != inf:
+            term = self._term(operand, child, collapsed, first, self._outside(memory))
+            busy = self.busy.setdefault(memory, {}).setdefault(name, {})
+            busy[term] = busy.get(term, 0.0) + calls
+
+    def _term(
+        self,
+        operand: str,
+        child: int,
+        collapsed: set[tuple[str, int]],
+        first: set[tuple[str, int]] | None,
+        spread: set[tuple[str, int]],
+    ) -> int:
+        column = self._column(operand, child, collapsed, spread)
+        return self.costing.term(column, None if first is None else self._column(operand, child, first, spread))
+
+    def _outside(self, part: str) -> set[tuple[str, int]]:
+        """Loops of the axes outside a part."""
+        names = [other.name for other in self.space.hierarchy.parts]
+        outside = set(names[: names.index(part)] if part in names else names)
+        return {(dim, i) for dim, loops in self.at.items() for i, loop in enumerate(loops) if loop.axis in outside}
+
+    def _column(
+        self, operand: str, child: int, collapsed: set[tuple[str, int]], spread: set[tuple[str, int]]
+    ) -> Column:
+        """Values at a place, of all instances (``spread`` empty) or of one of those that ``spread`` loops over."""
+        if self.space.convention.fractional:
+            return self._product(operand, child, collapsed, spread)
+        return self._product(operand, child, collapsed | spread, set())
+
+    def _product(self, operand: str, child: int, collapsed: set[tuple[str, int]], over: set[tuple[str, int]]) -> Column:
+        relevant, whole = self.known.relevant[operand], self.known.whole[operand]
+        found: list[Factor | Ratio] = []
+        for group in self.groups:
+            parts = []
+            for dim in group.dims:
+                loops = sum(position.slot <= child for position in self.at[dim])
+                figure = SUM if dim in whole else COUNT
+                masks = (_mask(dim, chosen, loops) for chosen in (collapsed, over))
+                parts.append(Part(figure, loops, *masks))
+            window = any(dim in relevant and dim not in whole for dim in group.dims)
+            found.append(Factor(tuple(parts), self._steps(group) if window else (0, 0)))
+        return tuple(found)
+
+    def _steps(self, group: Group) -> tuple[int, int]:
+        pair = next(pair for pair in self.known.pairs if {dim for dim, _ in pair} == set(group.dims))
+        step = dict(pair)
+        return step[group.dims[0]], step[group.dims[-1]] if len(group.dims) > 1 else 0
+
+    def _room(self) -> None:
+        for place, tile in enumerate(self.template.tiles):
+            memory = self.space.hierarchy.memory(tile.memory)
+            if memory.size_bits is None:
+                continue
+            bits = memory.bits.get(tile.operand, self.space.einsum.operand(tile.operand).bits)
+            column = self.costing.column(self._held(tile, place))
+            slots = self.space.slots
+            self.costing.room.setdefault(tile.memory, []).append((column, float(bits * slots)))
+
+    def _held(self, tile: Tile, place: int) -> Column:
+        relevant, whole = self.known.relevant[tile.operand], self.known.whole[tile.operand]
+        found: list[Factor | Ratio] = []
+        for group in self.groups:
+            parts = []
+            for dim in group.dims:
+                loops = sum(position.slot <= place for position in self.at[dim])
+                loops += dim == tile.slides
+                parts.append(Part(LARGEST, loops) if dim in relevant else Part())
+            window = any(dim in relevant and dim not in whole for dim in group.dims)
+            found.append(Factor(tuple(parts), self._steps(group) if window else (0, 0)))
+        return tuple(found)
+
+    def _times(self, memory: Memory) -> None:
+        busy = self.busy.get(memory.name, {})
+        forms = []
+        for name, terms in busy.items():
+            rate = memory.actions[name].per_s if memory.actions_per_s is None else memory.actions_per_s
+            forms.append({term: calls / rate for term, calls in terms.items()})
+        if memory.combine == "sum" or memory.actions_per_s is not None:
+            forms = [_added(forms)] if forms else []
+        self.costing.times_s += forms
+
+    def _compute(self) -> None:
+        compute = self.space.hierarchy.compute
+        spread = self._outside(compute.name)
+        fractional = self.space.convention.fractional
+        found: list[Factor | Ratio] = []
+        for group in self.groups:
+            parts = []
+            for dim in group.dims:
+                loops = len(self.at[dim])
+                mask = _mask(dim, spread, loops)
+                # of imperfect tiles: all MACs over the instances, or the rounds of the busiest one
+                parts.append(Part(SUM, loops, 0, mask) if fractional else Part(COUNT, loops, mask))
+            found.append(Factor(tuple(parts)))
+        rate = compute.actions_per_s or compute.action.per_s
+        self.costing.times_s.append({self.costing.term(tuple(found)): 1.0 / rate})
+
+
+def _added(forms: list[dict[int, float]]) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for form in forms:
+        for term, seconds in form.items():
+            found[term] = found.get(term, 0.0) + seconds
+    return found
+
+
+def _mask(dim: str, chosen: set[tuple[str, int]], loops: int) -> int:
+    return sum(1 << i for other, i in chosen if other == dim and i < loops)

@@ -1,0 +1,79 @@
+"""The least that any tiling of a group can contribute to a column, from its loops alone. Compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from archsim.kernels import njit
+from mapper.looptree.search.branch.columns import COUNT, LARGEST, ONE
+from mapper.looptree.search.branch.plan import PLAIN, RATIO, TEMPORAL, WINDOW
+from mapper.looptree.search.branch.tilings import ANY, count_loops, footprint, spread_below, temporal_from
+
+
+@njit
+def least_of(
+    factors: Any, columns: int, loops: Any, extents: Any, shares: Any, kind: int, spans: bool, found: Any
+) -> None:
+    """Fill ``found`` (columns) with lower bounds; infinite where an option leaves a dim without a loop for its rest."""
+    for d in range(2):
+        rounds = -(-extents[d] // spread_below(loops[d], shares[d], 0))
+        if rounds > 1 and temporal_from(loops[d], 0) == 0:
+            found[:columns] = np.inf
+            return
+    for c in range(columns):
+        factor = factors[c]
+        if factor[0] == RATIO:
+            found[c] = max(1.0, found[factor[1]] / found[factor[2]])
+            continue
+        part1, part2 = factor[1:5], factor[5:9]
+        low1 = _part(part1, loops[0], extents[0], shares[0], kind, factor[0] == WINDOW)
+        low2 = _part(part2, loops[1], extents[1], shares[1], kind, factor[0] == WINDOW)
+        over = _chosen(loops[0], shares[0], part1[3]) * _chosen(loops[1], shares[1], part2[3])
+        if factor[0] == PLAIN:
+            found[c] = low1 * low2 / over
+        else:
+            found[c] = footprint(low1, low2, factor[9], factor[10], spans) / over
+
+
+@njit
+def _chosen(loops: Any, shares: Any, chosen: int) -> int:
+    product, i = 1, 0
+    while chosen >> i:
+        if (chosen >> i) & 1 and loops[i] != TEMPORAL:
+            product *= shares[loops[i]]
+        i += 1
+    return product
+
+
+@njit
+def _part(part: Any, loops: Any, extent: int, shares: Any, kind: int, window: bool) -> int:
+    figure, first, collapsed = part[0], part[1], part[2]
+    if figure == ONE:
+        return 1
+    below = spread_below(loops, shares, first)
+    if figure == LARGEST:
+        if temporal_from(loops, 0) > temporal_from(loops, first):
+            return 1 if kind == ANY else min(extent, below)
+        above = spread_below(loops, shares, 0) // below
+        return -(-extent // above)
+    once = _chosen(loops, shares, collapsed)
+    if window or figure != COUNT:
+        return -(-extent // once)
+    apart = 1
+    for i in range(first):
+        if loops[i] != TEMPORAL and not (collapsed >> i) & 1:
+            apart *= shares[loops[i]]
+    if temporal_from(loops, first) or _repeats(loops, first, collapsed):
+        return apart
+    return max(apart, -(-extent // (below * once)))
+
+
+@njit
+def _repeats(loops: Any, first: int, collapsed: int) -> bool:
+    """Whether a temporal loop above is collapsed."""
+    for i in range(min(first, count_loops(loops))):
+        if loops[i] == TEMPORAL and (collapsed >> i) & 1:
+            return True
+    return False

@@ -1,0 +1,312 @@
+"""All tilings of a group, and what each contributes to every column of a shape; only those that can be best are kept.
+
+Compiled. A tiling of a dim is the tile below each of its loops. Loops on axes have their trips given (the option);
+temporal loops share the rest: its divisors, or any tiles.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from archsim.kernels import njit
+from mapper.looptree.search.branch.columns import COUNT, LARGEST, ONE, SUM
+from mapper.looptree.search.branch.plan import MOST_LOOPS, PLAIN, RATIO, TEMPORAL, WINDOW
+
+NO_LOOP = -2
+DIVISORS, SPATIAL, ANY = range(3)  # factors
+ALL_BELOW = 64  # any tiles: of an extent up to this every size is tried
+EXTRA = 2  # columns of a table beside its factors: the tilings of its dims
+
+
+@njit
+def count_loops(loops: Any) -> int:
+    """Loops of a dim of a shape."""
+    count = 0
+    while count < MOST_LOOPS and loops[count] != NO_LOOP:
+        count += 1
+    return count
+
+
+@njit
+def spread_below(loops: Any, shares: Any, start: int) -> int:
+    """Product of the trips of the axes from loop ``start`` on."""
+    product = 1
+    for i in range(start, count_loops(loops)):
+        if loops[i] != TEMPORAL:
+            product *= shares[loops[i]]
+    return product
+
+
+@njit
+def temporal_from(loops: Any, start: int) -> int:
+    """Temporal loops from loop ``start`` on."""
+    count = 0
+    for i in range(start, count_loops(loops)):
+        count += loops[i] == TEMPORAL
+    return count
+
+
+@njit
+def tilings(loops: Any, extent: int, shares: Any, factors: int) -> Any:
+    """(tilings, loops) tiles of a dim; none where its loops cannot bring it down to 1."""
+    depth = count_loops(loops)
+    found = np.empty((16, max(depth, 1)), np.int64)
+    count = 0
+    rounds = -(-extent // spread_below(loops, shares, 0))
+    choices = np.empty((depth + 1, 2 * extent + 8 if factors == ANY else 0), np.int64)
+    left, tile = np.empty(depth + 1, np.int64), np.empty(depth + 1, np.int64)
+    tried, many = np.zeros(depth + 1, np.int64), np.zeros(depth + 1, np.int64)
+    left[0], tile[0] = rounds, extent
+    at = 0
+    while at >= 0:
+        if at == depth:
+            if tile[at] == 1:
+                if count == found.shape[0]:
+                    found = np.concatenate((found, np.empty_like(found)))
+                found[count, :depth] = tile[1:]
+                count += 1
+            at -= 1
+            continue
+        if tried[at] == 0 and factors == ANY and loops[at] == TEMPORAL:
+            many[at] = _any_tiles(choices[at], tile[at], loops, shares, at)
+        step = _next(loops, shares, factors, at, left[at], tile[at], tried, choices[at], many[at])
+        if step[1] == 0:
+            tried[at] = 0
+            at -= 1
+            continue
+        left[at + 1], tile[at + 1] = step
+        at += 1
+        tried[at] = 0
+    return found[:count]
+
+
+@njit
+def _next(
+    loops: Any, shares: Any, factors: int, at: int, left: int, tile: int, tried: Any, choices: Any, many: int
+) -> tuple[int, int]:
+    """The rest and the tile below the next choice for a loop; (0, 0) when there is no other."""
+    if loops[at] != TEMPORAL:
+        tried[at] += 1
+        share = shares[loops[at]]
+        if factors == ANY:
+            inner = -(-tile // share)
+        else:
+            inner = min(tile, left * spread_below(loops, shares, at + 1))
+        if tried[at] > 1 or -(-tile // inner) != share:
+            return 0, 0
+        return left, inner
+    if factors == ANY:
+        tried[at] += 1
+        if tried[at] > many:
+            return 0, 0
+        return left, choices[tried[at] - 1]
+    last = temporal_from(loops, at + 1) == 0
+    trips = left if last and tried[at] == 0 else tried[at] + 1
+    while trips <= left and left % trips:
+        trips += 1
+    if trips > left or (last and trips != left):
+        return 0, 0
+    tried[at] = trips
+    rest = left // trips
+    return rest, min(tile, rest * spread_below(loops, shares, at + 1))
+
+
+@njit
+def _any_tiles(choices: Any, tile: int, loops: Any, shares: Any, at: int) -> int:
+    """Tiles below a temporal loop that may have any: equal parts, and those rounded up to what the axes below take."""
+    lanes = spread_below(loops, shares, at + 1)
+    if temporal_from(loops, at + 1) == 0:
+        choices[0] = min(tile, lanes)
+        return 1
+    if tile <= ALL_BELOW:
+        for size in range(tile):
+            choices[size] = tile - size
+        return tile
+    count = 0
+    parts = 1
+    while parts <= tile:
+        size = -(-tile // parts)
+        choices[count] = size
+        count += 1
+        rounded = -(-size // lanes) * lanes
+        if rounded != size and rounded < tile:
+            choices[count] = rounded
+            count += 1
+        if size == 1:
+            break
+        parts = max(parts + 1, -(-tile // (size - 1)))
+    return _unique(choices, count)
+
+
+@njit
+def _unique(choices: Any, count: int) -> int:
+    ordered = np.sort(choices[:count])
+    kept = 0
+    for i in range(count - 1, -1, -1):
+        if kept == 0 or ordered[i] != choices[kept - 1]:
+            choices[kept] = ordered[i]
+            kept += 1
+    return kept
+
+
+@njit
+def _sizes(tiles: Any, extent: int, part: Any, sizes: Any, counts: Any) -> int:
+    """Sizes of a dim's tiles at a place and how many of each, some loops collapsed; how many sizes there are."""
+    figure, loops, collapsed = part[0], part[1], part[2]
+    sizes[0], counts[0] = extent, 1
+    many = 1
+    if figure == ONE:
+        sizes[0] = 1
+        return 1
+    for i in range(loops):
+        tile = tiles[i]
+        if figure == LARGEST or (collapsed >> i) & 1:
+            for j in range(many):
+                sizes[j] = min(sizes[j], tile)
+            continue
+        before = many
+        for j in range(before):
+            size, count = sizes[j], counts[j]
+            if size > tile:
+                whole = size // tile
+                sizes[j], counts[j] = tile, whole * count
+                if size - whole * tile:
+                    sizes[many], counts[many] = size - whole * tile, count
+                    many += 1
+    return many
+
+
+@njit
+def _trips(tiles: Any, extent: int, chosen: int) -> int:
+    """Product of the trips of chosen loops in the largest tile."""
+    product, above, i = 1, extent, 0
+    while chosen >> i:
+        if (chosen >> i) & 1:
+            product *= -(-above // tiles[i])
+        above = tiles[i]
+        i += 1
+    return product
+
+
+@njit
+def footprint(first: int, second: int, far: int, near: int, spans: bool) -> int:
+    """Values that tiles of two dims touch along a coordinate of these steps (near 0: of one dim)."""
+    if near == 0:
+        return (first - 1) * far + 1
+    if spans:
+        return (first - 1) * far + (second - 1) * near + 1
+    if near > far:
+        first, second, far, near = second, first, near, far
+    if first == 1 or second == 1:
+        return first * second
+    if near == 1:
+        return min(second, far) * (first - 1) + second
+    return _distinct(first, second, far, near)
+
+
+@njit
+def _distinct(first: int, second: int, far: int, near: int) -> int:
+    seen = np.zeros((first - 1) * far + (second - 1) * near + 1, np.uint8)
+    for i in range(first):
+        for j in range(second):
+            seen[i * far + j * near] = 1
+    return int(seen.sum())
+
+
+@njit
+def _plain(part: Any, sizes: Any, counts: Any, many: int) -> float:
+    if part[0] == COUNT:
+        return float(counts[:many].sum())
+    total = 0
+    for j in range(many):
+        total += sizes[j] * (counts[j] if part[0] == SUM else 1)
+    return float(total)
+
+
+@njit
+def table(factors: Any, columns: int, loops: Any, extents: Any, shares: Any, kind: int, spans: bool) -> Any:
+    """(tilings, columns + EXTRA) of a shape under an option: its factors, then the tilings of its two dims."""
+    first = tilings(loops[0], extents[0], shares[0], kind)
+    second = tilings(loops[1], extents[1], shares[1], kind)
+    rows = first.shape[0] * second.shape[0]
+    found = np.empty((rows, columns + EXTRA))
+    size1, count1 = np.empty((first.shape[0], MOST_LOOPS), np.int64), np.empty((first.shape[0], MOST_LOOPS), np.int64)
+    size2, count2 = np.empty((second.shape[0], MOST_LOOPS), np.int64), np.empty((second.shape[0], MOST_LOOPS), np.int64)
+    many1, over1 = np.empty(first.shape[0], np.int64), np.empty(first.shape[0])
+    many2, over2 = np.empty(second.shape[0], np.int64), np.empty(second.shape[0])
+    for c in range(columns):
+        factor = factors[c]
+        if factor[0] == RATIO:
+            for row in range(rows):
+                found[row, c] = found[row, factor[1]] / found[row, factor[2]]
+            continue
+        for i in range(first.shape[0]):
+            many1[i] = _sizes(first[i], extents[0], factor[1:5], size1[i], count1[i])
+            over1[i] = _trips(first[i], extents[0], factor[4])
+        for j in range(second.shape[0]):
+            many2[j] = _sizes(second[j], extents[1], factor[5:9], size2[j], count2[j])
+            over2[j] = _trips(second[j], extents[1], factor[8])
+        row = 0
+        for i in range(first.shape[0]):
+            alone = _plain(factor[1:5], size1[i], count1[i], many1[i]) / over1[i] if factor[0] == PLAIN else 0.0
+            for j in range(second.shape[0]):
+                if factor[0] == PLAIN:
+                    found[row, c] = alone * _plain(factor[5:9], size2[j], count2[j], many2[j]) / over2[j]
+                else:
+                    total = 0
+                    for a in range(many1[i]):
+                        for b in range(many2[j]):
+                            held = footprint(size1[i, a], size2[j, b], factor[9], factor[10], spans)
+                            total += held * count1[i, a] * count2[j, b]
+                    found[row, c] = total / (over1[i] * over2[j])
+                row += 1
+    row = 0
+    for i in range(first.shape[0]):
+        for j in range(second.shape[0]):
+            found[row, columns], found[row, columns + 1] = i, j
+            row += 1
+    return _best(found, columns)
+
+
+@njit
+def _best(found: Any, columns: int) -> Any:
+    """The rows that no other is at most equal to in every column, those of small figures first."""
+    rows = found.shape[0]
+    if rows == 0:
+        return found
+    least = np.empty(columns)
+    for c in range(columns):
+        least[c] = found[:, c].min()
+    varies = np.empty(columns, np.int64)
+    many = 0
+    for c in range(columns):
+        if found[:, c].max() > least[c]:
+            varies[many] = c
+            many += 1
+    sums = np.zeros(rows)
+    for row in range(rows):
+        for k in range(many):
+            sums[row] += np.log(found[row, varies[k]])
+    order = np.argsort(sums, kind="mergesort")
+    kept = np.empty(rows, np.int64)
+    count = 0
+    for row in order:
+        beaten = False
+        for i in range(count):
+            other = kept[i]
+            beaten = True
+            for k in range(many):
+                if found[other, varies[k]] > found[row, varies[k]]:
+                    beaten = False
+                    break
+            if beaten:
+                break
+        if not beaten:
+            kept[count] = row
+            count += 1
+    result = np.empty((count, found.shape[1]))
+    for i in range(count):
+        result[i] = found[kept[i]]
+    return result

@@ -1,0 +1,201 @@
+"""The best LoopTree of a space, proven: branch and bound over templates, fan-outs and tilings.
+
+Space: all node orders with the loops that are worth having between them (search/branch/templates), every way to
+spread dims over the fan-outs, every tiling. A template and a spatial choice are bounded before their tilings are
+tabulated; they are opened in the order of their bounds until none can be better than what was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+import numba
+import numpy as np
+
+from archsim.errors import MappingError
+from archsim.ir.mapping import Keep, Loop, MapNode
+from mapper.looptree.cost import evaluate
+from mapper.looptree.nest import Nest
+from mapper.looptree.search.branch.join import EVALUATED, Problem, all_least, bounds, is_better, solve, spatial
+from mapper.looptree.search.branch.plan import MOST_DIMS, Plan, plan
+from mapper.looptree.search.branch.templates import Template, Tile
+from mapper.looptree.search.branch.tilings import tilings
+from mapper.looptree.search.found import Budget, Found
+from mapper.looptree.search.objective import Objective
+from mapper.looptree.search.space import Factors, Space
+
+_KINDS: Mapping[Factors, int] = {"divisors": 0, "spatial": 1, "any": 2}
+_NO_LIMIT = 1 << 62
+_plans: dict[Any, Plan] = {}
+
+
+def search(space: Space, objective: Objective, budget: Budget | None = None) -> Found:
+    """The best LoopTree of a space, or the best until the budget is used up, with a bound.
+
+    Raises MappingError when nothing fits.
+    """
+    return _Search(space, objective, budget or Budget()).run()
+
+
+def plan_of(space: Space) -> Plan:
+    """The templates of a space; made once for spaces that differ in extents alone."""
+    large = frozenset(dim for dim, extent in space.einsum.extents.items() if extent > 1)
+    spread = tuple(sorted(space.spread.items()))
+    key = (space.hierarchy, space.einsum.operands, large, space.convention, space.in_order, space.slots, spread)
+    if key not in _plans:
+        _plans[key] = plan(space)
+    return _plans[key]
+
+
+class _Search:
+    def __init__(self, space: Space, objective: Objective, budget: Budget) -> None:
+        self.space, self.objective, self.budget = space, objective, budget
+        self.plan = plan_of(space)
+        compute = space.hierarchy.compute
+        self.arrays = self.plan.arrays._replace(fixed_j=space.einsum.macs * compute.action.energy_j)
+        self.problem = _problem(space, self.plan, objective)
+        self.best = np.full(3, np.inf)
+        self.winner = np.full(1 + 2 * len(self.plan.groups), -1, np.int64)
+        self.progress = np.zeros(3, np.int64)
+        self.tables = numba.typed.List.empty_list(numba.float64[:, ::1])
+
+    def run(self) -> Found:
+        least = all_least(self.arrays, self.problem)
+        keys = bounds(self.arrays, self.problem, least)
+        where = np.full(least.shape[:3], -1, np.int64)
+        left = np.inf
+        for t in np.lexsort(keys.T[::-1]):
+            if not is_better(keys[t], self.best):
+                break
+            if self.budget.over(int(self.progress[EVALUATED])) and self.winner[0] >= 0:
+                left = min(left, float(keys[t, 0]))
+                break
+            choices = spatial(self.arrays, self.problem, least, t, self.best)
+            limit = _NO_LIMIT if self.budget.evaluations is None else self.budget.evaluations
+            rest = solve(
+                self.arrays, self.problem, t, choices, self.tables, where, self.best, self.winner, self.progress, limit
+            )
+            left = min(left, rest)
+        if self.winner[0] < 0:
+            raise MappingError(f"no tiling of '{self.space.einsum.name}' fits '{self.space.hierarchy.name}'")
+        return self._found(where, left)
+
+    def _found(self, where: Any, left: float) -> Found:
+        nest = self._nest(where)
+        cost = evaluate(nest, self.space.hierarchy, self.space.convention)
+        value = self.objective.key(cost.energy_j, cost.latency_s)[0]
+        return Found(nest, cost, value, min(value, left), 0, int(self.progress[EVALUATED]))
+
+    def _nest(self, where: Any) -> Nest:
+        t = int(self.winner[0])
+        tiles: dict[str, list[int]] = {}
+        for g, group in enumerate(self.plan.groups):
+            s, option = int(self.arrays.shape[t, g]), int(self.winner[1 + g])
+            row = self.tables[where[g, s, option]][self.winner[1 + len(self.plan.groups) + g]]
+            for d, dim in enumerate(group.dims):
+                loops = self.arrays.loops[g, s, d]
+                extent, shares = self.problem.extents[g, d], self.problem.shares[g, option, d]
+                chosen = tilings(loops, extent, shares, self.problem.kind)[int(row[self.arrays.sizes[g, s] + d])]
+                tiles[dim] = [int(tile) for tile in chosen]
+        return Nest(self.space.einsum, _nodes(self.space, self.plan, t, tiles))
+
+
+def _nodes(space: Space, plan: Plan, t: int, tiles: Mapping[str, list[int]]) -> tuple[MapNode, ...]:
+    """The LoopTree of a template with the tiles below each loop of each dim; loops of one trip are left out."""
+    template = plan.templates[t]
+    nodes: list[MapNode] = [Keep(tile.operand, tile.memory, 1, i) for i, tile in enumerate(template.top)]
+    at = {dim: list(zip(plan.positions[t][dim], sizes, strict=True)) for dim, sizes in tiles.items()}
+    now = dict(space.einsum.extents)
+    for slot in range(len(template.slots)):
+        for dim, axis in _loops(template, slot):
+            inner = next(
+                (tile for position, tile in at[dim] if (position.slot, position.axis) == (slot, axis)), now[dim]
+            )
+            if inner < now[dim]:
+                nodes.append(Loop(dim, inner, axis))
+                now[dim] = inner
+        if slot < len(template.tiles):
+            nodes.append(_keep(space, template.tiles[slot], len(nodes)))
+    return _with_windows(template, nodes)
+
+
+def _loops(template: Template, slot: int) -> list[tuple[str, str]]:
+    dims = template.slots[slot]
+    return [*((dim, "") for dim in dims.temporal), *((dim, axis) for axis in dims.axes for dim in _all(template))]
+
+
+def _all(template: Template) -> list[str]:
+    return sorted({dim for slot in template.slots for dim in slot.temporal})
+
+
+def _keep(space: Space, tile: Tile, place: int) -> Keep:
+    return Keep(tile.operand, tile.memory, space.slots, place)
+
+
+def _with_windows(template: Template, nodes: list[MapNode]) -> tuple[MapNode, ...]:
+    slides = {(tile.operand, tile.memory): tile.slides for tile in template.tiles if tile.slides}
+    for place, node in enumerate(nodes):
+        if isinstance(node, Keep) and (node.operand, node.level) in slides:
+            below = nodes[place + 1] if place + 1 < len(nodes) else None
+            if isinstance(below, Loop) and not below.axis and below.dim == slides[node.operand, node.level]:
+                nodes[place] = Keep(node.operand, node.level, node.slots, place + 2)
+    return tuple(nodes)
+
+
+@dataclass(frozen=True)
+class _Option:
+    """How a group is spread: for each of its dims, trips on each axis."""
+
+    shares: tuple[tuple[int, ...], ...]
+
+
+def _problem(space: Space, plan: Plan, objective: Objective) -> Problem:
+    axes = space.hierarchy.axes
+    options = [_options(space, group.dims) for group in plan.groups]
+    count, most = len(options), max(map(len, options))
+    shares = np.ones((count, most, MOST_DIMS, max(1, len(axes))), np.int64)
+    rounds = np.ones((count, most, max(1, len(axes))), np.int64)
+    extents = np.ones((count, MOST_DIMS), np.int64)
+    for g, group in enumerate(plan.groups):
+        for d, dim in enumerate(group.dims):
+            extents[g, d] = space.einsum.extents[dim]
+        for o, option in enumerate(options[g]):
+            for d, trips in enumerate(option.shares):
+                shares[g, o, d, : len(axes)] = trips
+            for a, axis in enumerate(axes):
+                for d, dim in enumerate(group.dims):
+                    if dim in space.spread[axis.name]:
+                        rounds[g, o, a] *= -(-space.einsum.extents[dim] // option.shares[d][a])
+    most_rounds = [space.least_rounds.get(axis.name, 1 << 62) for axis in axes] or [1 << 62]
+    return Problem(
+        extents,
+        shares,
+        np.array([len(o) for o in options], np.int64),
+        shares.prod(axis=2),
+        rounds,
+        np.array([axis.fanout for axis in axes] or [1], np.int64),
+        np.array(most_rounds, np.int64),
+        _KINDS[space.factors],
+        objective.energy_power,
+        objective.delay_power,
+    )
+
+
+def _options(space: Space, dims: tuple[str, ...]) -> list[_Option]:
+    """Every way to spread the dims of a group over the axes."""
+    axes = space.hierarchy.axes
+    by_dim = []
+    for dim in dims:
+        extent = space.einsum.extents[dim]
+        choices = [space.shares(dim, a.fanout) if dim in space.spread[a.name] else [1] for a in axes]
+        by_dim.append([c for c in product(*choices) if _spreads(space, extent, prod(c))])
+    found = [_Option(chosen) for chosen in product(*by_dim)]
+    return [o for o in found if all(prod(s[a] for s in o.shares) <= axis.fanout for a, axis in enumerate(axes))]
+
+
+def _spreads(space: Space, extent: int, instances: int) -> bool:
+    return extent % instances == 0 if space.factors == "divisors" else instances <= extent
