@@ -62,6 +62,7 @@ class _Search:
         self.winner = np.full(1 + 2 * len(self.plan.groups), -1, np.int64)
         self.progress = np.zeros(3, np.int64)
         self.tables = numba.typed.List.empty_list(numba.float64[:, ::1])
+        self.alike = numba.typed.List.empty_list(numba.int64[::1])
 
     def run(self) -> Found:
         least = all_least(self.arrays, self.problem)
@@ -76,9 +77,8 @@ class _Search:
                 break
             choices = spatial(self.arrays, self.problem, least, t, self.best)
             limit = _NO_LIMIT if self.budget.evaluations is None else self.budget.evaluations
-            rest = solve(
-                self.arrays, self.problem, t, choices, self.tables, where, self.best, self.winner, self.progress, limit
-            )
+            known = (self.tables, self.alike, where)
+            rest = solve(self.arrays, self.problem, t, choices, *known, self.best, self.winner, self.progress, limit)
             left = min(left, rest)
         if self.winner[0] < 0:
             raise MappingError(f"no tiling of '{self.space.einsum.name}' fits '{self.space.hierarchy.name}'")

@@ -65,12 +65,12 @@ class Position:
 class Costing:
     """Columns of a template and what is made of them.
 
-    ``terms``: (-1, column), or (lower, ratio) for lower x (ratio - 1). ``energy_j``: by term; ``times_s``: each a sum
+    ``terms``: (-1, column, column), or (lower, ratio, upper) for lower x (ratio - 1), which is upper - lower. ``energy_j``: by term; ``times_s``: each a sum
     by term, the latency is the largest; ``room``: by memory, (column, bits) of which the sum must fit.
     """
 
     columns: list[Column] = field(default_factory=list)
-    terms: list[tuple[int, int]] = field(default_factory=list)
+    terms: list[tuple[int, int, int]] = field(default_factory=list)
     energy_j: dict[int, float] = field(default_factory=dict)
     times_s: list[dict[int, float]] = field(default_factory=list)
     room: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
@@ -84,17 +84,17 @@ class Costing:
     def term(self, column: Column, less: Column | None = None) -> int:
         """The number of the term ``column - less``."""
         if less is None:
-            pair = (-1, self.column(column))
+            triple = (-1, self.column(column), self.column(column))
         else:
             ratio = tuple(
                 Ratio(a, b)
                 for a, b in zip(column, less, strict=True)
                 if isinstance(a, Factor) and isinstance(b, Factor)
             )
-            pair = (self.column(less), self.column(ratio))
-        if pair not in self.terms:
-            self.terms.append(pair)
-        return self.terms.index(pair)
+            triple = (self.column(less), self.column(ratio), self.column(column))
+        if triple not in self.terms:
+            self.terms.append(triple)
+        return self.terms.index(triple)
 
 
 def groups(known: Relations) -> tuple[Group, ...]:

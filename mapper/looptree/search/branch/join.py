@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from archsim.kernels import njit
+from mapper.looptree.search.branch.form import Form, form_of
 from mapper.looptree.search.branch.least import least_of
-from mapper.looptree.search.branch.tilings import table
+from mapper.looptree.search.branch.tables import classes, table
 from mapper.looptree.search.objective import SAME
 
 FIT = 1 + 1e-9  # of a size in bits, which need not be whole
@@ -220,6 +221,7 @@ def solve(
     t: int,
     choices: Any,
     tables: Any,
+    alike: Any,
     where: Any,
     best: Any,
     winner: Any,
@@ -232,60 +234,58 @@ def solve(
     infinite when none is, less than the best only when more than ``limit`` joins were evaluated.
     """
     groups = arrays.shape.shape[1]
+    at = np.empty(groups, np.int64)
     for i in range(choices.shape[0]):
         if not is_better(choices[i, :3], best):
             return np.inf
         if progress[EVALUATED] > limit:
             return float(choices[i, 0])
         progress[OPENED] += 1
-        empty = False
+        rows = 1
         for g in range(groups):
-            o, s = int(choices[i, 3 + g]), arrays.shape[t, g]
-            if where[g, s, o] < 0:
-                where[g, s, o] = len(tables)
-                tables.append(
-                    table(
-                        arrays.factors[g, s],
-                        arrays.sizes[g, s],
-                        arrays.loops[g, s],
-                        problem.extents[g],
-                        problem.shares[g, o],
-                        problem.kind,
-                        arrays.spans,
-                    )
-                )
-            empty |= tables[where[g, s, o]].shape[0] == 0
-        if not empty:
-            _join(arrays, problem, t, choices[i], tables, where, best, winner, progress)
+            at[g] = _tabulated(arrays, problem, g, arrays.shape[t, g], int(choices[i, 3 + g]), tables, alike, where)
+            rows *= tables[at[g]].shape[0]
+        if rows:
+            form = form_of(arrays, t, tables, alike, at)
+            _join(arrays, problem, t, form, choices[i], tables, at, best, winner, progress)
     return np.inf
 
 
 @njit
+def _tabulated(arrays: Any, problem: Problem, g: int, s: int, o: int, tables: Any, alike: Any, where: Any) -> int:
+    """The number of the table of a shape under an option; made when first asked for."""
+    if where[g, s, o] < 0:
+        where[g, s, o] = len(tables)
+        columns, loops, shares = arrays.sizes[g, s], arrays.loops[g, s], problem.shares[g, o]
+        made = table(arrays.factors[g, s], columns, loops, problem.extents[g], shares, problem.kind, arrays.spans)
+        tables.append(made)
+        alike.append(classes(made, columns))
+    return int(where[g, s, o])
+
+
+@njit
 def _join(
-    arrays: Any, problem: Problem, t: int, choice: Any, tables: Any, where: Any, best: Any, winner: Any, progress: Any
+    arrays: Any,
+    problem: Problem,
+    t: int,
+    form: Form,
+    choice: Any,
+    tables: Any,
+    tabled: Any,
+    best: Any,
+    winner: Any,
+    progress: Any,
 ) -> None:
-    groups, columns = arrays.shape.shape[1], arrays.columns[t]
-    order = _by_size(arrays, t, choice, tables, where)
+    groups = tabled.size
+    order = _largest_first(tables, tabled)
     rows = np.empty(groups, np.int64)
-    most = 0
     for d in range(groups):
-        rows[d] = tables[_at(arrays, t, choice, where, order[d])].shape[0]
-        most = max(most, rows[d])
-    local = np.empty((groups, most, columns))
-    low = np.ones((groups + 1, columns))
-    for d in range(groups - 1, -1, -1):
-        g = order[d]
-        source = tables[_at(arrays, t, choice, where, g)]
-        for c in range(columns):
-            column = arrays.column[t, g, c]
-            least = np.inf
-            for row in range(rows[d]):
-                local[d, row, c] = source[row, column]
-                least = min(least, source[row, column])
-            low[d, c] = low[d + 1, c] * least
-    product = np.ones((groups + 1, columns))
+        rows[d] = tables[tabled[order[d]]].shape[0]
+    own, bounded = _local(arrays, t, form, tables, tabled, order, rows)
+    columns = form.columns.size
+    product, bound = np.ones((groups + 1, columns)), np.ones(columns + 1)
     at = np.full(groups, -1, np.int64)
-    key, bound = np.empty(3), np.empty(columns)
+    key = np.empty(3)
     d = 0
     while d >= 0:
         at[d] += 1
@@ -295,29 +295,66 @@ def _join(
             continue
         progress[EVALUATED] += 1
         for c in range(columns):
-            product[d + 1, c] = product[d, c] * local[d, at[d], c]
-            bound[c] = product[d + 1, c] * low[d + 1, c]
-        if not key_of(arrays, problem, t, bound, key) or not is_better(key, best):
+            bound[c] = product[d, c] * bounded[d, at[d], c]
+        if not _key(arrays, problem, form, bound, key) or not is_better(key, best):
             continue
         if d + 1 < groups:
+            for c in range(columns):
+                product[d + 1, c] = product[d, c] * own[d, at[d], c]
             d += 1
             continue
         best[:] = key
         winner[0] = t
         for g in range(groups):
             winner[1 + g] = int(choice[3 + g])
-        for i in range(groups):
-            winner[1 + groups + order[i]] = at[i]
+            winner[1 + groups + order[g]] = at[g]
 
 
 @njit
-def _at(arrays: Any, t: int, choice: Any, where: Any, g: int) -> int:
-    return int(where[g, arrays.shape[t, g], int(choice[3 + g])])
+def _local(arrays: Any, t: int, form: Form, tables: Any, tabled: Any, order: Any, rows: Any) -> tuple[Any, Any]:
+    """(D, rows, columns) what each row contributes, and that times the bound of all groups after it."""
+    groups, columns = tabled.size, form.columns.size
+    own = np.empty((groups, rows.max(), columns))
+    bounded = np.empty_like(own)
+    rest = np.ones(columns)
+    for d in range(groups - 1, -1, -1):
+        source = tables[tabled[order[d]]]
+        for c in range(columns):
+            column = arrays.column[t, order[d], form.columns[c]]
+            for row in range(rows[d]):
+                own[d, row, c] = source[row, column]
+                bounded[d, row, c] = source[row, column] * rest[c]
+            rest[c] *= source[:, column].max() if form.subtracted[c] else source[:, column].min()
+    return own, bounded
 
 
 @njit
-def _by_size(arrays: Any, t: int, choice: Any, tables: Any, where: Any) -> Any:
-    sizes = np.empty(arrays.shape.shape[1], np.int64)
-    for g in range(sizes.size):
-        sizes[g] = tables[_at(arrays, t, choice, where, g)].shape[0]
+def _key(arrays: Any, problem: Problem, form: Form, bound: Any, key: Any) -> bool:
+    """Fill ``key`` from the columns of a form (1 after them); False when tiles need more room than there is."""
+    held, memory = 0.0, -1
+    for i in range(form.bits.size):
+        if form.room[i, 0] != memory:
+            held, memory = 0.0, form.room[i, 0]
+        held += bound[form.room[i, 1]] * form.bits[i]
+        if held > arrays.size_bits[memory] * FIT:
+            return False
+    energy, latency = 0.0, 0.0
+    for c in range(bound.size):
+        energy += form.energy[c] * bound[c]
+    for f in range(form.times.shape[0]):
+        seconds = 0.0
+        for c in range(bound.size):
+            seconds += form.times[f, c] * bound[c]
+        latency = max(latency, seconds)
+    energy += arrays.leak_w * latency + arrays.fixed_j
+    key[0] = _power(energy, problem.energy_power) * _power(latency, problem.delay_power)
+    key[1], key[2] = latency, energy
+    return True
+
+
+@njit
+def _largest_first(tables: Any, tabled: Any) -> Any:
+    sizes = np.empty(tabled.size, np.int64)
+    for g in range(tabled.size):
+        sizes[g] = -tables[tabled[g]].shape[0]
     return np.argsort(sizes, kind="mergesort")

@@ -27,7 +27,7 @@ class Arrays(NamedTuple):
 
     ``loops`` (G, S, 2, MOST_LOOPS): axis of each loop of each dim, TEMPORAL, or -2 where there is none; ``factors``
     (G, S, C, FACTOR); ``sizes`` (G, S) columns of a shape; ``shape`` (T, G); ``column`` (T, G, C): where a shape has a
-    template's columns; ``columns``, ``terms_of``, ``times_of`` (T): how many; ``terms`` (T, K, 2); ``energy`` (T, K) J;
+    template's columns; ``columns``, ``terms_of``, ``times_of`` (T): how many; ``terms`` (T, K, 3); ``energy`` (T, K) J;
     ``times`` (T, F, K) s; ``room`` (T, R, 2): memory and column, ``bits`` (T, R), ``rooms_of`` (T); ``size_bits``
     by memory; ``fixed_j``: energy of the MACs.
     """
@@ -124,7 +124,7 @@ def _arrays(space: Space, shapes: _Shapes, rows: list[Any], costings: list[Costi
         shape=np.array([shape for shape, _ in rows], np.int64),
         column=column,
         columns=np.array([len(c.columns) for c in costings], np.int64),
-        terms=np.zeros((total, terms, 2), np.int64),
+        terms=np.zeros((total, terms, 3), np.int64),
         terms_of=np.array([len(c.terms) for c in costings], np.int64),
         energy=np.zeros((total, terms)),
         times=np.zeros((total, times, terms)),

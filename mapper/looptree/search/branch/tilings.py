@@ -1,6 +1,6 @@
-"""All tilings of a group, and what each contributes to every column of a shape; only those that can be best are kept.
+"""All tilings of a dim, their tiles and how often each occurs. Compiled.
 
-Compiled. A tiling of a dim is the tile below each of its loops. Loops on axes have their trips given (the option);
+A tiling of a dim is the tile below each of its loops. Loops on axes have their trips given (the option);
 temporal loops share the rest: its divisors, or any tiles.
 """
 
@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from archsim.kernels import njit
-from mapper.looptree.search.branch.columns import COUNT, LARGEST, ONE, SUM
-from mapper.looptree.search.branch.plan import MOST_LOOPS, PLAIN, RATIO, TEMPORAL, WINDOW
+from mapper.looptree.search.branch.columns import LARGEST, ONE
+from mapper.looptree.search.branch.plan import MOST_LOOPS, TEMPORAL
 
 NO_LOOP = -2
 DIVISORS, SPATIAL, ANY = range(3)  # factors
 ALL_BELOW = 64  # any tiles: of an extent up to this every size is tried
-EXTRA = 2  # columns of a table beside its factors: the tilings of its dims
 
 
 @njit
@@ -90,10 +89,8 @@ def _next(
     if loops[at] != TEMPORAL:
         tried[at] += 1
         share = shares[loops[at]]
-        if factors == ANY:
-            inner = -(-tile // share)
-        else:
-            inner = min(tile, left * spread_below(loops, shares, at + 1))
+        even = left * spread_below(loops, shares, at + 1)
+        inner = -(-tile // share) if factors == ANY else min(tile, even)
         if tried[at] > 1 or -(-tile // inner) != share:
             return 0, 0
         return left, inner
@@ -152,7 +149,7 @@ def _unique(choices: Any, count: int) -> int:
 
 
 @njit
-def _sizes(tiles: Any, extent: int, part: Any, sizes: Any, counts: Any) -> int:
+def tile_sizes(tiles: Any, extent: int, part: Any, sizes: Any, counts: Any) -> int:
     """Sizes of a dim's tiles at a place and how many of each, some loops collapsed; how many sizes there are."""
     figure, loops, collapsed = part[0], part[1], part[2]
     sizes[0], counts[0] = extent, 1
@@ -179,7 +176,7 @@ def _sizes(tiles: Any, extent: int, part: Any, sizes: Any, counts: Any) -> int:
 
 
 @njit
-def _trips(tiles: Any, extent: int, chosen: int) -> int:
+def trips_of(tiles: Any, extent: int, chosen: int) -> int:
     """Product of the trips of chosen loops in the largest tile."""
     product, above, i = 1, extent, 0
     while chosen >> i:
@@ -213,100 +210,3 @@ def _distinct(first: int, second: int, far: int, near: int) -> int:
         for j in range(second):
             seen[i * far + j * near] = 1
     return int(seen.sum())
-
-
-@njit
-def _plain(part: Any, sizes: Any, counts: Any, many: int) -> float:
-    if part[0] == COUNT:
-        return float(counts[:many].sum())
-    total = 0
-    for j in range(many):
-        total += sizes[j] * (counts[j] if part[0] == SUM else 1)
-    return float(total)
-
-
-@njit
-def table(factors: Any, columns: int, loops: Any, extents: Any, shares: Any, kind: int, spans: bool) -> Any:
-    """(tilings, columns + EXTRA) of a shape under an option: its factors, then the tilings of its two dims."""
-    first = tilings(loops[0], extents[0], shares[0], kind)
-    second = tilings(loops[1], extents[1], shares[1], kind)
-    rows = first.shape[0] * second.shape[0]
-    found = np.empty((rows, columns + EXTRA))
-    size1, count1 = np.empty((first.shape[0], MOST_LOOPS), np.int64), np.empty((first.shape[0], MOST_LOOPS), np.int64)
-    size2, count2 = np.empty((second.shape[0], MOST_LOOPS), np.int64), np.empty((second.shape[0], MOST_LOOPS), np.int64)
-    many1, over1 = np.empty(first.shape[0], np.int64), np.empty(first.shape[0])
-    many2, over2 = np.empty(second.shape[0], np.int64), np.empty(second.shape[0])
-    for c in range(columns):
-        factor = factors[c]
-        if factor[0] == RATIO:
-            for row in range(rows):
-                found[row, c] = found[row, factor[1]] / found[row, factor[2]]
-            continue
-        for i in range(first.shape[0]):
-            many1[i] = _sizes(first[i], extents[0], factor[1:5], size1[i], count1[i])
-            over1[i] = _trips(first[i], extents[0], factor[4])
-        for j in range(second.shape[0]):
-            many2[j] = _sizes(second[j], extents[1], factor[5:9], size2[j], count2[j])
-            over2[j] = _trips(second[j], extents[1], factor[8])
-        row = 0
-        for i in range(first.shape[0]):
-            alone = _plain(factor[1:5], size1[i], count1[i], many1[i]) / over1[i] if factor[0] == PLAIN else 0.0
-            for j in range(second.shape[0]):
-                if factor[0] == PLAIN:
-                    found[row, c] = alone * _plain(factor[5:9], size2[j], count2[j], many2[j]) / over2[j]
-                else:
-                    total = 0
-                    for a in range(many1[i]):
-                        for b in range(many2[j]):
-                            held = footprint(size1[i, a], size2[j, b], factor[9], factor[10], spans)
-                            total += held * count1[i, a] * count2[j, b]
-                    found[row, c] = total / (over1[i] * over2[j])
-                row += 1
-    row = 0
-    for i in range(first.shape[0]):
-        for j in range(second.shape[0]):
-            found[row, columns], found[row, columns + 1] = i, j
-            row += 1
-    return _best(found, columns)
-
-
-@njit
-def _best(found: Any, columns: int) -> Any:
-    """The rows that no other is at most equal to in every column, those of small figures first."""
-    rows = found.shape[0]
-    if rows == 0:
-        return found
-    least = np.empty(columns)
-    for c in range(columns):
-        least[c] = found[:, c].min()
-    varies = np.empty(columns, np.int64)
-    many = 0
-    for c in range(columns):
-        if found[:, c].max() > least[c]:
-            varies[many] = c
-            many += 1
-    sums = np.zeros(rows)
-    for row in range(rows):
-        for k in range(many):
-            sums[row] += np.log(found[row, varies[k]])
-    order = np.argsort(sums, kind="mergesort")
-    kept = np.empty(rows, np.int64)
-    count = 0
-    for row in order:
-        beaten = False
-        for i in range(count):
-            other = kept[i]
-            beaten = True
-            for k in range(many):
-                if found[other, varies[k]] > found[row, varies[k]]:
-                    beaten = False
-                    break
-            if beaten:
-                break
-        if not beaten:
-            kept[count] = row
-            count += 1
-    result = np.empty((count, found.shape[1]))
-    for i in range(count):
-        result[i] = found[kept[i]]
-    return result

@@ -1,0 +1,141 @@
+"""Tables: what each tiling of a group contributes to every column of a shape; only those that can be best. Compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from archsim.kernels import njit
+from mapper.looptree.search.branch.columns import COUNT, SUM
+from mapper.looptree.search.branch.plan import MOST_LOOPS, PLAIN, RATIO
+from mapper.looptree.search.branch.tilings import footprint, tile_sizes, tilings, trips_of
+
+EXTRA = 2  # columns of a table beside its factors: the tilings of its two dims
+ALIKE = 1e-12  # relative difference of figures that are equal but for rounding
+
+
+@njit
+def table(factors: Any, columns: int, loops: Any, extents: Any, shares: Any, kind: int, spans: bool) -> Any:
+    """(tilings, columns + EXTRA) of a shape under an option: its factors, then the tilings of its two dims."""
+    first = tilings(loops[0], extents[0], shares[0], kind)
+    second = tilings(loops[1], extents[1], shares[1], kind)
+    one, two = first.shape[0], second.shape[0]
+    found = np.empty((one * two, columns + EXTRA))
+    for c in range(columns):
+        factor = factors[c]
+        if factor[0] == RATIO:
+            found[:, c] = found[:, factor[1]] / found[:, factor[2]]
+        elif factor[0] == PLAIN:
+            _fill_plain(found[:, c], factor, first, second, extents)
+        else:
+            _fill_window(found[:, c], factor, first, second, extents, spans)
+    for i in range(one):
+        for j in range(two):
+            found[i * two + j, columns], found[i * two + j, columns + 1] = i, j
+    return _best(found, columns)
+
+
+@njit
+def _fill_plain(column: Any, factor: Any, first: Any, second: Any, extents: Any) -> None:
+    left = _figures(first, extents[0], factor[1:5])
+    right = _figures(second, extents[1], factor[5:9])
+    for i in range(left.size):
+        column[i * right.size : (i + 1) * right.size] = left[i] * right
+
+
+@njit
+def _figures(tiles: Any, extent: int, part: Any) -> Any:
+    """A dim's part of a factor, for each of its tilings."""
+    sizes, counts = np.empty(MOST_LOOPS + 1, np.int64), np.empty(MOST_LOOPS + 1, np.int64)
+    found = np.empty(tiles.shape[0])
+    for i in range(tiles.shape[0]):
+        many = tile_sizes(tiles[i], extent, part, sizes, counts)
+        total = 0
+        for j in range(many):
+            total += (1 if part[0] == COUNT else sizes[j]) * (counts[j] if part[0] in (COUNT, SUM) else 1)
+        found[i] = total / trips_of(tiles[i], extent, part[3])
+    return found
+
+
+@njit
+def _fill_window(column: Any, factor: Any, first: Any, second: Any, extents: Any, spans: bool) -> None:
+    size1, count1 = np.empty(MOST_LOOPS + 1, np.int64), np.empty(MOST_LOOPS + 1, np.int64)
+    size2, count2 = np.empty(MOST_LOOPS + 1, np.int64), np.empty(MOST_LOOPS + 1, np.int64)
+    row = 0
+    for i in range(first.shape[0]):
+        many1 = tile_sizes(first[i], extents[0], factor[1:5], size1, count1)
+        over1 = trips_of(first[i], extents[0], factor[4])
+        for j in range(second.shape[0]):
+            many2 = tile_sizes(second[j], extents[1], factor[5:9], size2, count2)
+            total = 0
+            for a in range(many1):
+                for b in range(many2):
+                    held = footprint(size1[a], size2[b], factor[9], factor[10], spans)
+                    total += held * count1[a] * count2[b]
+            column[row] = total / (over1 * trips_of(second[j], extents[1], factor[8]))
+            row += 1
+
+
+@njit
+def _best(found: Any, columns: int) -> Any:
+    """The rows that no other is at most equal to in every column, those of small figures first."""
+    varied = np.empty((columns, found.shape[0]))
+    many = 0
+    for c in range(columns if found.shape[0] else 0):
+        if found[:, c].max() > found[:, c].min() and not _seen(varied, many, found[:, c]):
+            varied[many] = found[:, c]
+            many += 1
+    figures = np.ascontiguousarray(varied[:many].T)
+    order = np.argsort(np.log(figures).sum(axis=1), kind="mergesort")
+    kept = np.empty(found.shape[0], np.int64)
+    count = 0
+    for row in order:
+        if not _is_beaten(figures, kept, count, row):
+            kept[count] = row
+            count += 1
+    result = np.empty((count, found.shape[1]))
+    for i in range(count):
+        result[i] = found[kept[i]]
+    return result
+
+
+@njit
+def _seen(varied: Any, many: int, column: Any) -> bool:
+    """Whether a column is one of those before it, but for a factor."""
+    for c in range(many):
+        scale = column[0] / varied[c, 0]
+        alike = True
+        for row in range(column.size):
+            if abs(column[row] - scale * varied[c, row]) > ALIKE * column[row]:
+                alike = False
+                break
+        if alike:
+            return True
+    return False
+
+
+@njit
+def _is_beaten(figures: Any, kept: Any, count: int, row: int) -> bool:
+    for i in range(count):
+        other = kept[i]
+        beaten = True
+        for c in range(figures.shape[1]):
+            if figures[other, c] > figures[row, c]:
+                beaten = False
+                break
+        if beaten:
+            return True
+    return False
+
+
+@njit
+def classes(found: Any, columns: int) -> Any:
+    """The first column of a table to which each one is equal but for a factor."""
+    result = np.arange(columns)
+    for c in range(columns):
+        for other in range(c):
+            if result[other] == other and _seen(found[:, other : other + 1].T, 1, found[:, c]):
+                result[c] = other
+                break
+    return result
