@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.kernels import njit
+from archsim.kernels import inlined, njit
 from mapper.looptree.search.branch.form import Form, form_of
 from mapper.looptree.search.branch.least import least_of
 from mapper.looptree.search.branch.tables import classes, table
@@ -61,51 +61,41 @@ def all_least(arrays: Any, problem: Problem) -> Any:
     return found
 
 
-@njit
-def key_of(arrays: Any, problem: Problem, t: int, product: Any, key: Any) -> bool:
-    """Fill ``key`` from the columns of template ``t``; False when its tiles need more room than there is."""
-    held = 0.0
-    memory = -1
-    for i in range(arrays.rooms_of[t]):
-        if arrays.room[t, i, 0] != memory:
-            held, memory = 0.0, arrays.room[t, i, 0]
-        held += product[arrays.room[t, i, 1]] * arrays.bits[t, i]
-        if held > arrays.size_bits[memory] * FIT:
-            return False
-    energy, latency = 0.0, 0.0
-    values = np.empty(arrays.terms_of[t])
-    for k in range(arrays.terms_of[t]):
-        lower, column = arrays.terms[t, k, 0], arrays.terms[t, k, 1]
-        value = product[column] if lower < 0 else product[lower] * (product[column] - 1.0)
-        values[k] = value
-        energy += arrays.energy[t, k] * value
-    for f in range(arrays.times_of[t]):
+@inlined
+def _fill_bound(terms: Any, energy: Any, times: Any, product: Any, weights: Any, key: Any) -> None:
+    """``key`` from bounds of the columns of a template, of which differences are kept as ratios."""
+    joules, latency = 0.0, 0.0
+    for k in range(terms.shape[0]):
+        lower, column = terms[k, 0], terms[k, 1]
+        product[-1 - k] = product[column] if lower < 0 else product[lower] * (product[column] - 1.0)
+        joules += energy[k] * product[-1 - k]
+    for f in range(times.shape[0]):
         seconds = 0.0
-        for k in range(arrays.terms_of[t]):
-            seconds += arrays.times[t, f, k] * values[k]
+        for k in range(terms.shape[0]):
+            seconds += times[f, k] * product[-1 - k]
         latency = max(latency, seconds)
-    energy += arrays.leak_w * latency + arrays.fixed_j
-    key[0] = _power(energy, problem.energy_power) * _power(latency, problem.delay_power)
-    key[1], key[2] = latency, energy
-    return True
+    joules += weights[0] * latency + weights[1]
+    key[0] = _power(joules, weights[2]) * _power(latency, weights[3])
+    key[1], key[2] = latency, joules
 
 
-@njit
+@inlined
 def _power(value: float, exponent: float) -> float:
-    if exponent == 1.0:
-        return value
-    if exponent == 0.0:
-        return 1.0
-    return float(value**exponent)
+    result = value
+    if exponent != 1.0:
+        result = 1.0 if exponent == 0.0 else value**exponent
+    return result
 
 
-@njit
+@inlined
 def is_better(key: Any, other: Any) -> bool:
     """Whether a key is smaller, figures that differ by rounding alone being equal."""
+    better = False
     for i in range(3):
         if abs(key[i] - other[i]) > SAME * min(abs(key[i]), abs(other[i])):
-            return bool(key[i] < other[i])
-    return False
+            better = key[i] < other[i]
+            break
+    return better
 
 
 @njit
@@ -113,9 +103,10 @@ def bounds(arrays: Any, problem: Problem, least: Any) -> Any:
     """(T, 3) a lower bound of the key of each template; infinite where nothing fits."""
     total, groups = arrays.shape.shape
     found = np.full((total, 3), np.inf)
-    product = np.empty(arrays.column.shape[2])
+    weights = (arrays.leak_w, arrays.fixed_j, problem.energy_power, problem.delay_power)
     for t in range(total):
-        product[:] = 1.0
+        product = np.ones(arrays.columns[t] + arrays.terms_of[t])
+        rooms, terms = arrays.rooms_of[t], arrays.terms_of[t]
         for g in range(groups):
             s = arrays.shape[t, g]
             for c in range(arrays.columns[t]):
@@ -124,8 +115,11 @@ def bounds(arrays: Any, problem: Problem, least: Any) -> Any:
                 for o in range(problem.options[g]):
                     low = min(low, least[g, s, o, column])
                 product[c] *= low
-        if not (product[: arrays.columns[t]] < np.inf).all() or not key_of(arrays, problem, t, product, found[t]):
-            found[t] = np.inf
+        if not (product < np.inf).all():
+            continue
+        if _fits(arrays.room[t, :rooms], arrays.bits[t, :rooms], arrays.size_bits, product):
+            times = arrays.times[t, : arrays.times_of[t]]
+            _fill_bound(arrays.terms[t, :terms], arrays.energy[t], times, product, weights, found[t])
     return found
 
 
@@ -136,9 +130,14 @@ def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any
     found = np.empty((64, 3 + groups))
     count = 0
     product = np.ones((groups + 1, columns))
-    low = _suffix(arrays, problem, least, t)
     chosen = np.full(groups + 1, -1, np.int64)
-    key, bound = np.empty(3), np.empty(columns)
+    terms, energy = arrays.terms[t, : arrays.terms_of[t]], arrays.energy[t]
+    times = arrays.times[t, : arrays.times_of[t]]
+    room, bits = arrays.room[t, : arrays.rooms_of[t]], arrays.bits[t, : arrays.rooms_of[t]]
+    weights = (arrays.leak_w, arrays.fixed_j, problem.energy_power, problem.delay_power)
+    key, bound = np.empty(3), np.empty(columns + terms.shape[0])
+    factors = _template_least(arrays, problem, least, t)
+    low = _suffix(factors, problem.options)
     g = 0
     while g >= 0:
         chosen[g] += 1
@@ -146,18 +145,20 @@ def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any
             chosen[g] = -1
             g -= 1
             continue
-        if not _fits_axes(problem, chosen, g):
+        if not _fits_axes(problem.instances, problem.fanout, chosen, g):
             continue
-        s = arrays.shape[t, g]
         for c in range(columns):
-            product[g + 1, c] = product[g, c] * least[g, s, chosen[g], arrays.column[t, g, c]]
+            product[g + 1, c] = product[g, c] * factors[g, chosen[g], c]
             bound[c] = product[g + 1, c] * low[g + 1, c]
-        if not bound[0] < np.inf or not key_of(arrays, problem, t, bound, key) or not is_better(key, best):
+        if not bound[0] < np.inf or not _fits(room, bits, arrays.size_bits, bound):
+            continue
+        _fill_bound(terms, energy, times, bound, weights, key)
+        if not is_better(key, best):
             continue
         if g + 1 < groups:
             g += 1
             continue
-        if not _used_enough(problem, chosen):
+        if not _used_enough(problem.rounds, problem.most_rounds, chosen):
             continue
         if count == found.shape[0]:
             found = np.concatenate((found, np.empty_like(found)))
@@ -177,41 +178,48 @@ def _ordered(rows: Any) -> Any:
 
 
 @njit
-def _suffix(arrays: Any, problem: Problem, least: Any, t: int) -> Any:
-    """(G + 1, columns) the least product of groups g, g + 1, ... over their options."""
+def _template_least(arrays: Any, problem: Problem, least: Any, t: int) -> Any:
+    """(G, options, columns) lower bounds of the columns of a template."""
     groups, columns = arrays.shape.shape[1], arrays.columns[t]
+    found = np.empty((groups, problem.options.max(), columns))
+    for g in range(groups):
+        for o in range(problem.options[g]):
+            for c in range(columns):
+                found[g, o, c] = least[g, arrays.shape[t, g], o, arrays.column[t, g, c]]
+    return found
+
+
+@njit
+def _suffix(factors: Any, options: Any) -> Any:
+    """(G + 1, columns) the least product of groups g, g + 1, ... over their options."""
+    groups, columns = factors.shape[0], factors.shape[2]
     low = np.ones((groups + 1, columns))
     for g in range(groups - 1, -1, -1):
-        s = arrays.shape[t, g]
         for c in range(columns):
-            column = arrays.column[t, g, c]
-            one = np.inf
-            for o in range(problem.options[g]):
-                one = min(one, least[g, s, o, column])
-            low[g, c] = low[g + 1, c] * one
+            low[g, c] = low[g + 1, c] * factors[g, : options[g], c].min()
     return low
 
 
-@njit
-def _fits_axes(problem: Problem, chosen: Any, g: int) -> bool:
-    for a in range(problem.fanout.size):
+@inlined
+def _fits_axes(instances: Any, fanout: Any, chosen: Any, g: int) -> bool:
+    fits = True
+    for a in range(fanout.size):
         used = 1
         for i in range(g + 1):
-            used *= problem.instances[i, chosen[i], a]
-        if used > problem.fanout[a]:
-            return False
-    return True
+            used *= instances[i, chosen[i], a]
+        fits &= used <= fanout[a]
+    return fits
 
 
-@njit
-def _used_enough(problem: Problem, chosen: Any) -> bool:
-    for a in range(problem.fanout.size):
-        rounds = 1
-        for g in range(problem.options.size):
-            rounds *= problem.rounds[g, chosen[g], a]
-        if rounds > problem.most_rounds[a]:
-            return False
-    return True
+@inlined
+def _used_enough(rounds: Any, most_rounds: Any, chosen: Any) -> bool:
+    enough = True
+    for a in range(most_rounds.size):
+        needed = 1
+        for g in range(rounds.shape[0]):
+            needed *= rounds[g, chosen[g], a]
+        enough &= needed <= most_rounds[a]
+    return enough
 
 
 @njit
@@ -286,6 +294,7 @@ def _join(
     product, bound = np.ones((groups + 1, columns)), np.ones(columns + 1)
     at = np.full(groups, -1, np.int64)
     key = np.empty(3)
+    weights = (arrays.leak_w, arrays.fixed_j, problem.energy_power, problem.delay_power)
     d = 0
     while d >= 0:
         at[d] += 1
@@ -296,7 +305,10 @@ def _join(
         progress[EVALUATED] += 1
         for c in range(columns):
             bound[c] = product[d, c] * bounded[d, at[d], c]
-        if not _key(arrays, problem, form, bound, key) or not is_better(key, best):
+        if not _fits(form.room, form.bits, arrays.size_bits, bound):
+            continue
+        _fill_key(form.energy, form.times, bound, weights, key)
+        if not is_better(key, best):
             continue
         if d + 1 < groups:
             for c in range(columns):
@@ -328,28 +340,35 @@ def _local(arrays: Any, t: int, form: Form, tables: Any, tabled: Any, order: Any
     return own, bounded
 
 
-@njit
-def _key(arrays: Any, problem: Problem, form: Form, bound: Any, key: Any) -> bool:
-    """Fill ``key`` from the columns of a form (1 after them); False when tiles need more room than there is."""
+@inlined
+def _fits(room: Any, bits: Any, size_bits: Any, bound: Any) -> bool:
+    """Whether tiles have room; those of a memory come one after the other."""
     held, memory = 0.0, -1
-    for i in range(form.bits.size):
-        if form.room[i, 0] != memory:
-            held, memory = 0.0, form.room[i, 0]
-        held += bound[form.room[i, 1]] * form.bits[i]
-        if held > arrays.size_bits[memory] * FIT:
-            return False
-    energy, latency = 0.0, 0.0
+    fits = True
+    for i in range(bits.size):
+        if room[i, 0] != memory:
+            held, memory = 0.0, room[i, 0]
+        held += bound[room[i, 1]] * bits[i]
+        if held > size_bits[memory] * FIT:
+            fits = False
+            break
+    return fits
+
+
+@inlined
+def _fill_key(energy: Any, times: Any, bound: Any, weights: tuple[float, float, float, float], key: Any) -> None:
+    """``key`` from the columns of a form (1 after them)."""
+    joules, latency = 0.0, 0.0
     for c in range(bound.size):
-        energy += form.energy[c] * bound[c]
-    for f in range(form.times.shape[0]):
+        joules += energy[c] * bound[c]
+    for f in range(times.shape[0]):
         seconds = 0.0
         for c in range(bound.size):
-            seconds += form.times[f, c] * bound[c]
+            seconds += times[f, c] * bound[c]
         latency = max(latency, seconds)
-    energy += arrays.leak_w * latency + arrays.fixed_j
-    key[0] = _power(energy, problem.energy_power) * _power(latency, problem.delay_power)
-    key[1], key[2] = latency, energy
-    return True
+    joules += weights[0] * latency + weights[1]
+    key[0] = _power(joules, weights[2]) * _power(latency, weights[3])
+    key[1], key[2] = latency, joules
 
 
 @njit
