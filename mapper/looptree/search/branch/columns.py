@@ -55,10 +55,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Position:
-    """A loop of a dim: in a slot, temporal ('') or on an axis."""
+    """A loop of a dim: in a slot, temporal ('') or on an axis; ``moves``: it has more than one trip."""
 
     slot: int
     axis: str
+    moves: bool = False
 
 
 @dataclass
@@ -108,7 +109,9 @@ def positions(space: Space, template: Template, dim: str) -> tuple[Position, ...
     """The loops that a dim may have in a template, outermost first."""
     found: list[Position] = []
     for slot, loops in enumerate(template.slots):
-        found += [Position(slot, "")] if dim in loops.temporal else []
+        above = template.tiles[slot - 1] if slot else None
+        moves = above is not None and above.must_slide and above.slides == dim
+        found += [Position(slot, "", moves)] if dim in loops.temporal else []
         found += [Position(slot, axis) for axis in loops.axes if dim in space.spread[axis]]
     return tuple(found)
 

@@ -13,10 +13,9 @@ import numpy as np
 from archsim.kernels import inlined, njit
 from mapper.looptree.search.branch.form import Form, form_of
 from mapper.looptree.search.branch.least import least_of
-from mapper.looptree.search.branch.tables import classes, table
+from mapper.looptree.search.branch.tables import FIT, classes, table
 from mapper.looptree.search.objective import SAME
 
-FIT = 1 + 1e-9  # of a size in bits, which need not be whole
 EVALUATED, OPENED, SPENT = range(3)  # of progress
 
 
@@ -265,7 +264,8 @@ def _tabulated(arrays: Any, problem: Problem, g: int, s: int, o: int, tables: An
     if where[g, s, o] < 0:
         where[g, s, o] = len(tables)
         columns, loops, shares = arrays.sizes[g, s], arrays.loops[g, s], problem.shares[g, o]
-        made = table(arrays.factors[g, s], columns, loops, problem.extents[g], shares, problem.kind, arrays.spans)
+        factors, limits = arrays.factors[g, s], arrays.limits[g, s]
+        made = table(factors, limits, columns, loops, problem.extents[g], shares, problem.kind, arrays.spans)
         tables.append(made)
         alike.append(classes(made, columns))
     return int(where[g, s, o])

@@ -8,8 +8,8 @@ import numpy as np
 
 from archsim.kernels import njit
 from mapper.looptree.search.branch.columns import COUNT, LARGEST, ONE
-from mapper.looptree.search.branch.plan import PLAIN, RATIO, TEMPORAL, WINDOW
-from mapper.looptree.search.branch.tilings import ANY, count_loops, footprint, spread_below, temporal_from
+from mapper.looptree.search.branch.plan import PLAIN, RATIO, WINDOW
+from mapper.looptree.search.branch.tilings import ANY, count_loops, footprint, is_temporal, spread_below, temporal_from
 
 
 @njit
@@ -41,7 +41,7 @@ def least_of(
 def _chosen(loops: Any, shares: Any, chosen: int) -> int:
     product, i = 1, 0
     while chosen >> i:
-        if (chosen >> i) & 1 and loops[i] != TEMPORAL:
+        if (chosen >> i) & 1 and not is_temporal(loops[i]):
             product *= shares[loops[i]]
         i += 1
     return product
@@ -63,7 +63,7 @@ def _part(part: Any, loops: Any, extent: int, shares: Any, kind: int, window: bo
         return -(-extent // once)
     apart = 1
     for i in range(first):
-        if loops[i] != TEMPORAL and not (collapsed >> i) & 1:
+        if not is_temporal(loops[i]) and not (collapsed >> i) & 1:
             apart *= shares[loops[i]]
     if temporal_from(loops, first) or _repeats(loops, first, collapsed):
         return apart
@@ -73,7 +73,7 @@ def _part(part: Any, loops: Any, extent: int, shares: Any, kind: int, window: bo
 @njit
 def _repeats(loops: Any, first: int, collapsed: int) -> bool:
     """Whether a temporal loop above is collapsed."""
+    repeats = False
     for i in range(min(first, count_loops(loops))):
-        if loops[i] == TEMPORAL and (collapsed >> i) & 1:
-            return True
-    return False
+        repeats |= is_temporal(loops[i]) and (collapsed >> i) & 1 == 1
+    return repeats

@@ -15,7 +15,7 @@ from mapper.looptree.search.branch.columns import Builder, Costing, Factor, Grou
 from mapper.looptree.search.branch.templates import Relations, Template, relations, templates
 from mapper.looptree.search.space import Space
 
-TEMPORAL = -1
+TEMPORAL, NO_LOOP, MOVING = -1, -2, -3
 PLAIN, WINDOW, RATIO = range(3)
 FACTOR = 11  # kind, then figure, loops, collapsed, over of two dims, then the steps; of a ratio its two factors
 MOST_LOOPS = 24
@@ -25,8 +25,8 @@ MOST_DIMS = 2  # of a group
 class Arrays(NamedTuple):
     """What the compiled search reads. T templates, G groups, S shapes of a group, C columns, K terms, F times.
 
-    ``loops`` (G, S, 2, MOST_LOOPS): axis of each loop of each dim, TEMPORAL, or -2 where there is none; ``factors``
-    (G, S, C, FACTOR); ``sizes`` (G, S) columns of a shape; ``shape`` (T, G); ``column`` (T, G, C): where a shape has a
+    ``loops`` (G, S, 2, MOST_LOOPS): axis of each loop of each dim, TEMPORAL, MOVING (more than one trip), or NO_LOOP;
+    ``factors`` (G, S, C, FACTOR); ``limits`` (G, S, C): what has no room whatever the other groups do; ``sizes`` (G, S) columns of a shape; ``shape`` (T, G); ``column`` (T, G, C): where a shape has a
     template's columns; ``columns``, ``terms_of``, ``times_of`` (T): how many; ``terms`` (T, K, 3); ``energy`` (T, K) J;
     ``times`` (T, F, K) s; ``room`` (T, R, 2): memory and column, ``bits`` (T, R), ``rooms_of`` (T); ``size_bits``
     by memory; ``fixed_j``: energy of the MACs.
@@ -34,6 +34,7 @@ class Arrays(NamedTuple):
 
     loops: Any
     factors: Any
+    limits: Any
     sizes: Any
     shape: Any
     column: Any
@@ -92,16 +93,19 @@ class _Shapes:
             plain |= {f for ratio in wanted if isinstance(ratio, Ratio) for f in ratio}
             ratios = {f for f in wanted if isinstance(f, Ratio)}
             factors = (*sorted(plain), *sorted(ratios))
-            loops = tuple(tuple(self.axes.get(p.axis, TEMPORAL) for p in builder.at[dim]) for dim in group.dims)
+            loops = tuple(tuple(self._kind(position) for position in builder.at[dim]) for dim in group.dims)
             shapes.append(self.known[g].setdefault((loops, factors), len(self.known[g])))
             columns.append([factors.index(factor) for factor in wanted])
         return shapes, columns
+
+    def _kind(self, position: Position) -> int:
+        return self.axes.get(position.axis, MOVING if position.moves else TEMPORAL)
 
 
 def _arrays(space: Space, shapes: _Shapes, rows: list[Any], costings: list[Costing]) -> Arrays:
     count, kinds = len(shapes.groups), max(len(known) for known in shapes.known)
     most = max(len(factors) for known in shapes.known for _, factors in known)
-    loops = np.full((count, kinds, MOST_DIMS, MOST_LOOPS), -2, np.int64)
+    loops = np.full((count, kinds, MOST_DIMS, MOST_LOOPS), NO_LOOP, np.int64)
     factors = np.zeros((count, kinds, most, FACTOR), np.int64)
     sizes = np.zeros((count, kinds), np.int64)
     for g, known in enumerate(shapes.known):
@@ -120,6 +124,7 @@ def _arrays(space: Space, shapes: _Shapes, rows: list[Any], costings: list[Costi
     found = Arrays(
         loops=loops,
         factors=factors,
+        limits=np.full(factors.shape[:3], np.inf),
         sizes=sizes,
         shape=np.array([shape for shape, _ in rows], np.int64),
         column=column,
@@ -141,7 +146,22 @@ def _arrays(space: Space, shapes: _Shapes, rows: list[Any], costings: list[Costi
     for t, ((_, columns), costing) in enumerate(zip(rows, costings, strict=True)):
         column[t, :, : len(costing.columns)] = columns
         _fill(found, t, costing, numbers)
+    _limit(found)
     return found
+
+
+def _limit(arrays: Arrays) -> None:
+    """Of a factor that several templates use the widest limit holds."""
+    count, kinds, most = arrays.limits.shape
+    widest = np.zeros((count, kinds, most))
+    for t in range(arrays.shape.shape[0]):
+        for i in range(arrays.rooms_of[t]):
+            memory, column = arrays.room[t, i]
+            limit = arrays.size_bits[memory] / arrays.bits[t, i]
+            for g in range(count):
+                at = (g, arrays.shape[t, g], arrays.column[t, g, column])
+                widest[at] = max(widest[at], limit)
+    arrays.limits[widest > 0] = widest[widest > 0]
 
 
 def _fill(arrays: Arrays, t: int, costing: Costing, memories: dict[str, int]) -> None:

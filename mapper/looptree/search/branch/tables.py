@@ -7,19 +7,24 @@ from typing import Any
 import numpy as np
 
 from archsim.kernels import njit
-from mapper.looptree.search.branch.columns import COUNT, SUM
+from mapper.looptree.search.branch.columns import COUNT, LARGEST, SUM
 from mapper.looptree.search.branch.plan import MOST_LOOPS, PLAIN, RATIO
 from mapper.looptree.search.branch.tilings import footprint, tile_sizes, tilings, trips_of
 
 EXTRA = 2  # columns of a table beside its factors: the tilings of its two dims
+FIT = 1 + 1e-9  # of a size in bits, which need not be whole
 ALIKE = 1e-12  # relative difference of figures that are equal but for rounding
 
 
 @njit
-def table(factors: Any, columns: int, loops: Any, extents: Any, shares: Any, kind: int, spans: bool) -> Any:
+def table(
+    factors: Any, limits: Any, columns: int, loops: Any, extents: Any, shares: Any, kind: int, spans: bool
+) -> Any:
     """(tilings, columns + EXTRA) of a shape under an option: its factors, then the tilings of its two dims."""
     first = tilings(loops[0], extents[0], shares[0], kind)
     second = tilings(loops[1], extents[1], shares[1], kind)
+    kept1, kept2 = _roomy(factors, limits, columns, first, 1), _roomy(factors, limits, columns, second, 5)
+    first, second = first[kept1], second[kept2]
     one, two = first.shape[0], second.shape[0]
     found = np.empty((one * two, columns + EXTRA))
     for c in range(columns):
@@ -32,8 +37,29 @@ def table(factors: Any, columns: int, loops: Any, extents: Any, shares: Any, kin
             _fill_window(found[:, c], factor, first, second, extents, spans)
     for i in range(one):
         for j in range(two):
-            found[i * two + j, columns], found[i * two + j, columns + 1] = i, j
-    return _best(found, columns)
+            found[i * two + j, columns], found[i * two + j, columns + 1] = kept1[i], kept2[j]
+    return _best(found[_fitting(found, factors, limits, columns)], columns)
+
+
+@njit
+def _roomy(factors: Any, limits: Any, columns: int, tiles: Any, part: int) -> Any:
+    """Tilings of a dim whose own tiles are within the limits."""
+    fits = np.ones(tiles.shape[0], np.bool_)
+    for c in range(columns):
+        if factors[c, part] != LARGEST or factors[c, part + 1] == 0 or limits[c] == np.inf:
+            continue
+        for i in range(tiles.shape[0]):
+            fits[i] &= tiles[i, factors[c, part + 1] - 1] <= limits[c] * FIT
+    return np.flatnonzero(fits)
+
+
+@njit
+def _fitting(found: Any, factors: Any, limits: Any, columns: int) -> Any:
+    fits = np.ones(found.shape[0], np.bool_)
+    for c in range(columns):
+        if limits[c] < np.inf:
+            fits &= found[:, c] <= limits[c] * FIT
+    return np.flatnonzero(fits)
 
 
 @njit
@@ -61,19 +87,23 @@ def _figures(tiles: Any, extent: int, part: Any) -> Any:
 @njit
 def _fill_window(column: Any, factor: Any, first: Any, second: Any, extents: Any, spans: bool) -> None:
     size1, count1 = np.empty(MOST_LOOPS + 1, np.int64), np.empty(MOST_LOOPS + 1, np.int64)
-    size2, count2 = np.empty(MOST_LOOPS + 1, np.int64), np.empty(MOST_LOOPS + 1, np.int64)
+    sizes = np.empty((second.shape[0], MOST_LOOPS + 1), np.int64)
+    counts = np.empty((second.shape[0], MOST_LOOPS + 1), np.int64)
+    many, over = np.empty(second.shape[0], np.int64), np.empty(second.shape[0], np.int64)
+    for j in range(second.shape[0]):
+        many[j] = tile_sizes(second[j], extents[1], factor[5:9], sizes[j], counts[j])
+        over[j] = trips_of(second[j], extents[1], factor[8])
     row = 0
     for i in range(first.shape[0]):
         many1 = tile_sizes(first[i], extents[0], factor[1:5], size1, count1)
         over1 = trips_of(first[i], extents[0], factor[4])
         for j in range(second.shape[0]):
-            many2 = tile_sizes(second[j], extents[1], factor[5:9], size2, count2)
             total = 0
             for a in range(many1):
-                for b in range(many2):
-                    held = footprint(size1[a], size2[b], factor[9], factor[10], spans)
-                    total += held * count1[a] * count2[b]
-            column[row] = total / (over1 * trips_of(second[j], extents[1], factor[8]))
+                for b in range(many[j]):
+                    held = footprint(size1[a], sizes[j, b], factor[9], factor[10], spans)
+                    total += held * count1[a] * counts[j, b]
+            column[row] = total / (over1 * over[j])
             row += 1
 
 
@@ -87,7 +117,7 @@ def _best(found: Any, columns: int) -> Any:
             varied[many] = found[:, c]
             many += 1
     figures = np.ascontiguousarray(varied[:many].T)
-    order = np.argsort(np.log(figures).sum(axis=1), kind="mergesort")
+    order = np.argsort(_sums(figures), kind="mergesort")
     kept = np.empty(found.shape[0], np.int64)
     count = 0
     for row in order:
@@ -98,6 +128,15 @@ def _best(found: Any, columns: int) -> Any:
     for i in range(count):
         result[i] = found[kept[i]]
     return result
+
+
+@njit
+def _sums(figures: Any) -> Any:
+    """Of each row, in units of the least of each column."""
+    sums = np.zeros(figures.shape[0])
+    for c in range(figures.shape[1]):
+        sums += figures[:, c] / figures[:, c].min()
+    return sums
 
 
 @njit

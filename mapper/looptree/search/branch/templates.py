@@ -19,11 +19,15 @@ from mapper.looptree.search.space import Space
 
 @dataclass(frozen=True)
 class Tile:
-    """A tile of an operand; ``slides``: the dim over which its window moves, '' for none."""
+    """A tile of an operand; ``slides``: the dim over which its window moves, '' for none.
+
+    ``must_slide``: over more than one place; without that the tile is that of another template.
+    """
 
     operand: str
     memory: str
     slides: str = ""
+    must_slide: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,10 +136,17 @@ def _with_windows(
             axes.append([])
         else:
             axes[-1].append(item)
-    for windows in product(*(known.partial(tile.operand) or ("",) for tile in tiles)):
-        placed = [Tile(t.operand, t.memory, slides) for t, slides in zip(tiles, windows, strict=True)]
+    for windows in product(*(_windows(known, tile) for tile in tiles)):
+        placed = list(windows)
         slots = [Slot(_worth(known, placed, i), tuple(axes[i])) for i in range(len(axes))]
         yield Template(top, tuple(placed), tuple(slots))
+
+
+def _windows(known: Relations, tile: Tile) -> list[Tile]:
+    found = [
+        Tile(tile.operand, tile.memory, dim, must_slide=i > 0) for i, dim in enumerate(known.partial(tile.operand))
+    ]
+    return found or [tile]
 
 
 def _worth(known: Relations, tiles: list[Tile], slot: int) -> tuple[str, ...]:

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from archsim.kernels import njit
+from archsim.kernels import inlined, njit
 from mapper.looptree.search.branch.columns import LARGEST, ONE
-from mapper.looptree.search.branch.plan import MOST_LOOPS, TEMPORAL
+from mapper.looptree.search.branch.plan import MOST_LOOPS, MOVING, NO_LOOP, TEMPORAL
 
-NO_LOOP = -2
 DIVISORS, SPATIAL, ANY = range(3)  # factors
 ALL_BELOW = 64  # any tiles: of an extent up to this every size is tried
 
@@ -28,12 +27,18 @@ def count_loops(loops: Any) -> int:
     return count
 
 
+@inlined
+def is_temporal(kind: int) -> bool:
+    """Whether a loop is no loop of an axis."""
+    return kind == TEMPORAL or kind == MOVING
+
+
 @njit
 def spread_below(loops: Any, shares: Any, start: int) -> int:
     """Product of the trips of the axes from loop ``start`` on."""
     product = 1
     for i in range(start, count_loops(loops)):
-        if loops[i] != TEMPORAL:
+        if not is_temporal(loops[i]):
             product *= shares[loops[i]]
     return product
 
@@ -43,7 +48,7 @@ def temporal_from(loops: Any, start: int) -> int:
     """Temporal loops from loop ``start`` on."""
     count = 0
     for i in range(start, count_loops(loops)):
-        count += loops[i] == TEMPORAL
+        count += is_temporal(loops[i])
     return count
 
 
@@ -68,7 +73,7 @@ def tilings(loops: Any, extent: int, shares: Any, factors: int) -> Any:
                 count += 1
             at -= 1
             continue
-        if tried[at] == 0 and factors == ANY and loops[at] == TEMPORAL:
+        if tried[at] == 0 and factors == ANY and is_temporal(loops[at]):
             many[at] = _any_tiles(choices[at], tile[at], loops, shares, at)
         step = _next(loops, shares, factors, at, left[at], tile[at], tried, choices[at], many[at])
         if step[1] == 0:
@@ -86,7 +91,7 @@ def _next(
     loops: Any, shares: Any, factors: int, at: int, left: int, tile: int, tried: Any, choices: Any, many: int
 ) -> tuple[int, int]:
     """The rest and the tile below the next choice for a loop; (0, 0) when there is no other."""
-    if loops[at] != TEMPORAL:
+    if not is_temporal(loops[at]):
         tried[at] += 1
         share = shares[loops[at]]
         even = left * spread_below(loops, shares, at + 1)
@@ -96,11 +101,15 @@ def _next(
         return left, inner
     if factors == ANY:
         tried[at] += 1
+        if tried[at] <= many and loops[at] == MOVING and choices[tried[at] - 1] == tile:
+            tried[at] += 1
         if tried[at] > many:
             return 0, 0
         return left, choices[tried[at] - 1]
     last = temporal_from(loops, at + 1) == 0
     trips = left if last and tried[at] == 0 else tried[at] + 1
+    if loops[at] == MOVING and trips == 1:
+        trips = 2
     while trips <= left and left % trips:
         trips += 1
     if trips > left or (last and trips != left):
