@@ -66,8 +66,9 @@ class Position:
 class Costing:
     """Columns of a template and what is made of them.
 
-    ``terms``: (-1, column, column), or (lower, ratio, upper) for lower x (ratio - 1), which is upper - lower. ``energy_j``: by term; ``times_s``: each a sum
-    by term, the latency is the largest; ``room``: by memory, (column, bits) of which the sum must fit.
+    ``terms``: (-1, column, column), or (lower, ratio, upper) for lower x (ratio - 1), which is upper - lower.
+    ``energy_j``: by term; ``times_s``: each a sum by term, the latency is the largest; ``room``: by memory, (column,
+    bits) of which the sum must fit.
     """
 
     columns: list[Column] = field(default_factory=list)

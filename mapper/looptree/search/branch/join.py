@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from archsim.kernels import inlined, njit
+from mapper.looptree.search.branch.axes import splits
 from mapper.looptree.search.branch.form import Form, form_of
 from mapper.looptree.search.branch.least import least_of
 from mapper.looptree.search.branch.tables import FIT, classes, table
@@ -23,7 +24,8 @@ class Problem(NamedTuple):
     """G groups, O options of a group, A axes. ``extents`` (G, 2); ``shares`` (G, O, 2, A), ``options`` (G) how many.
 
     ``instances`` (G, O, A): trips on each axis, of which the product over groups is at most ``fanout`` (A);
-    ``rounds`` (G, O, A), of which it is at most ``most_rounds`` (A). ``kind``: which factors.
+    ``pairs`` (A, 2): the fan-outs of two axes that are searched as one, or 0; ``rounds`` (G, O, A), of which it is at
+    most ``most_rounds`` (A). ``kind``: which factors.
     """
 
     extents: Any
@@ -32,6 +34,7 @@ class Problem(NamedTuple):
     instances: Any
     rounds: Any
     fanout: Any
+    pairs: Any
     most_rounds: Any
     kind: int
     energy_power: float
@@ -144,7 +147,7 @@ def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any
             chosen[g] = -1
             g -= 1
             continue
-        if not _fits_axes(problem.instances, problem.fanout, chosen, g):
+        if not fits_axes(problem.instances, problem.fanout, chosen, g):
             continue
         for c in range(columns):
             product[g + 1, c] = product[g, c] * factors[g, chosen[g], c]
@@ -157,7 +160,7 @@ def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any
         if g + 1 < groups:
             g += 1
             continue
-        if not _used_enough(problem.rounds, problem.most_rounds, chosen):
+        if not used_enough(problem.rounds, problem.most_rounds, chosen) or not _splits(problem, chosen):
             continue
         if count == found.shape[0]:
             found = np.concatenate((found, np.empty_like(found)))
@@ -200,7 +203,8 @@ def _suffix(factors: Any, options: Any) -> Any:
 
 
 @inlined
-def _fits_axes(instances: Any, fanout: Any, chosen: Any, g: int) -> bool:
+def fits_axes(instances: Any, fanout: Any, chosen: Any, g: int) -> bool:
+    """Whether the options of groups up to ``g`` find enough instances on every axis."""
     fits = True
     for a in range(fanout.size):
         used = 1
@@ -211,7 +215,8 @@ def _fits_axes(instances: Any, fanout: Any, chosen: Any, g: int) -> bool:
 
 
 @inlined
-def _used_enough(rounds: Any, most_rounds: Any, chosen: Any) -> bool:
+def used_enough(rounds: Any, most_rounds: Any, chosen: Any) -> bool:
+    """Whether axes that must be used as far as can be are."""
     enough = True
     for a in range(most_rounds.size):
         needed = 1
@@ -219,6 +224,21 @@ def _used_enough(rounds: Any, most_rounds: Any, chosen: Any) -> bool:
             needed *= rounds[g, chosen[g], a]
         enough &= needed <= most_rounds[a]
     return enough
+
+
+@njit
+def _splits(problem: Problem, chosen: Any) -> bool:
+    """Whether the spreads on axes that stand for two can be factored over both."""
+    groups = problem.options.size
+    shares, parts = np.empty(2 * groups, np.int64), np.empty(2 * groups, np.int64)
+    for a in range(problem.fanout.size):
+        if problem.pairs[a, 0] == 0:
+            continue
+        for g in range(groups):
+            shares[2 * g], shares[2 * g + 1] = problem.shares[g, chosen[g], 0, a], problem.shares[g, chosen[g], 1, a]
+        if not splits(shares, problem.pairs[a, 0], problem.pairs[a, 1], parts):
+            return False
+    return True
 
 
 @njit

@@ -26,10 +26,11 @@ class Arrays(NamedTuple):
     """What the compiled search reads. T templates, G groups, S shapes of a group, C columns, K terms, F times.
 
     ``loops`` (G, S, 2, MOST_LOOPS): axis of each loop of each dim, TEMPORAL, MOVING (more than one trip), or NO_LOOP;
-    ``factors`` (G, S, C, FACTOR); ``limits`` (G, S, C): what has no room whatever the other groups do; ``sizes`` (G, S) columns of a shape; ``shape`` (T, G); ``column`` (T, G, C): where a shape has a
-    template's columns; ``columns``, ``terms_of``, ``times_of`` (T): how many; ``terms`` (T, K, 3); ``energy`` (T, K) J;
-    ``times`` (T, F, K) s; ``room`` (T, R, 2): memory and column, ``bits`` (T, R), ``rooms_of`` (T); ``size_bits``
-    by memory; ``fixed_j``: energy of the MACs.
+    ``factors`` (G, S, C, FACTOR); ``limits`` (G, S, C): what has no room whatever the other groups do; ``sizes``
+    (G, S): columns of a shape; ``shape`` (T, G); ``column`` (T, G, C): where a shape has a template's columns;
+    ``columns``, ``terms_of``, ``times_of``, ``rooms_of`` (T): how many; ``terms`` (T, K, 3); ``energy`` (T, K) J;
+    ``times`` (T, F, K) s; ``room`` (T, R, 2): memory and column, ``bits`` (T, R); ``size_bits`` by memory;
+    ``fixed_j``: energy of the MACs.
     """
 
     loops: Any

@@ -170,9 +170,12 @@ def _is_beaten(figures: Any, kept: Any, count: int, row: int) -> bool:
 
 @njit
 def classes(found: Any, columns: int) -> Any:
-    """The first column of a table to which each one is equal but for a factor."""
+    """The first column of a table to which each one is equal but for a factor; -1: it does not vary."""
     result = np.arange(columns)
     for c in range(columns):
+        if found.shape[0] == 0 or found[:, c].max() <= found[:, c].min():
+            result[c] = -1
+            continue
         for other in range(c):
             if result[other] == other and _seen(found[:, other : other + 1].T, 1, found[:, c]):
                 result[c] = other

@@ -30,7 +30,7 @@ def count_loops(loops: Any) -> int:
 @inlined
 def is_temporal(kind: int) -> bool:
     """Whether a loop is no loop of an axis."""
-    return kind == TEMPORAL or kind == MOVING
+    return kind in (TEMPORAL, MOVING)
 
 
 @njit
