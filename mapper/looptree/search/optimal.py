@@ -8,7 +8,7 @@ tabulated; they are opened in the order of their bounds until none can be better
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from math import prod
@@ -74,9 +74,12 @@ class _Search:
         keys = bounds(self.arrays, self.problem, least)
         where = np.full(least.shape[:3], -1, np.int64)
         left = np.inf
+        symmetric = _is_symmetric(self.space, self.plan)
         for t in np.lexsort(keys.T[::-1]):
             if not is_better(keys[t], self.best):
                 break
+            if symmetric and self.plan.mirror[t] < t:
+                continue
             if self.budget.over(int(self.progress[EVALUATED])) and self.winner[0] >= 0:
                 left = min(left, float(keys[t, 0]))
                 break
@@ -101,7 +104,7 @@ class _Search:
         tiles: dict[str, list[int]] = {}
         for g, group in enumerate(self.plan.groups):
             s, option = int(self.arrays.shape[t, g]), int(self.winner[1 + g])
-            row = self.tables[where[g, s, option]][self.winner[1 + len(self.plan.groups) + g]]
+            row = self.tables[where[self.problem.twin[g], s, option]][self.winner[1 + len(self.plan.groups) + g]]
             for d, dim in enumerate(group.dims):
                 loops = self.arrays.loops[g, s, d]
                 extent, shares = self.problem.extents[g, d], self.problem.shares[g, option, d]
@@ -186,10 +189,26 @@ def _problem(space: Space, plan: Plan, pairs: Pairs, objective: Objective) -> Pr
         np.array([axis.fanout for axis in axes] or [1], np.int64),
         np.array([[p.fanout for p in pairs.get(axis.name, ())] or [0, 0] for axis in axes] or [[0, 0]], np.int64),
         np.array(most_rounds, np.int64),
+        np.array(_twins(space, plan), np.int64),
         _KINDS[space.factors],
         objective.energy_power,
         objective.delay_power,
     )
+
+
+def _twins(space: Space, plan: Plan) -> list[int]:
+    """The first group that is the same to the costs, of each group."""
+    found = list(range(len(plan.groups)))
+    if _is_symmetric(space, plan):
+        for g, group in enumerate(plan.groups):
+            other = plan.groups.index(replace(group, dims=tuple(plan.swap.get(dim, dim) for dim in group.dims)))
+            found[g] = min(g, other)
+    return found
+
+
+def _is_symmetric(space: Space, plan: Plan) -> bool:
+    extents = space.einsum.extents
+    return bool(plan.swap) and all(extents[dim] == extents[other] for dim, other in plan.swap.items())
 
 
 def _options(space: Space, dims: tuple[str, ...]) -> list[_Option]:

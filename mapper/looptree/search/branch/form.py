@@ -63,11 +63,7 @@ def _merge(column: Any, tables: Any, alike: Any, at: Any, index: Any, scale: Any
             known[g, c], first[g, c] = like[column[g, c]], table[0, column[g, c]]
     count = 0
     for c in range(columns):
-        same = -1
-        for i in range(count):
-            if (known[:, kept[i]] == known[:, c]).all():
-                same = i
-                break
+        same = _like(known, kept, count, c)
         if same < 0 and known[:, c].max() >= 0:
             kept[count] = c
             same = count
@@ -81,6 +77,15 @@ def _merge(column: Any, tables: Any, alike: Any, at: Any, index: Any, scale: Any
         if index[c] < 0:
             index[c] = count
     return count
+
+
+@njit
+def _like(known: Any, kept: Any, count: int, c: int) -> int:
+    """Which of the columns kept is like a column in every group; -1 for none."""
+    for i in range(count):
+        if (known[:, kept[i]] == known[:, c]).all():
+            return i
+    return -1
 
 
 @njit

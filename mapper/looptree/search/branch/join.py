@@ -25,7 +25,7 @@ class Problem(NamedTuple):
 
     ``instances`` (G, O, A): trips on each axis, of which the product over groups is at most ``fanout`` (A);
     ``pairs`` (A, 2): the fan-outs of two axes that are searched as one, or 0; ``rounds`` (G, O, A), of which it is at
-    most ``most_rounds`` (A). ``kind``: which factors.
+    most ``most_rounds`` (A). ``twin`` (G): the first group with the same shapes, extents and options.
     """
 
     extents: Any
@@ -36,6 +36,7 @@ class Problem(NamedTuple):
     fanout: Any
     pairs: Any
     most_rounds: Any
+    twin: Any
     kind: int
     energy_power: float
     delay_power: float
@@ -281,14 +282,15 @@ def solve(
 @njit
 def _tabulated(arrays: Any, problem: Problem, g: int, s: int, o: int, tables: Any, alike: Any, where: Any) -> int:
     """The number of the table of a shape under an option; made when first asked for."""
-    if where[g, s, o] < 0:
-        where[g, s, o] = len(tables)
+    twin = problem.twin[g]
+    if where[twin, s, o] < 0:
+        where[twin, s, o] = len(tables)
         columns, loops, shares = arrays.sizes[g, s], arrays.loops[g, s], problem.shares[g, o]
         factors, limits = arrays.factors[g, s], arrays.limits[g, s]
         made = table(factors, limits, columns, loops, problem.extents[g], shares, problem.kind, arrays.spans)
         tables.append(made)
         alike.append(classes(made, columns))
-    return int(where[g, s, o])
+    return int(where[twin, s, o])
 
 
 @njit
