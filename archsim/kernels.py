@@ -53,4 +53,4 @@ def njit(function: _Function) -> _Function:
 
 def inlined(function: _Function) -> _Function:
     """A part of compiled functions that is put in the place of each call; worth it where calls are the cost."""
-    return cast(_Function, numba.njit(nogil=True, inline="always", error_model="numpy")(function))
+    return cast(_Function, numba.njit(nogil=True, forceinline=True, error_model="numpy")(function))

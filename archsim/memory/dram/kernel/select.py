@@ -7,14 +7,13 @@ issued; the queue to drain is chosen in the cycle after any of those in which no
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from archsim.kernels import inlined, njit
 from archsim.memory.dram.kernel.layout import (
     ACT,
     ACTIVE,
+    COMMAND_BITS,
     DUAL,
     IDLE,
     NEVER,
@@ -27,6 +26,7 @@ from archsim.memory.dram.kernel.layout import (
     REFPB,
     REFRESH,
     SECOND,
+    SLOT_BITS,
     SPLIT,
     TIMEOUT,
     WR,
@@ -34,8 +34,8 @@ from archsim.memory.dram.kernel.layout import (
     Channel,
     Rules,
 )
-from archsim.memory.dram.kernel.queues import first_of, is_wanted
-from archsim.memory.dram.kernel.timing import legal_at
+from archsim.memory.dram.kernel.queues import is_wanted
+from archsim.memory.dram.kernel.timing import code_of, command_of, legal_at
 
 
 @njit
@@ -69,8 +69,7 @@ def next_at(rules: Rules, ch: Channel) -> int:
 def _half_done(rules: Rules, ch: Channel, first: int) -> bool:
     """What cannot wait: the access after its CAS, and the second half of an activate at its deadline."""
     if ch.synced != NONE:
-        ch.planned_at, ch.planned_from = first, ch.synced_from
-        ch.planned = first_of(ch, ch.synced_from) + ch.synced
+        ch.planned_at, ch.planned_from, ch.planned = first, ch.synced_from, ch.synced
         return True
     if ch.held != NONE and ch.deadline <= first:
         ch.planned_at, ch.planned_from, ch.planned = first, SECOND, ch.held
@@ -124,7 +123,7 @@ def _from_active(rules: Rules, ch: Channel, first: int) -> None:
         slot = ch.active_order[i]
         at = max(legal_at(rules, ch, ch.need[slot]), first)
         if at < ch.planned_at or (at == ch.planned_at and ch.arrived[slot] < arrived):
-            ch.planned_at, ch.planned_from, ch.planned = at, ACTIVE, i
+            ch.planned_at, ch.planned_from, ch.planned = at, ACTIVE, slot
             arrived = ch.arrived[slot]
 
 
@@ -132,12 +131,11 @@ def _from_active(rules: Rules, ch: Channel, first: int) -> None:
 def refresh_code(rules: Rules, ch: Channel, low: int) -> int:
     """The code of a precharge while a bank of the unit is open, then of the refresh."""
     whole = rules.refresh_stride == 1
-    code = ((REFAB if whole else REFPB) << rules.bank_bits) + low
     for i in range(rules.refresh_scope):
         bank = low + i * rules.refresh_stride
         if ch.open_row[bank] != NONE:
-            return (PREAB << rules.bank_bits) + low if whole else (PRE << rules.bank_bits) + bank
-    return code
+            return code_of(rules, PREAB, low) if whole else code_of(rules, PRE, bank)
+    return code_of(rules, REFAB if whole else REFPB, low)
 
 
 @njit
@@ -151,7 +149,7 @@ def _from_refresh(rules: Rules, ch: Channel, first: int) -> None:
             return
     code = refresh_code(rules, ch, low)
     at = max(legal_at(rules, ch, code), first)
-    if code >> rules.bank_bits == REFPB:
+    if command_of(rules, code) == REFPB:
         for i in range(1, scope):
             at = max(at, ch.ready[code + i * stride])
     if at < ch.planned_at:
@@ -165,7 +163,7 @@ def _from_idle(rules: Rules, ch: Channel, first: int) -> None:
         row = ch.open_row[bank]
         if row == NONE or ch.holder[bank]:
             continue
-        code = (PRE << rules.bank_bits) + bank
+        code = code_of(rules, PRE, bank)
         at = max(ch.accessed[bank] + rules.row_timeout, legal_at(rules, ch, code), first)
         if at < ch.planned_at and not is_wanted(ch, bank, row):
             ch.planned_at, ch.planned_from, ch.planned = at, IDLE, bank
@@ -184,37 +182,45 @@ def choose_queue(rules: Rules, ch: Channel) -> None:
 @njit
 def _from_queue(rules: Rules, ch: Channel, first: int, least: int, most: int) -> None:
     """The oldest of the accesses in the queue whose next command, of ``least`` to ``most``, is legal first."""
-    rows, count = (ch.write_rows, ch.writes) if ch.writing else (ch.read_rows, ch.reads)
-    if (least >= PRE and rows == 0) or (most < PRE and rows == count):
-        return
-    if ch.writing:
-        start, count, rows = ch.writes_first, ch.writes, ch.write_rows
-        at, position = _oldest_first(rules, ch, ch.write_order, start, count, rows, first, least, most)
-    else:
-        start, count, rows = ch.reads_first, ch.reads, ch.read_rows
-        at, position = _oldest_first(rules, ch, ch.read_order, start, count, rows, first, least, most)
+    at = _soonest(rules, ch, first, least, most)
     if at < ch.planned_at:
-        ch.planned_at, ch.planned_from, ch.planned = at, WRITES if ch.writing else READS, position
+        slot = _oldest(rules, ch, at, least, most) & ((1 << SLOT_BITS) - 1)
+        ch.planned_at, ch.planned_from, ch.planned = at, WRITES if ch.writing else READS, slot
 
 
 @inlined
-def _oldest_first(
-    rules: Rules, ch: Channel, order: Any, start: int, count: int, rows: int, first: int, least: int, most: int
-) -> tuple[int, int]:
-    """``rows``: how many of the queue need a row command; without any, none is legal before the bus is free."""
-    best, position, soonest = NEVER, NONE, first
-    data, closes, opens = ch.bus[RD + ch.writing], ch.bus[PRE], ch.bus[ACT]
-    if rows == 0:
-        soonest = max(first, data)
-    low, high = least << rules.bank_bits, (most + 1) << rules.bank_bits
-    precharges, activates = PRE << rules.bank_bits, ACT << rules.bank_bits
-    for i in range(np.uint32(start), np.uint32(start + count)):
-        code = ch.need[order[i]]
-        if low <= code < high:
-            bus = opens if code >= activates else closes if code >= precharges else data
-            at = max(ch.ready[code], bus)
-            if at < best:
-                best, position = at, i
-                if at <= soonest:
-                    break
-    return max(best, first), position
+def _soonest(rules: Rules, ch: Channel, first: int, least: int, most: int) -> int:
+    """The cycle from ``first`` on at which a command is legal that the queue needs; NEVER without one."""
+    soonest = NEVER
+    for rank in range(rules.ranks):
+        for unit in range((rank << COMMAND_BITS) + least, (rank << COMMAND_BITS) + most + 1):
+            if ch.needed[ch.writing, unit]:
+                soonest = min(soonest, max(ch.bus[unit], first, _soonest_of(rules, ch, unit)))
+    return soonest
+
+
+@inlined
+def _soonest_of(rules: Rules, ch: Channel, unit: int) -> int:
+    soonest = NEVER
+    for code in range(np.uint64(unit << rules.rank_bits), np.uint64((unit + 1) << rules.rank_bits)):
+        soonest = min(soonest, max(ch.ready[code], ch.oldest[ch.writing, code] & NEVER))
+    return soonest
+
+
+@inlined
+def _oldest(rules: Rules, ch: Channel, at: int, least: int, most: int) -> int:
+    """The age of the oldest access in the queue whose next command is legal by ``at``."""
+    oldest = NEVER
+    for rank in range(rules.ranks):
+        for unit in range((rank << COMMAND_BITS) + least, (rank << COMMAND_BITS) + most + 1):
+            if ch.needed[ch.writing, unit] and ch.bus[unit] <= at:
+                oldest = min(oldest, _oldest_of(rules, ch, at, unit))
+    return oldest
+
+
+@inlined
+def _oldest_of(rules: Rules, ch: Channel, at: int, unit: int) -> int:
+    oldest = NEVER
+    for code in range(np.uint64(unit << rules.rank_bits), np.uint64((unit + 1) << rules.rank_bits)):
+        oldest = min(oldest, ch.oldest[ch.writing, code] if ch.ready[code] <= at else NEVER)
+    return oldest
