@@ -48,9 +48,9 @@ _CACHED = _use_cache()
 
 def njit(function: _Function) -> _Function:
     """Compile ``function`` on first call, without Python objects; kept on disk unless ARCHSIM_NO_CACHE=1."""
-    return cast(_Function, numba.njit(cache=_CACHED, nogil=True, error_model="numpy")(function))
+    return cast(_Function, numba.njit(cache=_CACHED, nogil=True, error_model="numpy", _nrt=False)(function))
 
 
 def inlined(function: _Function) -> _Function:
     """A part of compiled functions that is put in the place of each call; worth it where calls are the cost."""
-    return cast(_Function, numba.njit(nogil=True, forceinline=True, error_model="numpy")(function))
+    return cast(_Function, numba.njit(nogil=True, forceinline=True, error_model="numpy", _nrt=False)(function))

@@ -62,6 +62,7 @@ def _scalars(device: Device, policy: Policy) -> dict[str, int]:
     return {
         "rank_bits": _bits(device.size_of("rank")),
         "ranks": device.ranks,
+        "follows": 1 << k.COMMAND_BITS,
         "banks": device.all_banks,
         "protocol": _PROTOCOLS[device.protocol],
         "burst": device.burst_cycles,

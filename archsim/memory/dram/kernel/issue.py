@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from archsim.kernels import inlined, njit
 from archsim.memory.dram.kernel.layout import (
     ACT,
@@ -86,7 +88,7 @@ def _apart(rules: Rules, ch: Channel, log: Log, now: int) -> None:
 @inlined
 def _put(rules: Rules, ch: Channel, log: Log, command: int, slot: int, now: int) -> None:
     """A command of an access on the bus."""
-    _enter(rules, ch, log, command, ch.bank[slot], ch.row[slot], ch.col[slot], now)
+    _enter(rules, ch, log, command, np.int64(ch.bank[slot]), ch.row[slot], ch.col[slot], now)
 
 
 @njit
@@ -117,7 +119,7 @@ def _count(ch: Channel, slot: int, command: int) -> None:
 
 @inlined
 def _activate(rules: Rules, ch: Channel, log: Log, slot: int, now: int) -> None:
-    bank = ch.bank[slot]
+    bank = np.int64(ch.bank[slot])
     _put(rules, ch, log, ACT, slot, now)
     leave(rules, ch, slot)
     ch.holder[bank] = 1
@@ -138,7 +140,7 @@ def _second(rules: Rules, ch: Channel, log: Log, now: int) -> None:
 @inlined
 def _hold(rules: Rules, ch: Channel, slot: int) -> None:
     """The row is open, and kept so until the access that opened it has had its column command."""
-    bank = ch.bank[slot]
+    bank = np.int64(ch.bank[slot])
     ch.open_row[bank] = ch.row[slot]
     ch.counted[slot] += OPENED
     ch.need[slot] = code_of(rules, RD + ch.write[slot], bank)
@@ -149,7 +151,7 @@ def _hold(rules: Rules, ch: Channel, slot: int) -> None:
 
 @inlined
 def _access(rules: Rules, ch: Channel, log: Log, slot: int, command: int, now: int) -> None:
-    bank = ch.bank[slot]
+    bank = np.int64(ch.bank[slot])
     if ch.planned_from == ACTIVE:
         leave_active(ch, slot)
         ch.holder[bank] = 0

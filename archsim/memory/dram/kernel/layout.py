@@ -59,6 +59,7 @@ class Rules:
 
     rank_bits: int
     ranks: int
+    follows: int  # 1 << COMMAND_BITS: a loop of unknown length is compiled to vectors, one of 16 turns to 16 steps
     banks: int
     protocol: int
     burst: int  # cycles of a burst on the data bus
@@ -162,10 +163,25 @@ class Log:
     rows: Annotated[Any, np.int64, (LOG_ROOM, 5)]  # cycle, command, bank, row, column
 
 
+class Request:
+    """One request of a trace, and, filled in, the cycles at which it was taken in and ended.
+
+    A read ends with its last beat, a write when it is issued or merged, a forwarded read one cycle after it was taken
+    in.
+    """
+
+    arrival: int  # cycle
+    channel: int
+    burst: int  # its number on the channel
+    write: int
+    accepted: int
+    ended: int
+
+
 def record(layout: type) -> np.dtype[np.void]:
     """The record type of a class of integers and arrays of them."""
     hints = get_type_hints(layout, include_extras=True)
     return np.dtype([(name, *(get_args(kind)[1:] or (np.int64, ()))) for name, kind in hints.items()], align=True)
 
 
-RULES, CHANNEL, LOG = map(record, (Rules, Channel, Log))
+RULES, CHANNEL, LOG, REQUEST = map(record, (Rules, Channel, Log, Request))

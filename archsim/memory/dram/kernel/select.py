@@ -7,6 +7,8 @@ issued; the queue to drain is chosen in the cycle after any of those in which no
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from archsim.kernels import inlined, njit
@@ -193,17 +195,18 @@ def _soonest(rules: Rules, ch: Channel, first: int, least: int, most: int) -> in
     """The cycle from ``first`` on at which a command is legal that the queue needs; NEVER without one."""
     soonest = NEVER
     for rank in range(rules.ranks):
-        for unit in range((rank << COMMAND_BITS) + least, (rank << COMMAND_BITS) + most + 1):
-            if ch.needed[ch.writing, unit]:
+        low = rank << COMMAND_BITS
+        for unit in range(np.uint64(low + least), np.uint64(low + most + 1)):
+            if ch.needed[np.uint64(ch.writing), unit]:
                 soonest = min(soonest, max(ch.bus[unit], first, _soonest_of(rules, ch, unit)))
     return soonest
 
 
 @inlined
-def _soonest_of(rules: Rules, ch: Channel, unit: int) -> int:
-    soonest = NEVER
-    for code in range(np.uint64(unit << rules.rank_bits), np.uint64((unit + 1) << rules.rank_bits)):
-        soonest = min(soonest, max(ch.ready[code], ch.oldest[ch.writing, code] & NEVER))
+def _soonest_of(rules: Rules, ch: Channel, unit: Any) -> int:
+    soonest, low = NEVER, unit << np.uint64(rules.rank_bits)
+    for code in range(low, low + (np.uint64(1) << np.uint64(rules.rank_bits))):
+        soonest = min(soonest, max(ch.ready[code], ch.oldest[np.uint64(ch.writing), code] & NEVER))
     return soonest
 
 
@@ -212,15 +215,16 @@ def _oldest(rules: Rules, ch: Channel, at: int, least: int, most: int) -> int:
     """The age of the oldest access in the queue whose next command is legal by ``at``."""
     oldest = NEVER
     for rank in range(rules.ranks):
-        for unit in range((rank << COMMAND_BITS) + least, (rank << COMMAND_BITS) + most + 1):
-            if ch.needed[ch.writing, unit] and ch.bus[unit] <= at:
+        low = rank << COMMAND_BITS
+        for unit in range(np.uint64(low + least), np.uint64(low + most + 1)):
+            if ch.needed[np.uint64(ch.writing), unit] and ch.bus[unit] <= at:
                 oldest = min(oldest, _oldest_of(rules, ch, at, unit))
     return oldest
 
 
 @inlined
-def _oldest_of(rules: Rules, ch: Channel, at: int, unit: int) -> int:
-    oldest = NEVER
-    for code in range(np.uint64(unit << rules.rank_bits), np.uint64((unit + 1) << rules.rank_bits)):
-        oldest = min(oldest, ch.oldest[ch.writing, code] if ch.ready[code] <= at else NEVER)
+def _oldest_of(rules: Rules, ch: Channel, at: int, unit: Any) -> int:
+    oldest, low = NEVER, unit << np.uint64(rules.rank_bits)
+    for code in range(low, low + (np.uint64(1) << np.uint64(rules.rank_bits))):
+        oldest = min(oldest, ch.oldest[np.uint64(ch.writing), code] if ch.ready[code] <= at else NEVER)
     return oldest

@@ -45,9 +45,9 @@ def constrain(rules: Rules, ch: Channel, command: int, bank: int, now: int) -> N
     """Enter a command on a bank into the first legal cycles of those after it."""
     own = bank >> rules.rank_bits
     for rank in range(rules.ranks):
-        for follow in range(_OF_RANK):
-            unit = np.uint64((rank << COMMAND_BITS) + follow)
-            ch.bus[unit] = max(ch.bus[unit], now + rules.spacing[command, int(rank != own), follow])
+        first, others = np.uint64(rank << COMMAND_BITS), int(rank != own)
+        for follow in range(np.uint64(rules.follows)):
+            ch.bus[first + follow] = max(ch.bus[first + follow], now + rules.spacing[command, others, follow])
     for k in range(rules.first[command], rules.first_wide[command]):
         code = code_of(rules, rules.follow[k], bank)
         ch.ready[code] = max(ch.ready[code], now + rules.cycles[k])
