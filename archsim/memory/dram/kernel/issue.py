@@ -11,6 +11,8 @@ from archsim.memory.dram.kernel.layout import (
     ACTIVE,
     CAS_RD,
     CLOSED,
+    CLOSING,
+    COLUMN,
     CONFLICT,
     DUAL,
     HIT,
@@ -30,7 +32,7 @@ from archsim.memory.dram.kernel.layout import (
     Log,
     Rules,
 )
-from archsim.memory.dram.kernel.queues import is_wanted, leave, leave_active, reconsider
+from archsim.memory.dram.kernel.queues import is_wanted, leave, leave_active, leave_open, needed, reconsider
 from archsim.memory.dram.kernel.select import plan_row, refresh_code
 from archsim.memory.dram.kernel.timing import bank_of, code_of, command_of, constrain
 
@@ -59,7 +61,8 @@ def _issue(rules: Rules, ch: Channel, log: Log, now: int) -> int:
         _apart(rules, ch, log, now)
         return NONE
     slot = ch.planned
-    command = command_of(rules, ch.need[slot])
+    need = needed(ch, slot)
+    command = RD + ch.write[slot] if need == COLUMN else PRE - CLOSING + need
     if command <= WR:
         if rules.clock_linger and _synchronise(rules, ch, log, slot, command, now):
             return NONE
@@ -121,7 +124,7 @@ def _count(ch: Channel, slot: int, command: int) -> None:
 def _activate(rules: Rules, ch: Channel, log: Log, slot: int, now: int) -> None:
     bank = np.int64(ch.bank[slot])
     _put(rules, ch, log, ACT, slot, now)
-    leave(rules, ch, slot)
+    leave(ch, slot)
     ch.holder[bank] = 1
     if rules.protocol == SPLIT:
         ch.held, ch.deadline = slot, now + rules.activate_window
@@ -143,7 +146,7 @@ def _hold(rules: Rules, ch: Channel, slot: int) -> None:
     bank = np.int64(ch.bank[slot])
     ch.open_row[bank] = ch.row[slot]
     ch.counted[slot] += OPENED
-    ch.need[slot] = code_of(rules, RD + ch.write[slot], bank)
+    ch.code[slot] = code_of(rules, RD + ch.write[slot], bank)
     ch.active_order[ch.active] = slot
     ch.active += 1
     reconsider(rules, ch, bank, bank + 1)
@@ -157,7 +160,7 @@ def _access(rules: Rules, ch: Channel, log: Log, slot: int, command: int, now: i
         ch.holder[bank] = 0
         reconsider(rules, ch, bank, bank + 1)
     else:
-        leave(rules, ch, slot)
+        leave_open(rules, ch, slot)
     ch.synced, ch.accessed[bank] = NONE, now
     if rules.clock_linger:
         end = rules.write_end if command == WR else rules.read_end

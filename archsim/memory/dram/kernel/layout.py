@@ -10,9 +10,9 @@ NEVER = 1 << 62
 IMPLIED = -NEVER
 NONE = -1  # no slot, no row, no bank
 
-# Commands. The first five are what a queued access can need next; BLOCKED: its bank is held by another access.
-RD, WR, PRE, ACT, BLOCKED, ACT2, CAS_RD, CAS_WR, RDA, WRA, PREAB, REFAB, REFPB = range(13)
-COMMANDS, COMMAND_BITS = 13, 4
+RD, WR, PRE, ACT, ACT2, CAS_RD, CAS_WR, RDA, WRA, PREAB, REFAB, REFPB = range(12)
+COMMANDS, COMMAND_BITS = 12, 4
+COLUMN, CLOSING, OPENING, NEEDS = range(4)  # what a queued access can need next: RD or WR, PRE, ACT
 
 ACTIVE, REFRESH, READS, WRITES, SECOND, IDLE = range(6)  # where the planned command comes from
 SINGLE, SPLIT, DUAL = range(3)  # one command a cycle; with split activates and WCK; a row and a column command
@@ -37,7 +37,8 @@ INDEX = np.uint32  # what is used as an index has no sign: the compiled code nee
 Spacing = Annotated[Any, np.int64, (COMMANDS, 2, 1 << COMMAND_BITS)]
 Units = Annotated[Any, np.int64, (MOST_BANKS << COMMAND_BITS,)]
 Codes = Annotated[Any, np.int64, (MOST_BANKS << COMMAND_BITS,)]
-OfQueues = Annotated[Any, np.int64, (2, MOST_BANKS << COMMAND_BITS)]
+Listed = Annotated[Any, np.int64, (2, NEEDS, MOST_QUEUED)]
+Places = Annotated[Any, INDEX, (2, NEEDS, MOST_BANKS)]
 Banks = Annotated[Any, np.int64, (MOST_BANKS,)]
 Entries = Annotated[Any, np.int64, (MOST_ENTRIES,)]
 Indices = Annotated[Any, INDEX, (MOST_ENTRIES,)]
@@ -97,7 +98,8 @@ class Channel:
     """One channel: its controller, its banks and its queues.
 
     The accesses that a queue (0 of reads, 1 of writes) has for a bank are linked in a ring, oldest first, that is closed
-    by an entry of its own: MOST_ENTRIES + queue * MOST_BANKS + bank.
+    by an entry of its own: MOST_ENTRIES + queue * MOST_BANKS + bank. Of those that need the same of a bank the oldest
+    is listed under its queue and need, in no order; while a bank is held, no access is that needs another row.
     """
 
     writing: int  # 1 while it drains writes
@@ -127,8 +129,10 @@ class Channel:
     merged: int
     bus: Units  # first cycle at which a command may issue on a rank
     ready: Codes  # and on a bank
-    oldest: OfQueues  # age of the oldest access of a queue that needs a code next; NEVER where none does
-    needed: OfQueues  # of a unit's codes, how many a queue needs
+    listed: Annotated[Any, np.int64, (2, NEEDS)]  # how many
+    codes: Listed
+    ages: Listed
+    places: Places  # of a bank in a list, from 1; 0 where it is not
     open_row: Banks
     holder: Banks  # 1 while an access waits for the row that it opened
     history: Annotated[Any, np.int64, (MOST_WINDOWS, MOST_BANKS, LONGEST_WINDOW)]  # earlier commands of a window's unit
@@ -136,7 +140,7 @@ class Channel:
     following: Links
     before: Links
     age: Entries  # how many were queued before, then the slot
-    need: Indices  # code of an access's next command
+    code: Indices  # of the column command of an active access
     bank: Indices
     row: Entries
     col: Entries

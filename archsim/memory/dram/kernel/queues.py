@@ -6,24 +6,25 @@ import numpy as np
 
 from archsim.kernels import inlined, njit
 from archsim.memory.dram.kernel.layout import (
-    ACT,
     BANK_BITS,
-    BLOCKED,
     CHUNK_BITS,
     CHUNKS,
+    CLOSING,
+    COLUMN,
     COLUMN_BITS,
     HASHES,
     MOST_BANKS,
     MOST_ENTRIES,
-    NEVER,
+    NEEDS,
     NONE,
+    OPENING,
     PRE,
     RD,
     SLOT_BITS,
     Channel,
     Rules,
 )
-from archsim.memory.dram.kernel.timing import code_of
+from archsim.memory.dram.kernel.timing import bank_of, code_of
 
 QUEUED, FORWARDED, MERGED, FULL = range(4)
 
@@ -45,11 +46,14 @@ def take_in(rules: Rules, ch: Channel, now: int, write: int, burst: int, owner: 
     ch.owner[slot], ch.counted[slot], ch.age[slot] = owner, 0, (ch.queued << SLOT_BITS) + slot
     ch.queued += 1
     image = _image(rules, burst)
-    ch.bank[slot] = bank = image & ((1 << BANK_BITS) - 1)
+    bank = image & ((1 << BANK_BITS) - 1)
+    ch.bank[slot] = bank
     ch.col[slot] = (image >> BANK_BITS) & ((1 << COLUMN_BITS) - 1)
     ch.row[slot] = image >> (BANK_BITS + COLUMN_BITS)
     _link(ch, slot, _ring(write, bank))
-    _need(rules, ch, slot, code_of(rules, _needed(ch, bank, ch.row[slot], write, _without(ch, bank)), bank))
+    need = needed(ch, slot)
+    if ch.places[write, need, bank] == 0 and (need == COLUMN or not ch.holder[bank]):
+        _list(rules, ch, write, need, bank, ch.age[slot])
     if write:
         ch.writes += 1
         ch.written[burst & (HASHES - 1)] += 1
@@ -100,53 +104,65 @@ def _link(ch: Channel, slot: int, ring: int) -> None:
 
 
 @inlined
-def _without(ch: Channel, bank: int) -> int:
-    """What an access needs whose row is not open."""
-    if ch.holder[bank]:
-        return BLOCKED
-    return ACT if ch.open_row[bank] == NONE else PRE
+def needed(ch: Channel, slot: int) -> int:
+    """What an access needs next, if its bank is not held for another row."""
+    open_row = ch.open_row[ch.bank[slot]]
+    if open_row == ch.row[slot]:
+        return COLUMN
+    return OPENING if open_row == NONE else CLOSING
 
 
 @inlined
-def _needed(ch: Channel, bank: int, row: int, write: int, otherwise: int) -> int:
-    return RD + write if ch.open_row[bank] == row else otherwise
+def _list(rules: Rules, ch: Channel, queue: int, need: int, bank: int, age: int) -> None:
+    """Enter the oldest access that needs something of a bank, or the one that is now."""
+    place = ch.places[queue, need, bank]
+    if place == 0:
+        ch.listed[queue, need] += 1
+        place = ch.listed[queue, need]
+        ch.places[queue, need, bank] = place
+        command = RD + queue if need == COLUMN else PRE - CLOSING + need
+        ch.codes[queue, need, place - 1] = code_of(rules, command, bank)
+    ch.ages[queue, need, place - 1] = age
 
 
 @inlined
-def _need(rules: Rules, ch: Channel, slot: int, code: int) -> None:
-    """Enter what an access needs that is younger than all entered of its queue and bank."""
-    queue = ch.write[slot]
-    ch.need[slot] = code
-    if ch.oldest[queue, code] == NEVER:
-        ch.oldest[queue, code] = ch.age[slot]
-        ch.needed[queue, code >> rules.rank_bits] += 1
+def _unlist(rules: Rules, ch: Channel, queue: int, need: int, bank: int) -> None:
+    """No access needs it any more: the last of the list takes its place."""
+    place = ch.places[queue, need, bank]
+    if place == 0:
+        return
+    ch.places[queue, need, bank] = 0
+    last = ch.listed[queue, need]
+    ch.listed[queue, need] = last - 1
+    if place != last:
+        code = ch.codes[queue, need, last - 1]
+        ch.codes[queue, need, place - 1], ch.ages[queue, need, place - 1] = code, ch.ages[queue, need, last - 1]
+        ch.places[queue, need, bank_of(rules, code)] = place
 
 
-@njit
-def leave(rules: Rules, ch: Channel, slot: int) -> None:
+@inlined
+def leave(ch: Channel, slot: int) -> None:
     """Take an access out of its queue."""
-    queue, code, following = ch.write[slot], ch.need[slot], ch.following[slot]
-    ch.following[ch.before[slot]], ch.before[following] = following, ch.before[slot]
-    if ch.oldest[queue, code] == ch.age[slot]:
-        while following < MOST_ENTRIES and ch.need[following] != code:
-            following = ch.following[following]
-        if following < MOST_ENTRIES:
-            ch.oldest[queue, code] = ch.age[following]
-        else:
-            _forget(rules, ch, queue, code)
-    if queue:
+    before, following = ch.before[slot], ch.following[slot]
+    ch.following[before], ch.before[following] = following, before
+    if ch.write[slot]:
         ch.writes -= 1
         ch.written[ch.burst[slot] & (HASHES - 1)] -= 1
     else:
         ch.reads -= 1
 
 
-@inlined
-def _forget(rules: Rules, ch: Channel, queue: int, code: int) -> None:
-    """No access of a queue needs a code any more."""
-    if ch.oldest[queue, code] != NEVER:
-        ch.oldest[queue, code] = NEVER
-        ch.needed[queue, code >> rules.rank_bits] -= 1
+@njit
+def leave_open(rules: Rules, ch: Channel, slot: int) -> None:
+    """Take an access out of its queue whose row is open; the next one to the row is listed."""
+    leave(ch, slot)
+    queue, bank, row, following = ch.write[slot], ch.bank[slot], ch.row[slot], ch.following[slot]
+    while following < MOST_ENTRIES and ch.row[following] != row:
+        following = ch.following[following]
+    if following < MOST_ENTRIES:
+        _list(rules, ch, queue, COLUMN, bank, ch.age[following])
+    else:
+        _unlist(rules, ch, queue, COLUMN, bank)
 
 
 @inlined
@@ -181,16 +197,17 @@ def release(ch: Channel, slot: int) -> None:
 
 @njit
 def reconsider(rules: Rules, ch: Channel, low: int, high: int) -> None:
-    """Find anew what the accesses queued for banks [low, high) need."""
+    """List anew what the accesses queued for banks [low, high) need."""
     for bank in range(low, high):
-        otherwise = _without(ch, bank)
         for queue in range(2):
             ring = _ring(queue, bank)
+            for need in range(NEEDS):
+                _unlist(rules, ch, queue, need, bank)
+            wanted = (ch.open_row[bank] != NONE) + (not ch.holder[bank])
             slot = ch.following[ring]
-            if slot == ring:
-                continue
-            for command in (RD + queue, PRE, ACT, BLOCKED):
-                _forget(rules, ch, queue, code_of(rules, command, bank))
-            while slot < MOST_ENTRIES:
-                _need(rules, ch, slot, code_of(rules, _needed(ch, bank, ch.row[slot], queue, otherwise), bank))
+            while wanted and slot < MOST_ENTRIES:
+                need = needed(ch, slot)
+                if ch.places[queue, need, bank] == 0 and (need == COLUMN or not ch.holder[bank]):
+                    _list(rules, ch, queue, need, bank, ch.age[slot])
+                    wanted -= 1
                 slot = ch.following[slot]

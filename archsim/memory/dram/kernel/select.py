@@ -7,22 +7,20 @@ issued; the queue to drain is chosen in the cycle after any of those in which no
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from archsim.kernels import inlined, njit
 from archsim.memory.dram.kernel.layout import (
-    ACT,
     ACTIVE,
-    COMMAND_BITS,
+    CLOSING,
+    COLUMN,
     DUAL,
     IDLE,
     NEVER,
     NONE,
+    OPENING,
     PRE,
     PREAB,
-    RD,
     READS,
     REFAB,
     REFPB,
@@ -31,7 +29,6 @@ from archsim.memory.dram.kernel.layout import (
     SLOT_BITS,
     SPLIT,
     TIMEOUT,
-    WR,
     WRITES,
     Channel,
     Rules,
@@ -90,7 +87,7 @@ def _plan_single(rules: Rules, ch: Channel, first: int) -> None:
         _from_refresh(rules, ch, first)
         return
     choose_queue(rules, ch)
-    _from_queue(rules, ch, first, RD, PRE if ch.held != NONE else ACT)
+    _from_queue(rules, ch, first, COLUMN, CLOSING if ch.held != NONE else OPENING)
 
 
 @inlined
@@ -101,7 +98,7 @@ def _plan_column(rules: Rules, ch: Channel, first: int) -> None:
         _from_active(rules, ch, first)
     if ch.planned_at > first and ch.refresh_asked == ch.refresh_done:
         choose_queue(rules, ch)
-        _from_queue(rules, ch, first, RD, WR)
+        _from_queue(rules, ch, first, COLUMN, COLUMN)
     ch.column_at, ch.column_from, ch.column = ch.planned_at, ch.planned_from, ch.planned
 
 
@@ -113,7 +110,7 @@ def plan_row(rules: Rules, ch: Channel, first: int) -> None:
         _from_refresh(rules, ch, first)
     else:
         choose_queue(rules, ch)
-        _from_queue(rules, ch, first, PRE, ACT)
+        _from_queue(rules, ch, first, CLOSING, OPENING)
     if rules.row_policy == TIMEOUT and ch.planned_at > first:
         _from_idle(rules, ch, first)
 
@@ -123,7 +120,7 @@ def _from_active(rules: Rules, ch: Channel, first: int) -> None:
     arrived = NEVER
     for i in range(ch.active):
         slot = ch.active_order[i]
-        at = max(legal_at(rules, ch, ch.need[slot]), first)
+        at = max(legal_at(rules, ch, ch.code[slot]), first)
         if at < ch.planned_at or (at == ch.planned_at and ch.arrived[slot] < arrived):
             ch.planned_at, ch.planned_from, ch.planned = at, ACTIVE, slot
             arrived = ch.arrived[slot]
@@ -183,48 +180,14 @@ def choose_queue(rules: Rules, ch: Channel) -> None:
 
 @njit
 def _from_queue(rules: Rules, ch: Channel, first: int, least: int, most: int) -> None:
-    """The oldest of the accesses in the queue whose next command, of ``least`` to ``most``, is legal first."""
-    at = _soonest(rules, ch, first, least, most)
-    if at < ch.planned_at:
-        slot = _oldest(rules, ch, at, least, most) & ((1 << SLOT_BITS) - 1)
-        ch.planned_at, ch.planned_from, ch.planned = at, WRITES if ch.writing else READS, slot
-
-
-@inlined
-def _soonest(rules: Rules, ch: Channel, first: int, least: int, most: int) -> int:
-    """The cycle from ``first`` on at which a command is legal that the queue needs; NEVER without one."""
-    soonest = NEVER
-    for rank in range(rules.ranks):
-        low = rank << COMMAND_BITS
-        for unit in range(np.uint64(low + least), np.uint64(low + most + 1)):
-            if ch.needed[np.uint64(ch.writing), unit]:
-                soonest = min(soonest, max(ch.bus[unit], first, _soonest_of(rules, ch, unit)))
-    return soonest
-
-
-@inlined
-def _soonest_of(rules: Rules, ch: Channel, unit: Any) -> int:
-    soonest, low = NEVER, unit << np.uint64(rules.rank_bits)
-    for code in range(low, low + (np.uint64(1) << np.uint64(rules.rank_bits))):
-        soonest = min(soonest, max(ch.ready[code], ch.oldest[np.uint64(ch.writing), code] & NEVER))
-    return soonest
-
-
-@inlined
-def _oldest(rules: Rules, ch: Channel, at: int, least: int, most: int) -> int:
-    """The age of the oldest access in the queue whose next command is legal by ``at``."""
-    oldest = NEVER
-    for rank in range(rules.ranks):
-        low = rank << COMMAND_BITS
-        for unit in range(np.uint64(low + least), np.uint64(low + most + 1)):
-            if ch.needed[np.uint64(ch.writing), unit] and ch.bus[unit] <= at:
-                oldest = min(oldest, _oldest_of(rules, ch, at, unit))
-    return oldest
-
-
-@inlined
-def _oldest_of(rules: Rules, ch: Channel, at: int, unit: Any) -> int:
-    oldest, low = NEVER, unit << np.uint64(rules.rank_bits)
-    for code in range(low, low + (np.uint64(1) << np.uint64(rules.rank_bits))):
-        oldest = min(oldest, ch.oldest[np.uint64(ch.writing), code] if ch.ready[code] <= at else NEVER)
-    return oldest
+    """The oldest of the accesses in the queue whose next command, for needs ``least`` to ``most``, is legal first."""
+    queue, soonest, oldest = np.uint64(ch.writing), NEVER, NEVER
+    for need in range(np.uint64(least), np.uint64(most + 1)):
+        for i in range(np.uint64(ch.listed[queue, need])):
+            at = max(legal_at(rules, ch, np.uint64(ch.codes[queue, need, i])), first)
+            age = ch.ages[queue, need, i]
+            if at < soonest or (at == soonest and age < oldest):
+                soonest, oldest = at, age
+    if soonest < ch.planned_at:
+        ch.planned_at, ch.planned_from = soonest, WRITES if ch.writing else READS
+        ch.planned = oldest & ((1 << SLOT_BITS) - 1)

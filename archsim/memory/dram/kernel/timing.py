@@ -36,7 +36,7 @@ def bank_of(rules: Rules, code: int) -> int:
 @inlined
 def legal_at(rules: Rules, ch: Channel, code: int) -> int:
     """The first cycle at which a command may issue on a bank."""
-    at: int = max(ch.ready[code], ch.bus[code >> rules.rank_bits])
+    at: int = max(ch.ready[code], ch.bus[np.uint64(code) >> np.uint64(rules.rank_bits)])
     return at
 
 
