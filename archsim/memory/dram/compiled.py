@@ -32,6 +32,7 @@ _PROTOCOLS = {"single": k.SINGLE, "split": k.SPLIT, "dual": k.DUAL}
 _ROWS = {"open": k.OPEN, "closed": k.CLOSED, "timeout": k.TIMEOUT}
 _PS_PER_S = 10**12
 _OF_RANK = (k.PREAB, k.REFAB)  # commands to all banks of a rank, kept at its first bank
+_SAME_BANK = (-1, 0, 1)  # mask, flip, size
 LONG_AGO = -(1 << 40)  # cycles; before time 0 by more than any constraint
 
 Rule = tuple[int, int, int, int]  # follow; banks of a unit; 0 or, for other units, the banks that hold them; cycles
@@ -107,10 +108,11 @@ def _enter_rules(found: Any, device: Device, used: set[int]) -> None:
     for command, rules_ in after.items():
         spacing = found["spacing"][0, command]
         _enter_spacing(spacing, device, rules_)
-        wider = _within(device, [rule for rule in rules_ if rule[3] > spacing[0, rule[0]]])
+        rest = _within(device, [rule for rule in rules_ if rule[3] > spacing[0, rule[0]]])
+        alone = [rule for rule in rest if rule[1:4] == _SAME_BANK]
         found["first"][0, command] = len(within)
-        found["first_wide"][0, command] = len(within) + sum(size == 1 for *_, size, _ in wider)
-        within += sorted(wider, key=lambda rule: rule[3])
+        found["first_wide"][0, command] = len(within) + len(alone)
+        within += alone + [rule for rule in rest if rule[1:4] != _SAME_BANK]
     found["first"][0, k.COMMANDS] = len(within)
     if len(within) > k.MOST_RULES or len(windows) > k.MOST_WINDOWS:
         raise ConfigError(f"{device.standard}: more constraints than {k.MOST_RULES}, {k.MOST_WINDOWS} with windows")
@@ -147,7 +149,7 @@ def _within(device: Device, listed: list[Rule]) -> list[Within]:
         if not whole and not implied:
             kept.append(rule)
     return [
-        (follow, -size, flip, size, cycles)
+        (follow << _bits(device.size_of("rank")), -size, flip, size, cycles)
         for follow, size, around, cycles in kept
         for flip in (range(size, around, size) if around else (0,))
     ]

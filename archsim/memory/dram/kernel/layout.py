@@ -52,8 +52,9 @@ class Rules:
 
     A command on a rank is the unit rank << COMMAND_BITS | command; on a bank, the code unit << rank_bits | bank of
     the rank. ``spacing[c, 0, f]`` cycles after a command c, f may come on its rank, ``spacing[c, 1, f]`` on the others;
-    IMPLIED where nothing is asked. Rule k of ``first[c]:first[c + 1]`` is within the rank: ``follow`` may not come for
-    ``cycles`` on the ``size`` banks from (bank & ``mask``) ^ ``flip`` on; from ``first_wide[c]`` on there are several.
+    IMPLIED where nothing is asked. Rule k of ``first[c]:first[c + 1]`` is within the rank: the command of code ``follow``
+    on bank 0 may not come for ``cycles`` on the ``size`` banks from (bank & ``mask``) ^ ``flip`` on; before
+    ``first_wide[c]`` that is the bank itself.
     Window w: ``window_follow`` may not come for ``window_cycles`` after the ``window_count``-th last
     ``window_before`` in a unit of 1 << ``window_bits`` banks.
     """

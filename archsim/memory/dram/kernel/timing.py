@@ -48,11 +48,12 @@ def constrain(rules: Rules, ch: Channel, command: int, bank: int, now: int) -> N
         first, others = np.uint64(rank << COMMAND_BITS), int(rank != own)
         for follow in range(np.uint64(rules.follows)):
             ch.bus[first + follow] = max(ch.bus[first + follow], now + rules.spacing[command, others, follow])
-    for k in range(rules.first[command], rules.first_wide[command]):
-        code = code_of(rules, rules.follow[k], bank)
+    base, wide = code_of(rules, 0, bank), np.uint64(rules.first_wide[command])
+    for k in range(np.uint64(rules.first[command]), wide):
+        code = np.uint64(base + rules.follow[k])
         ch.ready[code] = max(ch.ready[code], now + rules.cycles[k])
-    for k in range(rules.first_wide[command], rules.first[command + 1]):
-        low = code_of(rules, rules.follow[k], (bank & rules.mask[k]) ^ rules.flip[k])
+    for k in range(wide, np.uint64(rules.first[command + 1])):
+        low = ((base + rules.follow[k]) & rules.mask[k]) ^ rules.flip[k]
         _postpone(ch, low, rules.size[k], now + rules.cycles[k])
     for w in range(rules.windows):
         if rules.window_before[w] == command:
