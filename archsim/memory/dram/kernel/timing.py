@@ -41,13 +41,19 @@ def legal_at(rules: Rules, ch: Channel, code: int) -> int:
 
 
 @inlined
+def later(one: int, other: int) -> int:
+    """The maximum, as a sum: of a max() that is stored the compiler makes masked stores, which are slow."""
+    return one + max(other - one, 0)
+
+
+@inlined
 def constrain(rules: Rules, ch: Channel, command: int, bank: int, now: int) -> None:
     """Enter a command on a bank into the first legal cycles of those after it."""
     own = bank >> rules.rank_bits
     for rank in range(rules.ranks):
         first, others = np.uint64(rank << COMMAND_BITS), int(rank != own)
         for follow in range(np.uint64(rules.follows)):
-            ch.bus[first + follow] = max(ch.bus[first + follow], now + rules.spacing[command, others, follow])
+            ch.bus[first + follow] = later(ch.bus[first + follow], now + rules.spacing[command, others, follow])
     base, wide = code_of(rules, 0, bank), np.uint64(rules.first_wide[command])
     for k in range(np.uint64(rules.first[command]), wide):
         code = np.uint64(base + rules.follow[k])
@@ -63,7 +69,7 @@ def constrain(rules: Rules, ch: Channel, command: int, bank: int, now: int) -> N
 @inlined
 def _postpone(ch: Channel, low: int, banks: int, legal: int) -> None:
     for code in range(np.uint64(low), np.uint64(low + banks)):
-        ch.ready[code] = max(ch.ready[code], legal)
+        ch.ready[code] = later(ch.ready[code], legal)
 
 
 @inlined
