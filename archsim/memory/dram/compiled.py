@@ -190,7 +190,7 @@ def channels(device: Device, rules_: Any, count: int) -> Any:
     found = np.zeros(count, k.CHANNEL)
     found["free_slots"] = k.MOST_ENTRIES
     found["free"] = np.arange(k.MOST_ENTRIES)[::-1]
-    found["held"] = found["synced"] = found["open_row"] = k.NONE
+    found["held"] = found["synced"] = found["open_row"] = found["refresh_low"] = k.NONE
     found["following"] = found["before"] = np.arange(found["following"].shape[1])
     found["refresh_due"] = rules_["refresh_interval"][0]
     found["planned_at"] = found["column_at"] = k.NEVER

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from archsim.kernels import inlined, njit
 from archsim.memory.dram.kernel.layout import (
     ACT,
@@ -18,6 +16,7 @@ from archsim.memory.dram.kernel.layout import (
     HIT,
     MISS,
     NONE,
+    NUMBER,
     OPENED,
     PRE,
     PREAB,
@@ -33,7 +32,8 @@ from archsim.memory.dram.kernel.layout import (
     Rules,
 )
 from archsim.memory.dram.kernel.queues import is_wanted, leave, leave_active, leave_open, needed, reconsider
-from archsim.memory.dram.kernel.select import plan_row, refresh_code
+from archsim.memory.dram.kernel.refresh import refresh_code, suspend
+from archsim.memory.dram.kernel.select import plan_row
 from archsim.memory.dram.kernel.timing import bank_of, code_of, command_of, constrain
 
 
@@ -91,7 +91,7 @@ def _apart(rules: Rules, ch: Channel, log: Log, now: int) -> None:
 @inlined
 def _put(rules: Rules, ch: Channel, log: Log, command: int, slot: int, now: int) -> None:
     """A command of an access on the bus."""
-    _enter(rules, ch, log, command, np.int64(ch.bank[slot]), ch.row[slot], ch.col[slot], now)
+    _enter(rules, ch, log, command, NUMBER(ch.bank[slot]), ch.row[slot], ch.col[slot], now)
 
 
 @njit
@@ -122,7 +122,7 @@ def _count(ch: Channel, slot: int, command: int) -> None:
 
 @inlined
 def _activate(rules: Rules, ch: Channel, log: Log, slot: int, now: int) -> None:
-    bank = np.int64(ch.bank[slot])
+    bank = NUMBER(ch.bank[slot])
     _put(rules, ch, log, ACT, slot, now)
     leave(ch, slot)
     ch.holder[bank] = 1
@@ -143,7 +143,7 @@ def _second(rules: Rules, ch: Channel, log: Log, now: int) -> None:
 @inlined
 def _hold(rules: Rules, ch: Channel, slot: int) -> None:
     """The row is open, and kept so until the access that opened it has had its column command."""
-    bank = np.int64(ch.bank[slot])
+    bank = NUMBER(ch.bank[slot])
     ch.open_row[bank] = ch.row[slot]
     ch.counted[slot] += OPENED
     ch.code[slot] = code_of(rules, RD + ch.write[slot], bank)
@@ -154,7 +154,7 @@ def _hold(rules: Rules, ch: Channel, slot: int) -> None:
 
 @inlined
 def _access(rules: Rules, ch: Channel, log: Log, slot: int, command: int, now: int) -> None:
-    bank = np.int64(ch.bank[slot])
+    bank = NUMBER(ch.bank[slot])
     if ch.planned_from == ACTIVE:
         leave_active(ch, slot)
         ch.holder[bank] = 0
@@ -199,6 +199,7 @@ def _refresh(rules: Rules, ch: Channel, log: Log, now: int) -> None:
         if command == REFPB:
             for i in range(1, rules.refresh_scope):
                 constrain(rules, ch, REFPB, bank + i * rules.refresh_stride, now)
+            suspend(rules, ch)
 
 
 @njit

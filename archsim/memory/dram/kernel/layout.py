@@ -34,6 +34,8 @@ CHUNKS, CHUNK_BITS = 4, 8  # of a burst's number
 BANK_BITS, COLUMN_BITS = 12, 16  # of its image; the row is above
 
 INDEX = np.uint32  # what is used as an index has no sign: the compiled code need not look for negative ones
+UNSIGNED: Any = np.uint64  # for loops over indices
+NUMBER: Any = np.int64  # of an index that is calculated with
 Spacing = Annotated[Any, np.int64, (COMMANDS, 2, 1 << COMMAND_BITS)]
 Units = Annotated[Any, np.int64, (MOST_BANKS << COMMAND_BITS,)]
 Codes = Annotated[Any, np.int64, (MOST_BANKS << COMMAND_BITS,)]
@@ -52,8 +54,8 @@ class Rules:
 
     A command on a rank is the unit rank << COMMAND_BITS | command; on a bank, the code unit << rank_bits | bank of
     the rank. ``spacing[c, 0, f]`` cycles after a command c, f may come on its rank, ``spacing[c, 1, f]`` on the others;
-    IMPLIED where nothing is asked. Rule k of ``first[c]:first[c + 1]`` is within the rank: the command of code ``follow``
-    on bank 0 may not come for ``cycles`` on the ``size`` banks from (bank & ``mask``) ^ ``flip`` on; before
+    IMPLIED where nothing is asked. Rule k of ``first[c]:first[c + 1]`` is within the rank: the command of code
+    ``follow`` on bank 0 may not come for ``cycles`` on the ``size`` banks from (bank & ``mask``) ^ ``flip`` on; before
     ``first_wide[c]`` that is the bank itself.
     Window w: ``window_follow`` may not come for ``window_cycles`` after the ``window_count``-th last
     ``window_before`` in a unit of 1 << ``window_bits`` banks.
@@ -98,9 +100,10 @@ class Rules:
 class Channel:
     """One channel: its controller, its banks and its queues.
 
-    The accesses that a queue (0 of reads, 1 of writes) has for a bank are linked in a ring, oldest first, that is closed
-    by an entry of its own: MOST_ENTRIES + queue * MOST_BANKS + bank. Of those that need the same of a bank the oldest
-    is listed under its queue and need, in no order; while a bank is held, no access is that needs another row.
+    The accesses that a queue (0 of reads, 1 of writes) has for a bank are linked in a ring, oldest first, that is
+    closed by an entry of its own: MOST_ENTRIES + queue * MOST_BANKS + bank. Of those that need the same of a bank the
+    oldest is listed under its queue and need, in no order. While a bank is held, no access is listed that needs
+    another row, and none while the bank is to be refreshed by itself.
     """
 
     writing: int  # 1 while it drains writes
@@ -123,6 +126,7 @@ class Channel:
     refresh_due: int
     refresh_asked: int
     refresh_done: int
+    refresh_low: int  # the first bank of the refresh asked for first, if of single banks; NONE otherwise
     hits: int
     misses: int
     conflicts: int
@@ -130,6 +134,7 @@ class Channel:
     merged: int
     bus: Units  # first cycle at which a command may issue on a rank
     ready: Codes  # and on a bank
+    refreshing: Banks  # 1 while a refresh of the bank alone is asked for: none of the queued accesses goes on
     listed: Annotated[Any, np.int64, (2, NEEDS)]  # how many
     codes: Listed
     ages: Listed

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from archsim.kernels import inlined, njit
 from archsim.memory.dram.kernel.layout import (
     BANK_BITS,
@@ -21,6 +19,7 @@ from archsim.memory.dram.kernel.layout import (
     PRE,
     RD,
     SLOT_BITS,
+    UNSIGNED,
     Channel,
     Rules,
 )
@@ -51,9 +50,7 @@ def take_in(rules: Rules, ch: Channel, now: int, write: int, burst: int, owner: 
     ch.col[slot] = (image >> BANK_BITS) & ((1 << COLUMN_BITS) - 1)
     ch.row[slot] = image >> (BANK_BITS + COLUMN_BITS)
     _link(ch, slot, _ring(write, bank))
-    need = needed(ch, slot)
-    if ch.places[write, need, bank] == 0 and (need == COLUMN or not ch.holder[bank]):
-        _list(rules, ch, write, need, bank, ch.age[slot])
+    _list_first(rules, ch, write, slot, bank)
     if write:
         ch.writes += 1
         ch.written[burst & (HASHES - 1)] += 1
@@ -126,6 +123,16 @@ def _list(rules: Rules, ch: Channel, queue: int, need: int, bank: int, age: int)
 
 
 @inlined
+def _list_first(rules: Rules, ch: Channel, queue: int, slot: int, bank: int) -> bool:
+    """Enter an access that is younger than all considered of its queue and bank, if it is the first of its need."""
+    need = needed(ch, slot)
+    if ch.places[queue, need, bank] or ch.refreshing[bank] or (need != COLUMN and ch.holder[bank]):
+        return False
+    _list(rules, ch, queue, need, bank, ch.age[slot])
+    return True
+
+
+@inlined
 def _unlist(rules: Rules, ch: Channel, queue: int, need: int, bank: int) -> None:
     """No access needs it any more: the last of the list takes its place."""
     place = ch.places[queue, need, bank]
@@ -170,10 +177,10 @@ def leave_active(ch: Channel, slot: int) -> None:
     """Take an access out of the active buffer."""
     ch.active -= 1
     moving = False
-    for i in range(np.uint64(ch.active)):
+    for i in range(UNSIGNED(ch.active)):
         moving |= ch.active_order[i] == slot
         if moving:
-            ch.active_order[i] = ch.active_order[i + np.uint64(1)]
+            ch.active_order[i] = ch.active_order[i + UNSIGNED(1)]
 
 
 @njit
@@ -205,9 +212,6 @@ def reconsider(rules: Rules, ch: Channel, low: int, high: int) -> None:
                 _unlist(rules, ch, queue, need, bank)
             wanted = (ch.open_row[bank] != NONE) + (not ch.holder[bank])
             slot = ch.following[ring]
-            while wanted and slot < MOST_ENTRIES:
-                need = needed(ch, slot)
-                if ch.places[queue, need, bank] == 0 and (need == COLUMN or not ch.holder[bank]):
-                    _list(rules, ch, queue, need, bank, ch.age[slot])
-                    wanted -= 1
+            while wanted and slot < MOST_ENTRIES and not ch.refreshing[bank]:
+                wanted -= _list_first(rules, ch, queue, slot, bank)
                 slot = ch.following[slot]

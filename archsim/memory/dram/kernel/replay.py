@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from archsim.kernels import inlined, njit
 from archsim.memory.dram.kernel.issue import tick
-from archsim.memory.dram.kernel.layout import INTAKE, NEVER, NONE, Channel, Log, Request, Rules
+from archsim.memory.dram.kernel.layout import INTAKE, NEVER, NONE, UNSIGNED, Channel, Log, Request, Rules
 from archsim.memory.dram.kernel.queues import FORWARDED, FULL, QUEUED, has_room, release, take_in
 from archsim.memory.dram.kernel.select import next_at, plan
 
@@ -20,38 +18,22 @@ def replay(rules: Rules, channels: Any, requests: Any, progress: Any, planned: A
     ``requests``: Request records; their times are filled in. ``progress``: requests taken in, requests done, cycle of
     the next event; at first 0. ``planned``: each channel's next command, at first NONE. ``logs``: a Log for each.
     """
-    taken, done, now, total = progress[0], progress[1], progress[2], requests.size
-    full = False
+    taken, done, now, total, full = progress[0], progress[1], progress[2], requests.size, False
     while done < total and not full:
         for c in range(channels.size):
             if channels[c].refresh_due <= now:
                 plan(rules, channels[c], now)
                 planned[c] = next_at(rules, channels[c])
             if planned[c] == now:
-                slot = tick(rules, channels[c], logs[c], now)
-                full |= _is_full(logs[c])
+                done += _command(rules, channels[c], requests, logs[c], now)
                 planned[c] = NONE
-                if slot != NONE:
-                    _finish(rules, channels[c], requests[np.uint64(channels[c].owner[slot])], slot, now)
-                    done += 1
-        limit = min(taken + INTAKE, total)
-        while taken < limit and requests[np.uint64(taken)].arrival <= now:
-            request = requests[np.uint64(taken)]
-            state = _take(rules, channels[request.channel], request, taken, now)
-            if state == FULL:
-                break
-            if state == QUEUED:
-                planned[request.channel] = NONE
-            done += state != QUEUED
-            taken += 1
-        soonest = NEVER
-        for c in range(channels.size):
-            if planned[c] == NONE:
-                plan(rules, channels[c], now + 1)
-                planned[c] = next_at(rules, channels[c])
-            soonest = min(soonest, planned[c], channels[c].refresh_due)
-        if taken < total and _can_enter(rules, channels, requests[np.uint64(taken)]):
-            soonest = min(soonest, max(requests[np.uint64(taken)].arrival, now + 1))
+                full |= _is_full(logs[c])
+        before = taken
+        taken, queued = _take(rules, channels, requests, planned, taken, now)
+        done += taken - before - queued
+        soonest = _next(rules, channels, planned, now)
+        if taken < total and _can_enter(rules, channels, requests[UNSIGNED(taken)]):
+            soonest = min(soonest, max(requests[UNSIGNED(taken)].arrival, now + 1))
         now = soonest
     progress[0], progress[1], progress[2] = taken, done, now
     finished: bool = done == total
@@ -69,15 +51,42 @@ def _can_enter(rules: Rules, channels: Any, request: Request) -> bool:
 
 
 @inlined
-def _finish(rules: Rules, ch: Channel, request: Request, slot: int, now: int) -> None:
+def _command(rules: Rules, ch: Channel, requests: Any, log: Log, now: int) -> int:
+    """Issue a command; 1 when a request is done with it."""
+    slot = tick(rules, ch, log, now)
+    if slot == NONE:
+        return 0
+    request = requests[UNSIGNED(ch.owner[slot])]
     request.ended = now if request.write else now + rules.read_end
     release(ch, slot)
+    return 1
 
 
 @inlined
-def _take(rules: Rules, ch: Channel, request: Request, number: int, now: int) -> int:
-    state = take_in(rules, ch, now, request.write, request.burst, number)
-    if state != FULL:
+def _take(rules: Rules, channels: Any, requests: Any, planned: Any, taken: int, now: int) -> tuple[int, int]:
+    """Take in what has arrived, up to the first request whose queue is full; requests taken in, and now queued."""
+    limit, queued = min(taken + INTAKE, requests.size), 0
+    while taken < limit and requests[UNSIGNED(taken)].arrival <= now:
+        request = requests[UNSIGNED(taken)]
+        state = take_in(rules, channels[request.channel], now, request.write, request.burst, taken)
+        if state == FULL:
+            break
         request.accepted = now
         request.ended = now + (state == FORWARDED)
-    return state
+        if state == QUEUED:
+            planned[request.channel] = NONE
+            queued += 1
+        taken += 1
+    return taken, queued
+
+
+@inlined
+def _next(rules: Rules, channels: Any, planned: Any, now: int) -> int:
+    """Plan where needed; the next command or refresh of any channel."""
+    soonest = NEVER
+    for c in range(channels.size):
+        if planned[c] == NONE:
+            plan(rules, channels[c], now + 1)
+            planned[c] = next_at(rules, channels[c])
+        soonest = min(soonest, planned[c], channels[c].refresh_due)
+    return soonest

@@ -7,8 +7,6 @@ issued; the queue to drain is chosen in the cycle after any of those in which no
 
 from __future__ import annotations
 
-import numpy as np
-
 from archsim.kernels import inlined, njit
 from archsim.memory.dram.kernel.layout import (
     ACTIVE,
@@ -20,29 +18,26 @@ from archsim.memory.dram.kernel.layout import (
     NONE,
     OPENING,
     PRE,
-    PREAB,
     READS,
-    REFAB,
-    REFPB,
-    REFRESH,
     SECOND,
     SLOT_BITS,
     SPLIT,
     TIMEOUT,
+    UNSIGNED,
     WRITES,
     Channel,
     Rules,
 )
 from archsim.memory.dram.kernel.queues import is_wanted
-from archsim.memory.dram.kernel.timing import code_of, command_of, legal_at
+from archsim.memory.dram.kernel.refresh import ask, from_refresh, of_ranks
+from archsim.memory.dram.kernel.timing import code_of, legal_at
 
 
 @njit
 def plan(rules: Rules, ch: Channel, first: int) -> None:
     """Plan the next command, not before cycle ``first``, with the refresh that is due by then."""
     if ch.refresh_due <= first:
-        ch.refresh_due += rules.refresh_interval
-        ch.refresh_asked += rules.banks // rules.refresh_scope if rules.refresh_stride == 1 else 1
+        ask(rules, ch)
     if rules.protocol == DUAL:
         _plan_column(rules, ch, first)
         plan_row(rules, ch, first)
@@ -84,8 +79,9 @@ def _plan_single(rules: Rules, ch: Channel, first: int) -> None:
         if ch.planned_at == first:
             return
     if ch.refresh_asked > ch.refresh_done:
-        _from_refresh(rules, ch, first)
-        return
+        from_refresh(rules, ch, first)
+        if of_ranks(rules) or ch.planned_at == first:
+            return
     choose_queue(rules, ch)
     _from_queue(rules, ch, first, COLUMN, CLOSING if ch.held != NONE else OPENING)
 
@@ -96,7 +92,7 @@ def _plan_column(rules: Rules, ch: Channel, first: int) -> None:
     ch.planned_at, ch.planned = NEVER, NONE
     if ch.active:
         _from_active(rules, ch, first)
-    if ch.planned_at > first and ch.refresh_asked == ch.refresh_done:
+    if ch.planned_at > first and (ch.refresh_asked == ch.refresh_done or not of_ranks(rules)):
         choose_queue(rules, ch)
         _from_queue(rules, ch, first, COLUMN, COLUMN)
     ch.column_at, ch.column_from, ch.column = ch.planned_at, ch.planned_from, ch.planned
@@ -106,9 +102,10 @@ def _plan_column(rules: Rules, ch: Channel, first: int) -> None:
 def plan_row(rules: Rules, ch: Channel, first: int) -> None:
     """The row bus: refresh, then activates and precharges."""
     ch.planned_at, ch.planned = NEVER, NONE
-    if ch.refresh_asked > ch.refresh_done:
-        _from_refresh(rules, ch, first)
-    else:
+    pending = ch.refresh_asked > ch.refresh_done
+    if pending:
+        from_refresh(rules, ch, first)
+    if ch.planned_at > first and not (pending and of_ranks(rules)):
         choose_queue(rules, ch)
         _from_queue(rules, ch, first, CLOSING, OPENING)
     if rules.row_policy == TIMEOUT and ch.planned_at > first:
@@ -124,35 +121,6 @@ def _from_active(rules: Rules, ch: Channel, first: int) -> None:
         if at < ch.planned_at or (at == ch.planned_at and ch.arrived[slot] < arrived):
             ch.planned_at, ch.planned_from, ch.planned = at, ACTIVE, slot
             arrived = ch.arrived[slot]
-
-
-@njit
-def refresh_code(rules: Rules, ch: Channel, low: int) -> int:
-    """The code of a precharge while a bank of the unit is open, then of the refresh."""
-    whole = rules.refresh_stride == 1
-    for i in range(rules.refresh_scope):
-        bank = low + i * rules.refresh_stride
-        if ch.open_row[bank] != NONE:
-            return code_of(rules, PREAB, low) if whole else code_of(rules, PRE, bank)
-    return code_of(rules, REFAB if whole else REFPB, low)
-
-
-@njit
-def _from_refresh(rules: Rules, ch: Channel, first: int) -> None:
-    """The refresh that was asked for first; it waits for rows that are held open."""
-    stride, scope = rules.refresh_stride, rules.refresh_scope
-    unit = ch.refresh_done % (rules.banks // scope)
-    low = unit // stride * (stride * scope) + unit % stride
-    for i in range(scope):
-        if ch.holder[low + i * stride]:
-            return
-    code = refresh_code(rules, ch, low)
-    at = max(legal_at(rules, ch, code), first)
-    if command_of(rules, code) == REFPB:
-        for i in range(1, scope):
-            at = max(at, ch.ready[code + i * stride])
-    if at < ch.planned_at:
-        ch.planned_at, ch.planned_from, ch.planned = at, REFRESH, low
 
 
 @njit
@@ -181,10 +149,10 @@ def choose_queue(rules: Rules, ch: Channel) -> None:
 @njit
 def _from_queue(rules: Rules, ch: Channel, first: int, least: int, most: int) -> None:
     """The oldest of the accesses in the queue whose next command, for needs ``least`` to ``most``, is legal first."""
-    queue, soonest, oldest = np.uint64(ch.writing), NEVER, NEVER
-    for need in range(np.uint64(least), np.uint64(most + 1)):
-        for i in range(np.uint64(ch.listed[queue, need])):
-            at = max(legal_at(rules, ch, np.uint64(ch.codes[queue, need, i])), first)
+    queue, soonest, oldest = UNSIGNED(ch.writing), NEVER, NEVER
+    for need in range(UNSIGNED(least), UNSIGNED(most + 1)):
+        for i in range(UNSIGNED(ch.listed[queue, need])):
+            at = max(legal_at(rules, ch, UNSIGNED(ch.codes[queue, need, i])), first)
             age = ch.ages[queue, need, i]
             if at < soonest or (at == soonest and age < oldest):
                 soonest, oldest = at, age

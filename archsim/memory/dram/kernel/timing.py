@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from archsim.kernels import inlined
-from archsim.memory.dram.kernel.layout import COMMAND_BITS, Channel, Rules
+from archsim.memory.dram.kernel.layout import COMMAND_BITS, UNSIGNED, Channel, Rules
 
 _OF_RANK = 1 << COMMAND_BITS
 
@@ -36,7 +34,7 @@ def bank_of(rules: Rules, code: int) -> int:
 @inlined
 def legal_at(rules: Rules, ch: Channel, code: int) -> int:
     """The first cycle at which a command may issue on a bank."""
-    at: int = max(ch.ready[code], ch.bus[np.uint64(code) >> np.uint64(rules.rank_bits)])
+    at: int = max(ch.ready[code], ch.bus[UNSIGNED(code) >> UNSIGNED(rules.rank_bits)])
     return at
 
 
@@ -51,14 +49,14 @@ def constrain(rules: Rules, ch: Channel, command: int, bank: int, now: int) -> N
     """Enter a command on a bank into the first legal cycles of those after it."""
     own = bank >> rules.rank_bits
     for rank in range(rules.ranks):
-        first, others = np.uint64(rank << COMMAND_BITS), int(rank != own)
-        for follow in range(np.uint64(rules.follows)):
+        first, others = UNSIGNED(rank << COMMAND_BITS), int(rank != own)
+        for follow in range(UNSIGNED(rules.follows)):
             ch.bus[first + follow] = later(ch.bus[first + follow], now + rules.spacing[command, others, follow])
-    base, wide = code_of(rules, 0, bank), np.uint64(rules.first_wide[command])
-    for k in range(np.uint64(rules.first[command]), wide):
-        code = np.uint64(base + rules.follow[k])
+    base, wide = code_of(rules, 0, bank), UNSIGNED(rules.first_wide[command])
+    for k in range(UNSIGNED(rules.first[command]), wide):
+        code = UNSIGNED(base + rules.follow[k])
         ch.ready[code] = max(ch.ready[code], now + rules.cycles[k])
-    for k in range(wide, np.uint64(rules.first[command + 1])):
+    for k in range(wide, UNSIGNED(rules.first[command + 1])):
         low = ((base + rules.follow[k]) & rules.mask[k]) ^ rules.flip[k]
         _postpone(ch, low, rules.size[k], now + rules.cycles[k])
     for w in range(rules.windows):
@@ -68,7 +66,7 @@ def constrain(rules: Rules, ch: Channel, command: int, bank: int, now: int) -> N
 
 @inlined
 def _postpone(ch: Channel, low: int, banks: int, legal: int) -> None:
-    for code in range(np.uint64(low), np.uint64(low + banks)):
+    for code in range(UNSIGNED(low), UNSIGNED(low + banks)):
         ch.ready[code] = later(ch.ready[code], legal)
 
 
