@@ -46,11 +46,16 @@ def _use_cache() -> bool:
 _CACHED = _use_cache()
 
 
+# Without Python objects; ``_nrt``: without reference counts either, which cost an atomic operation at every array that
+# is passed on. A kernel therefore allocates nothing.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+
+
 def njit(function: _Function) -> _Function:
-    """Compile ``function`` on first call, without Python objects; kept on disk unless ARCHSIM_NO_CACHE=1."""
-    return cast(_Function, numba.njit(cache=_CACHED, nogil=True, error_model="numpy")(function))
+    """Compile ``function`` on first call, to allocate nothing; kept on disk unless ARCHSIM_NO_CACHE=1."""
+    return cast(_Function, numba.njit(cache=_CACHED, **_OPTIONS)(function))
 
 
 def inlined(function: _Function) -> _Function:
     """A part of compiled functions that is put in the place of each call; worth it where calls are the cost."""
-    return cast(_Function, numba.njit(nogil=True, inline="always", error_model="numpy")(function))
+    return cast(_Function, numba.njit(forceinline=True, **_OPTIONS)(function))

@@ -241,9 +241,10 @@ class ReferenceChannel:
         elif len(writes) > self.policy.write_high * self.policy.write_queue or not reads:
             self.writing = True
         known: dict[tuple[str, int], bool] = {}
+        waiting = self.next_unit() if self.asked > self.done else []
         for access in self.queues[self.writing]:
             need, bank = self.needs(access), access.place[0]
-            if need in allowed:
+            if need in allowed and bank not in waiting:
                 if (need, bank) not in known:
                     known[need, bank] = self.legal(self.names[need], bank, now)
                 if known[need, bank]:
@@ -266,8 +267,10 @@ class ReferenceChannel:
         if (access := self.oldest_active(now)) is not None:
             self.issue(access, now)
             return True
-        if self.asked > self.done:
-            return self.refresh(now)
+        if self.asked > self.done and self.refresh(now):
+            return True
+        if self.all_wait():
+            return False
         access = self.oldest_queued(now, ("RD", "WR", "PRE") if self.held else ("RD", "WR", "PRE", "ACT"))
         if access is not None:
             self.issue(access, now)
@@ -275,15 +278,14 @@ class ReferenceChannel:
 
     def column_bus(self, now: int) -> None:
         access = self.oldest_active(now)
-        if access is None and self.asked == self.done:
+        if access is None and not self.all_wait():
             access = self.oldest_queued(now, ("RD", "WR"))
         if access is not None:
             self.issue(access, now)
 
     def row_bus(self, now: int) -> None:
-        if self.asked > self.done:
-            issued = self.refresh(now)
-        else:
+        issued = self.asked > self.done and self.refresh(now)
+        if not issued and not self.all_wait():
             access = self.oldest_queued(now, ("PRE", "ACT"))
             issued = access is not None
             if access is not None:
@@ -372,13 +374,20 @@ class ReferenceChannel:
         self.ends(access.job, now, access.write)
         self.clock_until = max(self.clock_until, access.job.beats[-1] + self.device.clock_linger)
 
+    def all_wait(self) -> bool:
+        """Whether a refresh of a rank keeps all queued accesses waiting; one of single banks, those of its banks."""
+        return self.asked > self.done and self.policy.refresh == "all_bank"
+
+    def next_unit(self) -> list[int]:
+        """The banks of the refresh that was asked for first."""
+        of_rank = self.device.size_of("rank")
+        in_rank = 1 if self.policy.refresh == "all_bank" else of_rank // self.device.bank_refresh_banks
+        number = self.done % (in_rank * self.device.ranks)
+        return self.unit(number // in_rank * of_rank + number % in_rank)
+
     def refresh(self, now: int) -> bool:
         """Whether a command for the refresh that was asked for first was issued."""
-        per_rank = self.policy.refresh == "all_bank"
-        of_rank = self.device.size_of("rank")
-        in_rank = 1 if per_rank else of_rank // self.device.bank_refresh_banks
-        number = self.done % (in_rank * self.device.ranks)
-        unit = self.unit(number // in_rank * of_rank + number % in_rank)
+        per_rank, unit = self.policy.refresh == "all_bank", self.next_unit()
         if any(bank in self.holder for bank in unit):
             return False
         is_open = [bank for bank in unit if bank in self.open]

@@ -77,7 +77,9 @@ def relative(state: t.State, now: int) -> bytes:
 
     longest = int(rules["window_cycles"].max())
     units = max(1, int(rules["banks"]) // max(1, int(rules["refresh_scope"])))
-    found = [ahead(channels[name]) for name in ("ready", "bus", "clock_until", "refresh_due")]
+    found = [ahead(channels["ready"][:, : int(rules["banks"]) << k.COMMAND_BITS])]
+    found += [ahead(channels["bus"][:, : int(rules["ranks"]) << k.COMMAND_BITS])]
+    found += [ahead(channels[name]) for name in ("clock_until", "refresh_due")]
     found += [channels["open_row"], channels["writing"], np.maximum(_oldest_first(rules, channels) - now, -longest)]
     found += [channels["refresh_asked"] - channels["refresh_done"], channels["refresh_done"] % units]
     if rules["row_policy"] == k.TIMEOUT:

@@ -58,7 +58,7 @@ def replay(
     Requests wait for those before them, on any channel. Raises ConfigError for arrivals that fall, and negative or
     too large numbers.
     """
-    from archsim.memory.dram.kernel.layout import LOG, LOG_ROOM, NONE
+    from archsim.memory.dram.kernel.layout import LOG, LOG_ROOM, NONE, REQUEST
     from archsim.memory.dram.kernel.replay import replay as run
 
     requests = _requests(arrivals, addresses // device.burst_bytes, writes, channels, interleave)
@@ -66,11 +66,11 @@ def replay(
     state = compiled.channels(device, rules, channels)
     logs = np.zeros(channels, LOG)
     logs["limit"] = LOG_ROOM if log else 0
-    progress, planned = np.array([0, 0, -1]), np.full(channels, NONE, np.int64)
+    progress, planned = np.zeros(3, np.int64), np.full(channels, NONE, np.int64)
     kept: list[list[Numbers]] = [[] for _ in range(channels)]
     done = False
     while not done:
-        done = bool(run(rules[0], state, requests, progress, planned, logs))
+        done = bool(run(rules[0], state, requests.view(REQUEST).reshape(-1), progress, planned, logs))
         for number in range(channels if log else 0):
             kept[number].append(logs["rows"][number, : logs["count"][number]].copy())
         logs["count"] = 0

@@ -36,6 +36,7 @@ from archsim.memory.dram.kernel.layout import (
     Rules,
 )
 from archsim.memory.dram.kernel.queues import QUEUED, has_room, release, take_in
+from archsim.memory.dram.kernel.refresh import suspend
 from archsim.memory.dram.kernel.regions import rewind, seek
 from archsim.memory.dram.kernel.rings import (
     admit,
@@ -168,6 +169,7 @@ def realign(state: State, now: int) -> None:
         ch, feed = state.channels[c], state.feeds[c]
         ch.refresh_asked = ch.refresh_done = 0
         ch.refresh_due = now + rules.refresh_interval
+        suspend(rules, ch)
         plan(rules, ch, now + 1)
         feed.planned = next_at(rules, ch)
         feed.next_at = min(feed.planned, ch.refresh_due)
