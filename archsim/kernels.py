@@ -16,7 +16,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 def _sources_digest() -> str:
     """Of every file in a folder with kernels: constants and layouts are compiled into them."""
-    files = {path: path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py"))}
+    roots = (Path(__file__).parent, Path(__file__).parents[1] / "mapper")
+    files = {path: path.read_bytes() for root in roots for path in sorted(root.rglob("*.py"))}
     folders = {path.parent for path, text in files.items() if b"archsim.kernels" in text}
     digest = hashlib.sha256()
     for path, text in files.items():
@@ -54,6 +55,11 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False
 def njit(function: _Function) -> _Function:
     """Compile ``function`` on first call, to allocate nothing; kept on disk unless ARCHSIM_NO_CACHE=1."""
     return cast(_Function, numba.njit(cache=_CACHED, **_OPTIONS)(function))
+
+
+def allocating(function: _Function) -> _Function:
+    """Compile ``function`` on first call; it may make arrays. Kept on disk unless ARCHSIM_NO_CACHE=1."""
+    return cast(_Function, numba.njit(cache=_CACHED, nogil=True, error_model="numpy")(function))
 
 
 def inlined(function: _Function) -> _Function:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from archsim.ir.mapping import Keep, Loop, MapNode
-from archsim.kernels import njit
+from archsim.kernels import allocating
 from mapper.looptree.hierarchy import Axis, Memory
 from mapper.looptree.nest import Nest
 from mapper.looptree.search.space import Space
@@ -47,7 +47,7 @@ def _alike(space: Space, first: Axis, second: Axis) -> bool:
     )
 
 
-@njit
+@allocating
 def splits(shares: Any, first: int, second: int, parts: Any) -> bool:
     """Whether spreads of dims can be factored over fan-outs of ``first`` and ``second``; ``parts``: over the first."""
     at, used, rest = 0, np.ones(shares.size + 1, np.int64), np.ones(shares.size + 1, np.int64)

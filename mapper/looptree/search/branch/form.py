@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.kernels import njit
+from archsim.kernels import allocating
 
 
 class Form(NamedTuple):
@@ -28,7 +28,7 @@ class Form(NamedTuple):
     subtracted: Any
 
 
-@njit
+@allocating
 def form_of(arrays: Any, t: int, tables: Any, alike: Any, at: Any) -> Form:
     """``at`` (G): the number of each group's table."""
     columns, rooms = arrays.columns[t], arrays.rooms_of[t]
@@ -51,7 +51,7 @@ def form_of(arrays: Any, t: int, tables: Any, alike: Any, at: Any) -> Form:
     return Form(kept[:count], energy, times, room, bits, subtracted)
 
 
-@njit
+@allocating
 def _merge(column: Any, tables: Any, alike: Any, at: Any, index: Any, scale: Any, kept: Any) -> int:
     """Fill the ``index`` of each column among those ``kept`` (their number: a constant) and its ``scale``."""
     groups, columns = at.size, index.size
@@ -79,7 +79,7 @@ def _merge(column: Any, tables: Any, alike: Any, at: Any, index: Any, scale: Any
     return count
 
 
-@njit
+@allocating
 def _like(known: Any, kept: Any, count: int, c: int) -> int:
     """Which of the columns kept is like a column in every group; -1 for none."""
     for i in range(count):
@@ -88,7 +88,7 @@ def _like(known: Any, kept: Any, count: int, c: int) -> int:
     return -1
 
 
-@njit
+@allocating
 def _add(row: Any, coefficient: float, index: Any, scale: Any, lower: int, upper: int) -> None:
     row[index[upper]] += coefficient * scale[upper]
     if lower >= 0:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.kernels import inlined, njit
+from archsim.kernels import allocating, inlined
 from mapper.looptree.search.branch.axes import splits
 from mapper.looptree.search.branch.form import Form, form_of
 from mapper.looptree.search.branch.least import least_of
@@ -42,7 +42,7 @@ class Problem(NamedTuple):
     delay_power: float
 
 
-@njit
+@allocating
 def all_least(arrays: Any, problem: Problem) -> Any:
     """(G, S, O, C) lower bounds of every factor of every shape under every option."""
     groups, shapes, most = arrays.factors.shape[:3]
@@ -101,7 +101,7 @@ def is_better(key: Any, other: Any) -> bool:
     return better
 
 
-@njit
+@allocating
 def bounds(arrays: Any, problem: Problem, least: Any) -> Any:
     """(T, 3) a lower bound of the key of each template; infinite where nothing fits."""
     total, groups = arrays.shape.shape
@@ -126,7 +126,7 @@ def bounds(arrays: Any, problem: Problem, least: Any) -> Any:
     return found
 
 
-@njit
+@allocating
 def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any:
     """(choices, 3 + G) keys that bound template ``t`` under each choice of options that may beat ``best``, in order."""
     groups, columns = arrays.shape.shape[1], arrays.columns[t]
@@ -171,7 +171,7 @@ def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any
     return found[_ordered(found)]
 
 
-@njit
+@allocating
 def _ordered(rows: Any) -> Any:
     """By key, ties in the order in which they were found."""
     order = np.arange(rows.shape[0])
@@ -180,7 +180,7 @@ def _ordered(rows: Any) -> Any:
     return order
 
 
-@njit
+@allocating
 def _template_least(arrays: Any, problem: Problem, least: Any, t: int) -> Any:
     """(G, options, columns) lower bounds of the columns of a template."""
     groups, columns = arrays.shape.shape[1], arrays.columns[t]
@@ -192,7 +192,7 @@ def _template_least(arrays: Any, problem: Problem, least: Any, t: int) -> Any:
     return found
 
 
-@njit
+@allocating
 def _suffix(factors: Any, options: Any) -> Any:
     """(G + 1, columns) the least product of groups g, g + 1, ... over their options."""
     groups, columns = factors.shape[0], factors.shape[2]
@@ -227,7 +227,7 @@ def used_enough(rounds: Any, most_rounds: Any, chosen: Any) -> bool:
     return enough
 
 
-@njit
+@allocating
 def _splits(problem: Problem, chosen: Any) -> bool:
     """Whether the spreads on axes that stand for two can be factored over both."""
     groups = problem.options.size
@@ -242,7 +242,7 @@ def _splits(problem: Problem, chosen: Any) -> bool:
     return True
 
 
-@njit
+@allocating
 def solve(
     arrays: Any,
     problem: Problem,
@@ -279,7 +279,7 @@ def solve(
     return np.inf
 
 
-@njit
+@allocating
 def _tabulated(arrays: Any, problem: Problem, g: int, s: int, o: int, tables: Any, alike: Any, where: Any) -> int:
     """The number of the table of a shape under an option; made when first asked for."""
     twin = problem.twin[g]
@@ -293,7 +293,7 @@ def _tabulated(arrays: Any, problem: Problem, g: int, s: int, o: int, tables: An
     return int(where[twin, s, o])
 
 
-@njit
+@allocating
 def _join(
     arrays: Any,
     problem: Problem,
@@ -344,7 +344,7 @@ def _join(
             winner[1 + groups + order[g]] = at[g]
 
 
-@njit
+@allocating
 def _local(arrays: Any, t: int, form: Form, tables: Any, tabled: Any, order: Any, rows: Any) -> tuple[Any, Any]:
     """(D, rows, columns) what each row contributes, and that times the bound of all groups after it."""
     groups, columns = tabled.size, form.columns.size
@@ -393,7 +393,7 @@ def _fill_key(energy: Any, times: Any, bound: Any, weights: tuple[float, float, 
     key[1], key[2] = latency, joules
 
 
-@njit
+@allocating
 def _largest_first(tables: Any, tabled: Any) -> Any:
     sizes = np.empty(tabled.size, np.int64)
     for g in range(tabled.size):

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from archsim.kernels import njit
+from archsim.kernels import allocating
 from mapper.looptree.search.branch.join import Problem, fits_axes, used_enough
 from mapper.looptree.search.branch.tilings import ANY, spread_below, temporal_from, tilings
 
 
-@njit
+@allocating
 def space_size(arrays: Any, problem: Problem) -> float:
     """Tilings x spatial choices x templates (a float: it may be beyond 64 bits)."""
     groups, shapes = arrays.factors.shape[:2]
@@ -29,7 +29,7 @@ def space_size(arrays: Any, problem: Problem) -> float:
     return total
 
 
-@njit
+@allocating
 def _tilings(loops: Any, extent: int, shares: Any, kind: int) -> float:
     if kind == ANY:
         return float(tilings(loops, extent, shares, kind).shape[0])
@@ -48,7 +48,7 @@ def _tilings(loops: Any, extent: int, shares: Any, kind: int) -> float:
     return float(np.round(ways))
 
 
-@njit
+@allocating
 def _of_template(arrays: Any, problem: Problem, counts: Any, t: int) -> float:
     groups = arrays.shape.shape[1]
     ways = np.ones(groups + 1)
