@@ -9,7 +9,8 @@ Time: ``setup`` cycles for the descriptor and ``run_setup`` for each contiguous 
 the transfers on DRAM (burst for burst in the DRAM model), and the streams on on-chip ports, at the DRAM's peak rate or
 the ports' if lower. The move ends at the first edge at or after both; the part until the last beat, seen on an edge, is
 the DRAM's. Not modelled: the time until the first beat does not delay the on-chip stream; DRAM and stream do not slow
-each other beyond that.
+each other beyond that. With ``outstanding`` n a move has at most n bursts under way in a DRAM: in the order of its region,
+burst i is not asked for before burst i - n has had its last beat (``memory.dram.kernel.pace``).
 
 GATHER and SCATTER are in ``archsim.memory.gather``. A move passes caches by; it drops their lines that it writes.
 """
@@ -165,7 +166,7 @@ class DmaEngine(TileEngine):
         shift = touched.offset - region.offset.at(step.env)
         reach = touched.run_bytes + sum((extent - 1) * stride for extent, stride in touched.outer)
         cache = self._caches.get(self.around.stores.role(step, region))
-        shape = dram.shape(touched, write=write)
+        shape = dram.shape(touched, write=write, outstanding=self._spec.outstanding)
         return Leg(dram, region, shift, touched.size_bytes, touched.runs, reach, shape, cache)
 
     def _demands(self, step: Step, region: Region, write: bool, touched: Footprint) -> list[Demand]:
