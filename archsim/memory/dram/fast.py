@@ -5,7 +5,9 @@ it goes on where another one ended. The first bursts of each pattern (sampling.S
 controller once, alone and without refresh; the time that they take beyond the latency of one burst is the work of so
 many bursts. Transfers under way share the memory equally (processor sharing), which works at the harmonic mean of the
 speeds that it was measured to have under as many transfers of each pattern, and end a latency after their work is
-done. Refreshes take the share that they take of a long stream.
+done. Refreshes take the share that they take of a long stream. A limit of bursts or rows under way is part of the
+pattern, so that what it costs is measured too: bursts x size / latency at most. Of lists of rows of as many bursts a
+row, the first one met is measured for all.
 
 Not modelled: which rows earlier transfers left open, what unlike transfers cost one another beyond that mean, bursts
 that are served from queued writes. docs/dram.md states the error against the exact model, which the tests assert.
@@ -21,8 +23,8 @@ from typing import ClassVar
 
 from archsim.errors import SimulationError
 from archsim.memory.dram.device import AddressMap, Dram, Policy
-from archsim.memory.dram.interface import Completion, DramStats, Transfer
-from archsim.memory.dram.regions import bursts_touched, folded
+from archsim.memory.dram.interface import Completion, DramStats, Rows, Transfer
+from archsim.memory.dram.regions import bursts_touched, folded, most_bursts
 from archsim.memory.dram.sampling import Pattern, Sample, Sampler
 from archsim.sim.clock import PS_PER_S, Clock
 
@@ -42,6 +44,7 @@ class _Job:
     useful: int
     sample: Sample
     start_ps: int
+    asked_ps: int
 
 
 class FastDram:
@@ -144,27 +147,40 @@ class FastDram:
     def _begin(self, at_ps: int, transfer: Transfer) -> None:
         run_bytes, extents, strides, useful = folded(transfer, self.dram.capacity_bytes)
         self._submitted += 1
+        asked_ps = _asked_ps(at_ps, transfer)
         if not useful:
             visible_ps = self._clock.edge(self._clock.cycle(at_ps + 1))
-            self._end(visible_ps, _Job(transfer, _EMPTY, 0, _NOTHING, visible_ps), self._submitted)
+            self._end(visible_ps, _Job(transfer, _EMPTY, 0, _NOTHING, visible_ps, asked_ps), self._submitted)
             return
         size = self.dram.device.burst_bytes
-        follows = transfer.address in self._ends
-        pattern = Pattern(transfer.write, transfer.address % size, run_bytes, extents, strides, follows)
+        if transfer.rows is None:
+            limit = transfer.outstanding
+            limit = None if limit is None or limit >= most_bursts(transfer, useful, size) else limit
+            follows = transfer.address in self._ends
+            pattern = Pattern(transfer.write, transfer.address % size, run_bytes, extents, strides, follows, limit)
+            sample = self._whole(pattern)
+        else:
+            pattern, sample = self._listed(transfer, transfer.rows)
         if run_bytes == useful:
             self._ends[transfer.address + run_bytes] = None
         if len(self._ends) > REMEMBERED:
             del self._ends[next(iter(self._ends))]
-        job = _Job(transfer, pattern, useful, self._whole(pattern), at_ps)
+        job = _Job(transfer, pattern, useful, sample, at_ps, asked_ps)
         self._patterns[pattern] = self._patterns.get(pattern, 0) + 1
         self._pace = None
         heapq.heappush(self._served, (self._work + job.sample.work_ps * SCALE, self._submitted, job))
+
+    def _listed(self, transfer: Transfer, rows: Rows) -> tuple[Pattern, Sample]:
+        """The pattern of a list of rows, and the work of all of its bursts."""
+        kind, bursts = self._sampler.kind(rows)
+        pattern = Pattern(transfer.write, 0, 0, (), (), False, transfer.outstanding, kind)
+        return pattern, self._sampler.sample(pattern).scaled(bursts)
 
     def _whole(self, pattern: Pattern) -> Sample:
         """The work of all bursts of a pattern."""
         found = self._wholes.get(pattern)
         if found is None:
-            _, offset, run_bytes, extents, strides, _ = pattern
+            _, offset, run_bytes, extents, strides, *_ = pattern
             lowest = sum(min(0, (n - 1) * s) for n, s in zip(extents, strides, strict=True))
             size = self.dram.device.burst_bytes
             bursts = bursts_touched(offset - lowest // size * size, run_bytes, extents, strides, size)
@@ -211,7 +227,7 @@ class FastDram:
         rows = (sample.hits, sample.misses, sample.conflicts)
         pin_bytes = sample.bursts * self.dram.device.burst_bytes
         done = Completion(
-            transfer.id, end_ps, start_ps, transfer.write, job.useful, pin_bytes, *rows, activates=sample.activates
+            transfer.id, end_ps, start_ps, transfer.write, job.useful, pin_bytes, *rows, sample.activates, job.asked_ps
         )
         heapq.heappush(self._ending, (end_ps, order, done))
         self._add(transfer.write, sample, job.useful)
@@ -224,6 +240,14 @@ class FastDram:
 
     def _next_end_ps(self) -> int:
         return self._ending[0][0] if self._ending else NEVER_PS
+
+
+def _asked_ps(at_ps: int, transfer: Transfer) -> int:
+    """When the engine asks for the last row, if it never waits for one; 0 without rows."""
+    if transfer.rows is None:
+        return 0
+    clock = Clock(transfer.rows.engine_hz)
+    return clock.edge(clock.cycle(at_ps) + transfer.rows.count * transfer.rows.setup_cycles)
 
 
 class _Refreshes:
