@@ -3,9 +3,9 @@
 A row is read or written at its real address, so a row that does not fill or meet whole bursts pays for them. The engine
 works through the rows in order: a descriptor each (``row_setup``), then its bursts, while at most ``outstanding`` rows
 are under way; rows are retired in order, so that one more is issued when the oldest has ended. All rows of a command
-are one transfer of the memory model, which takes them in by that rule (``memory.dram.interface.Rows``). All the while
-the other side streams through its ports, as of a MOVE: at the peak rate of the DRAM or the ports', if lower, and no
-faster than the descriptors. The command ends at the first edge at or after both.
+are one transfer of the memory model, which takes them in by that rule (``memory.dram.interface.RowList``). All the
+while the other side streams through its ports, as of a MOVE: at the peak rate of the DRAM or the ports', if lower, and
+no faster than the descriptors. The command ends at the first edge at or after both.
 
 Rows of a role that a cache keeps go through it (``archsim.memory.cache``). A table on the chip is read and written
 through its ports. ``combine`` reads what it combines with: a scatter reads each row before it writes it, a transfer
@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -32,8 +32,9 @@ from archsim.ir.program import Region
 from archsim.ir.streams import rows_of
 from archsim.ir.unroll import Step
 from archsim.memory.cache import TableCache
-from archsim.memory.dram.interface import Rows
+from archsim.memory.dram.interface import Completion, RowList
 from archsim.memory.offchip import OffChip
+from archsim.memory.runs import Runs, dense, stretches
 from archsim.ops.lru.lines import BoolArray, IntArray, Touches
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Demand, Execution, Outcome, Streams
@@ -43,15 +44,6 @@ from archsim.sim.tally import Entry, memory_entries
 from archsim.spec.architecture import Dma
 
 Wait = Iterator[Event]
-
-
-class Runs(NamedTuple):
-    """Contiguous bytes of rows, in order, and which row they are of."""
-
-    write: bool
-    address: IntArray
-    size_bytes: IntArray
-    row: IntArray
 
 
 @dataclass(slots=True)
@@ -173,20 +165,18 @@ class RowEngine:
         accesses = touched.accesses(storage.word_bytes(memory)) * times
         return storage.demand(memory, touched.size_bytes * times, write=write, accesses=accesses)
 
-    def _read(
-        self, task: Task, dram: OffChip, addresses: IntArray, row: Footprint, cache: TableCache | None
-    ) -> Runs:
+    def _read(self, task: Task, dram: OffChip, addresses: IntArray, row: Footprint, cache: TableCache | None) -> Runs:
         """What brings the rows: themselves, or the lines that the cache lacks."""
         if cache is None:
             self._books(task, dram, "read_bytes", row.size_bytes * len(addresses))
-            return _dense(addresses, row, write=False)
+            return dense(addresses, row, write=False)
         asked = cache.touches(addresses, row)
         hits = cache.read(dram.name, asked)
         self._used(task, cache, asked, hits, write=False)
         missing = asked.line[~hits]
         self._fill(task, cache, len(missing))
         self._books(task, dram, "read_bytes", cache.line_bytes * len(missing))
-        return _stretches(asked.row[~hits], missing, cache.line_bytes)
+        return stretches(asked.row[~hits], missing, cache.line_bytes)
 
     def _written(
         self, task: Task, dram: OffChip, addresses: IntArray, row: Footprint, cache: TableCache | None
@@ -196,7 +186,7 @@ class RowEngine:
         if cache is not None:
             asked = cache.touches(addresses, row)
             self._used(task, cache, asked, cache.write(dram.name, asked), write=True)
-        return _dense(addresses, row, write=True)
+        return dense(addresses, row, write=True)
 
     def _books(self, task: Task, dram: OffChip, action: str, size_bytes: int) -> None:
         task.moved += size_bytes
@@ -223,14 +213,14 @@ class RowEngine:
             cycles = max(cycles, task.moved * clock.hz / task.dram.peak_bytes_per_s)
         return storage.streams(task.demands, cycles, clock)
 
-    def _issue(self, step: Step, task: Task) -> Wait:
+    def _issue(self, step: Step, task: Task) -> Any:
         if task.first is None or not task.in_dram:
             yield from self._pause(task.rows * self._spec.row_setup_cycles)
         elif task.after is not None:
             yield from self._one_by_one(step, task, task.first, task.after)
         else:
             kernel = self._around.kernel
-            done = yield self._submit(step, task, task.first, 0, task.rows, self._spec.row_setup_cycles)
+            done: Completion = yield self._submit(step, task, task.first, 0, task.rows, self._spec.row_setup_cycles)
             self._charge(step, task, done)
             if done.asked_ps > kernel.now:
                 yield kernel.timeout(done.asked_ps - kernel.now)
@@ -268,7 +258,7 @@ class RowEngine:
 
     def _submit(self, step: Step, task: Task, runs: Runs, number: int, rows: int, setup_cycles: int) -> Event:
         assert task.dram is not None
-        asked = Rows(rows, runs.address, runs.size_bytes, runs.row, setup_cycles, self._clock.hz)
+        asked = RowList(rows, runs.address, runs.size_bytes, runs.row, setup_cycles, self._clock.hz)
         limit = self._spec.outstanding
         order = (self._port, step.index, number)
         return task.dram.submit_rows(order, asked, self._clock, write=runs.write, outstanding=limit)
@@ -288,21 +278,3 @@ def _table(step: Step) -> Region:
     if table is None:
         raise ProgramError(f"{step.where} of {step.queue}: {step.command.op} without index")
     return table
-
-
-def _dense(addresses: IntArray, row: Footprint, *, write: bool) -> Runs:
-    """The runs of rows at ``addresses``, each touching ``row`` from there on."""
-    starts = addresses[:, None]
-    for extent, stride in row.outer:
-        starts = np.add.outer(starts, stride * np.arange(extent, dtype=np.int64)).reshape(len(addresses), -1)
-    runs = starts.ravel()
-    number = np.repeat(np.arange(len(addresses), dtype=np.int64), starts.shape[1])
-    return Runs(write, runs, np.full(len(runs), row.run_bytes, dtype=np.int64), number)
-
-
-def _stretches(rows: IntArray, lines: IntArray, line_bytes: int) -> Runs:
-    """Reads of ``lines``, neighbouring ones of a row together."""
-    breaks = np.flatnonzero((np.diff(rows) != 0) | (np.diff(lines) != 1)) + 1
-    starts = np.concatenate(([0], breaks))[: len(lines)].astype(np.int64)
-    counts = np.diff(np.concatenate((starts, [len(lines)])).astype(np.int64))
-    return Runs(False, lines[starts] * line_bytes, counts * line_bytes, rows[starts])

@@ -17,7 +17,7 @@ from archsim.memory.dram.constant import ConstantRateMemory
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.device import Policy, Refresh, Rows
 from archsim.memory.dram.fast import FastDram
-from archsim.memory.dram.interface import Completion, DramModel, Rows, Transfer
+from archsim.memory.dram.interface import Completion, DramModel, RowList, Transfer
 from archsim.sim.clock import PS_PER_S, Clock
 from archsim.sim.kernel import Event, Kernel
 from archsim.sim.tally import Tally
@@ -29,7 +29,10 @@ ROWS = ("row_hits", "row_misses", "row_conflicts", "activates")  # of a Completi
 
 
 class Shape(NamedTuple):
-    """A transfer without its address; ``least_ps``: what it takes at least; ``outstanding``: bursts under way at most."""
+    """A transfer without its address.
+
+    ``least_ps``: what it takes at least; ``outstanding``: bursts under way at most.
+    """
 
     write: bool
     run_bytes: int
@@ -64,7 +67,7 @@ class OffChip:
         return self._kernel.submit(self._number, order, transfer, clock, least_ps)
 
     def submit_rows(
-        self, order: tuple[int, ...], rows: Rows, clock: Clock, *, write: bool, outstanding: int | None
+        self, order: tuple[int, ...], rows: RowList, clock: Clock, *, write: bool, outstanding: int | None
     ) -> Event:
         """Move ``rows``, as ``submit``; ``outstanding``: rows under way at most."""
         transfer = Transfer(next(self._ids), write, 0, 0, outstanding=outstanding, rows=rows)

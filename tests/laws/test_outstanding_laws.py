@@ -1,4 +1,4 @@
-"""Laws of limits on what is under way in the DRAM: 22 (rates), 46 (more is not slower), rows of one transfer or of many."""
+"""Laws of limits on what is under way in the DRAM, and of rows in one transfer or in many: 22, 34, 46."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from archsim.memory.dram.constant import ConstantRateMemory
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.device import Dram, Policy
 from archsim.memory.dram.fast import FastDram
-from archsim.memory.dram.interface import Completion, DramModel, Rows, Transfer
+from archsim.memory.dram.interface import Completion, DramModel, RowList, Transfer
 from tests.laws.test_dram_laws import EVERY_GRADE, drain, memory
 
 IDLE_PS = 10**7
@@ -76,14 +76,14 @@ def run(model: DramModel, *transfers: Transfer) -> list[Completion]:
     return drain(model)
 
 
-def some_rows(rng: Random, setup_cycles: int = 0) -> Rows:
+def some_rows(rng: Random, setup_cycles: int = 0) -> RowList:
     count = rng.randint(1, 60)
     addresses = np.array([rng.randrange(1 << 16) for _ in range(count)], np.int64)
     sizes = np.full(count, rng.choice([32, 64, 100, 512]), np.int64)
-    return Rows(count, addresses, sizes, np.arange(count, dtype=np.int64), setup_cycles, 10**9)
+    return RowList(count, addresses, sizes, np.arange(count, dtype=np.int64), setup_cycles, 10**9)
 
 
-def one_by_one(model: DramModel, rows: Rows, write: bool, outstanding: int | None) -> int:
+def one_by_one(model: DramModel, rows: RowList, write: bool, outstanding: int | None) -> int:
     """A transfer for each row, submitted by an engine of 1 GHz: row n when row n - outstanding was retired."""
     ends: dict[int, int] = {}
     now = retired = 0
@@ -134,7 +134,7 @@ def test_law_22_the_fast_model_follows_limits(name: str, speed: int, outstanding
 
     def rows(number: int) -> Transfer:
         addresses = np.array([rng.randrange(1 << 18) * size for _ in range(1000)], np.int64)
-        listed = Rows(1000, addresses, np.full(1000, size, np.int64), np.arange(1000, dtype=np.int64), 2, 10**9)
+        listed = RowList(1000, addresses, np.full(1000, size, np.int64), np.arange(1000, dtype=np.int64), 2, 10**9)
         return Transfer(number, False, 0, 0, outstanding=outstanding, rows=listed)
 
     def error(*transfers: Transfer) -> float:

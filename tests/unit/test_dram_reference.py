@@ -13,7 +13,7 @@ from archsim.memory.dram.constraints import Timings
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.device import AddressMap, Device, Dram, Policy
 from archsim.memory.dram.families import DDR, DDR5, GDDR6, HBM2, HBM3, LPDDR4, LPDDR5
-from archsim.memory.dram.interface import Completion, Rows, Transfer
+from archsim.memory.dram.interface import Completion, RowList, Transfer
 from tests.tools.dram_commands import named, violations
 from tests.tools.dram_reference import Reference
 
@@ -67,11 +67,11 @@ def random_map(rng: Random, device: Device) -> AddressMap:
     return by_name(rng.choice(["RoRaBaCoBg", "RoBaRaCoCh", "MOP4CLXOR"]), device)
 
 
-def random_rows(rng: Random, hz: int) -> Rows:
+def random_rows(rng: Random, hz: int) -> RowList:
     count = rng.randint(1, 20)
     row = [n for n in range(count) for _ in range(rng.choice([0, 1, 1, 1, 1, 3]))]
     room = rng.choice([16, 3000])
-    return Rows(
+    return RowList(
         count=count,
         addresses=np.array([rng.randint(5000, 5000 + room) for _ in row], np.int64),
         sizes=np.array([rng.choice([1, 32, rng.randint(1, 90), rng.randint(1, 700)]) for _ in row], np.int64),

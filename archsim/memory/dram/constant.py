@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from archsim.errors import ConfigError, SimulationError
-from archsim.memory.dram.interface import Completion, DramStats, Rows, Transfer, useful_bytes
+from archsim.memory.dram.interface import Completion, DramStats, RowList, Transfer, useful_bytes
 from archsim.sim.clock import PS_PER_S, Clock
 
 NEVER_PS = 1 << 62
@@ -27,10 +27,10 @@ NEVER_PS = 1 << 62
 
 @dataclass(slots=True)
 class _UnderWay:
-    """Rows that are asked for: the next one, when, and when those ended that are under way (at most ``outstanding``)."""
+    """A list of rows: the next one, when it is asked for, and when those end that are under way."""
 
     transfer: Transfer
-    rows: Rows
+    rows: RowList
     order: int
     sizes: list[list[int]]
     asked_ps: int
@@ -156,7 +156,7 @@ class ConstantRateMemory:
     def _first_end_ps(self) -> int:
         return self._ending[0][0] if self._ending else NEVER_PS
 
-    def _begin(self, at_ps: int, transfer: Transfer, rows: Rows) -> None:
+    def _begin(self, at_ps: int, transfer: Transfer, rows: RowList) -> None:
         sizes: list[list[int]] = [[] for _ in range(rows.count)]
         for row, size_bytes in zip(rows.row.tolist(), rows.sizes.tolist(), strict=True):
             sizes[row].append(size_bytes)

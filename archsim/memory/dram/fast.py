@@ -23,7 +23,7 @@ from typing import ClassVar
 
 from archsim.errors import SimulationError
 from archsim.memory.dram.device import AddressMap, Dram, Policy
-from archsim.memory.dram.interface import Completion, DramStats, Rows, Transfer
+from archsim.memory.dram.interface import Completion, DramStats, RowList, Transfer
 from archsim.memory.dram.regions import bursts_touched, folded, most_bursts
 from archsim.memory.dram.sampling import Pattern, Sample, Sampler
 from archsim.sim.clock import PS_PER_S, Clock
@@ -170,7 +170,7 @@ class FastDram:
         self._pace = None
         heapq.heappush(self._served, (self._work + job.sample.work_ps * SCALE, self._submitted, job))
 
-    def _listed(self, transfer: Transfer, rows: Rows) -> tuple[Pattern, Sample]:
+    def _listed(self, transfer: Transfer, rows: RowList) -> tuple[Pattern, Sample]:
         """The pattern of a list of rows, and the work of all of its bursts."""
         kind, bursts = self._sampler.kind(rows)
         pattern = Pattern(transfer.write, 0, 0, (), (), False, transfer.outstanding, kind)

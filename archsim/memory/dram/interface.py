@@ -28,7 +28,7 @@ IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class RowList:
     """``count`` rows that an engine asks for one after the other, each one or more runs of contiguous bytes.
 
     Run i, of row ``row[i]`` (never falling; a row without runs takes its turn all the same), is ``sizes[i]`` > 0 bytes
@@ -64,7 +64,7 @@ class Transfer:
     extents: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
     outstanding: int | None = None
-    rows: Rows | None = None
+    rows: RowList | None = None
 
 
 def useful_bytes(transfer: Transfer) -> int:

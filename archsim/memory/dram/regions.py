@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from archsim.errors import SimulationError
-from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, IntArray, Rows, Transfer, useful_bytes
+from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, IntArray, RowList, Transfer, useful_bytes
 
 
 def folded(transfer: Transfer, capacity_bytes: int) -> tuple[int, tuple[int, ...], tuple[int, ...], int]:
@@ -47,7 +47,7 @@ def _check_shape(transfer: Transfer) -> None:
         raise SimulationError(f"DRAM: malformed {transfer}; allowed run_bytes >= 0, extents >= 0")
 
 
-def _check_rows(transfer: Transfer, rows: Rows, capacity_bytes: int) -> None:
+def _check_rows(transfer: Transfer, rows: RowList, capacity_bytes: int) -> None:
     runs = len(rows.addresses)
     if not runs == len(rows.sizes) == len(rows.row) or rows.count < 1 or rows.engine_hz < 1 or rows.setup_cycles < 0:
         raise SimulationError(f"DRAM: malformed rows of transfer {transfer.id}")
@@ -60,7 +60,7 @@ def _check_rows(transfer: Transfer, rows: Rows, capacity_bytes: int) -> None:
         raise SimulationError(f"DRAM: rows of transfer {transfer.id} touch [{low}, {high}) of {capacity_bytes} B")
 
 
-def bursts_of_rows(rows: Rows, burst_bytes: int) -> IntArray:
+def bursts_of_rows(rows: RowList, burst_bytes: int) -> IntArray:
     """Bursts of each row; the last one of a run is not moved again as the first one of the row's next run."""
     first, last = rows.addresses // burst_bytes, (rows.addresses + rows.sizes - 1) // burst_bytes
     bursts = last - first + 1

@@ -12,7 +12,7 @@ import numpy as np
 
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.device import AddressMap, Dram, Policy
-from archsim.memory.dram.interface import Completion, Rows, Transfer, useful_bytes
+from archsim.memory.dram.interface import Completion, RowList, Transfer, useful_bytes
 from archsim.memory.dram.regions import bursts_of_rows
 from archsim.sim.clock import PS_PER_S, Clock
 
@@ -80,12 +80,12 @@ class Sampler:
         self._quiet = replace(policy, refresh="none")
         self._clock = Clock(dram.device.clock_hz)
         self._samples: dict[Pattern, Sample] = {}
-        self._rows: dict[Kind, Rows] = {}
+        self._rows: dict[Kind, RowList] = {}
         self.latency_ps = {write: self._first(write) for write in (False, True)}
         self.pace = self._refreshing(policy)
         self._gains: dict[tuple[Pattern, int, bool], Fraction] = {}
 
-    def kind(self, rows: Rows) -> tuple[Kind, int]:
+    def kind(self, rows: RowList) -> tuple[Kind, int]:
         """The kind of a list, and its bursts."""
         bursts = int(bursts_of_rows(rows, self._dram.device.burst_bytes).sum())
         kind = Kind(-(-8 * bursts // rows.count), rows.setup_cycles, rows.engine_hz)

@@ -92,6 +92,20 @@ def known(words: Any, transfer: Transfer, number: int) -> int:
 
 
 @inlined
+def next_place(spread: Spread, words: Any, feed: Feed, transfer: Any, cursor: Any, now: int) -> int:
+    """The place of the request that the next burst belongs to; NONE while it may not be asked for."""
+    place = 0
+    if transfer.most:
+        number = request(spread, words, feed.number, transfer, cursor)
+        at = known(words, transfer, number)
+        place = number % transfer.most
+        if at > now:
+            feed.release_at = min(feed.release_at, at)
+            place = NONE
+    return place
+
+
+@inlined
 def ended(words: Any, transfer: Transfer, place: int, end: int) -> None:
     """A burst of the request at ``place`` has its last beat in cycle ``end``."""
     at = transfer.requests + REQUEST * place

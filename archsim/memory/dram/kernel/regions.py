@@ -1,8 +1,8 @@
 """The bursts that one channel has of a strided region or of a list of rows, in order.
 
 A run covers every burst that it touches; when its first burst is the last one of the run before it (in a list: of the
-same row), that burst is not moved again. burst = address / burst bytes, block = burst / interleave, channel = block mod channels; the bursts of a
-channel are numbered in address order.
+same row), that burst is not moved again. burst = address / burst bytes, block = burst / interleave, channel = block mod
+channels; the bursts of a channel are numbered in address order.
 """
 
 from __future__ import annotations

@@ -38,9 +38,9 @@ from archsim.memory.dram.kernel.layout import (
     Log,
     Rules,
 )
-from archsim.memory.dram.kernel.pace import ended, known, look_ahead, pace, park, rejoin
+from archsim.memory.dram.kernel.pace import ended, look_ahead, next_place, pace, park, rejoin
 from archsim.memory.dram.kernel.queues import QUEUED, has_room, release, take_in
-from archsim.memory.dram.kernel.regions import request, rewind, seek
+from archsim.memory.dram.kernel.regions import rewind, seek
 from archsim.memory.dram.kernel.rings import (
     admit,
     append_pending,
@@ -199,13 +199,21 @@ def realign(state: State, now: int) -> None:
 
 
 @inlined
+def _ends(rules: Rules, words: Any, transfer: Any, place: int, now: int) -> None:
+    """A burst ends as if its column command were issued in cycle ``now``."""
+    end = now + (rules.write_end if transfer.write else rules.read_end)
+    transfer.first_beat = min(transfer.first_beat, end - rules.burst)
+    transfer.last_beat = max(transfer.last_beat, end)
+    if transfer.most:
+        ended(words, transfer, place, end)
+
+
+@inlined
 def _finish(rules: Rules, words: Any, ch: Channel, transfers: Any, ending: Any, slot: int, now: int) -> None:
     """A burst has had its column command."""
     owner = ch.owner[slot] & ((1 << OWNER_BITS) - 1)
     transfer = transfers[owner]
-    end = now + (rules.write_end if transfer.write else rules.read_end)
-    transfer.first_beat = min(transfer.first_beat, end - rules.burst)
-    transfer.last_beat = max(transfer.last_beat, end)
+    _ends(rules, words, transfer, ch.owner[slot] >> OWNER_BITS, now)
     counted = ch.counted[slot]
     transfer.activates += counted // OPENED
     if counted % OPENED == HIT:
@@ -214,8 +222,6 @@ def _finish(rules: Rules, words: Any, ch: Channel, transfers: Any, ending: Any, 
         transfer.conflicts += 1
     else:
         transfer.misses += 1
-    if transfer.most:
-        ended(words, transfer, ch.owner[slot] >> OWNER_BITS, end)
     release(ch, slot)
     transfer.queued -= 1
     if transfer.queued == 0 and transfer.open_channels == 0:
@@ -243,26 +249,17 @@ def _take(
                 break
             slot = cursors[feed.tails[write]].following
             transfer, cursor = transfers[slot], cursors[slot]
-            place = 0
-            if transfer.most:
-                number = request(spread, words, feed.number, transfer, cursor)
-                at = known(words, transfer, number)
-                if at > now:
-                    remove_head(feed, cursors, write)
-                    park(feed, transfers, cursors, slot)
-                    feed.release_at = min(feed.release_at, at)
-                    continue
-                place = number % transfer.most
+            place = next_place(spread, words, feed, transfer, cursor, now)
+            if place == NONE:
+                remove_head(feed, cursors, write)
+                park(feed, transfers, cursors, slot)
+                continue
             left -= 1
             if take_in(rules, ch, now, write, cursor.local, slot + (place << OWNER_BITS)) == QUEUED:
                 transfer.queued += 1
                 feed.planned = NONE
             else:
-                end = now + (rules.write_end if write else rules.read_end)
-                transfer.first_beat = min(transfer.first_beat, end - rules.burst)
-                transfer.last_beat = max(transfer.last_beat, end)
-                if transfer.most:
-                    ended(words, transfer, place, end)
+                _ends(rules, words, transfer, place, now)
             cursor.local += 1
             feed.turns[write] += 1
             if cursor.local >= cursor.stop and not seek(spread, words, feed.number, transfer, cursor):
