@@ -63,7 +63,7 @@ def _touch(
     times: int,
     lead: Sequence[int] | None = None,
 ) -> None:
-    """Bytes and whole accesses of a strided block, walked in the order of ``lead`` (strides of the move's other side)."""
+    """Bytes and whole accesses of a strided block, walked in the order of ``lead``: strides of a move's other side."""
     axes = [(n, s, led) for n, s, led in zip(sizes, strides, lead or strides, strict=True) if n > 1 and s]
     runs = runs_of(0, element, [(n, s) for n, s, _ in axes], [led for _, _, led in axes])
     counts[memory, f"{direction}_bytes"] += runs.size_bytes * times

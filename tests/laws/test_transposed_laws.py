@@ -1,4 +1,4 @@
-"""Laws of moves whose sides are contiguous in different orders: 12 and 25 on the side that is walked element by element."""
+"""Laws of moves whose sides are contiguous in different orders: 25, where one of them goes element by element."""
 
 from __future__ import annotations
 
@@ -64,13 +64,11 @@ def test_law_25_transposing_is_never_cheaper(source: str, target: str, rows: int
 def test_law_25_each_element_is_an_access(
     source: str, target: str, way: str, rows: int, cols: int, element: int
 ) -> None:
-    """Law 25: in the order of DRAM; on the chip each element is an access at its stride, and loses what its banks say."""
+    """Law 25: in the order of DRAM; on the chip an access for each element, which loses what its banks say."""
     found = moved(source, target, rows, cols, element, turned=True)
     assert counts(found, "l1") == {f"{way}_bytes": rows * cols * element, f"{way}_accesses": rows * cols}
-    if way == "write":  # rows of DRAM are columns here
-        outer = ((rows, element), (cols, rows * element))
-    else:
-        outer = ((cols, element), (rows, cols * element))
+    slow, quick = (rows, cols) if way == "write" else (cols, rows)
+    outer = ((slow, element), (quick, slow * element))
     lost = lost_cycles(banking(on().memory("l1")), 1, element, outer, 0)
     assert found.total_ps == CYCLE * ceil(Fraction(rows * cols * element, BANKS * WORD) + lost)
     dense = counts(moved(source, target, rows, cols, element, turned=False), "l1")

@@ -16,7 +16,7 @@ from archsim.memory.dram.bit_order import mapped
 from archsim.memory.dram.compiled import COMMANDS
 from archsim.memory.dram.device import ROW_TIMEOUT_PS, Device, Dram, Policy
 from archsim.memory.dram.trace import Replayed, replay
-from archsim.units import SIZE, TIME, parse_whole
+from archsim.units import SIZE, TIME, Kind, parse_whole
 
 SCHEMA = "archsim.dram/1"
 PERCENTILES = (50, 90, 99, 99.9)
@@ -50,9 +50,11 @@ def measure(asked: Asked) -> dict[str, Any]:
     usual_width, usual_capacity = catalogue.usual(asked.standard)
     width = asked.width_bits or usual_width
     usual = usual_capacity * asked.channels * width // usual_width
-    capacity = parse_whole(asked.capacity, SIZE) if asked.capacity is not None else usual
+    capacity = usual if asked.capacity is None else _option("--capacity", asked.capacity, SIZE)
     memory = catalogue.dram(asked.standard, asked.speed_mts, width, asked.channels, capacity)
     device = memory.device
+    if capacity < device.burst_bytes:
+        raise ConfigError(f"--capacity: found '{asked.capacity}'; allowed {device.burst_bytes} B, a burst, or more")
     requests = load(asked.trace, device.clock_hz, device.burst_bytes, capacity)
     policy = Policy(rows=asked.rows, row_timeout_ps=_row_timeout_ps(asked), refresh=asked.refresh)
     mapping, interleave = mapped(asked.mapping, memory)
@@ -83,12 +85,20 @@ def measure(asked: Asked) -> dict[str, Any]:
     return found | _energy(asked.standard, memory, asked.channels * width, result, seconds)
 
 
+def _option(name: str, text: str, kind: Kind) -> int:
+    """The number of an option; its name goes before what is wrong with it."""
+    try:
+        return parse_whole(text, kind)
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
+
+
 def _row_timeout_ps(asked: Asked) -> int:
     if asked.row_timeout is None:
         return ROW_TIMEOUT_PS
     if asked.rows != "timeout":
         raise ConfigError(f"--row-timeout has no meaning with --rows {asked.rows}; allowed with --rows timeout")
-    found = parse_whole(asked.row_timeout, TIME)
+    found = _option("--row-timeout", asked.row_timeout, TIME)
     if found == 0:
         raise ConfigError(f"--row-timeout: found '{asked.row_timeout}'; allowed more than 0 ns")
     return found

@@ -14,7 +14,7 @@ from archsim.memory.dram.device import AddressMap, Device, Policy
 
 Numbers = npt.NDArray[np.int64]
 _MOST_BURSTS = 1 << 32  # on a channel
-_LAST_CYCLE = 1 << 40
+LAST_CYCLE = 1 << 40  # requests arrive before
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _requests(arrivals: Numbers, bursts: Numbers, writes: Numbers, channels: int
     if falls.any():
         at = int(np.argmax(falls)) + 1
         raise ConfigError(f"request {at} arrives at cycle {arrivals[at]}, before the one ahead of it")
-    for what, numbers, end in (("cycle", arrivals, _LAST_CYCLE), ("burst number", bursts, _MOST_BURSTS * channels)):
+    for what, numbers, end in (("cycle", arrivals, LAST_CYCLE), ("burst number", bursts, _MOST_BURSTS * channels)):
         if numbers.size and not (numbers.min() >= 0 and numbers.max() < end):
             at = int(np.argmax((numbers < 0) | (numbers >= end)))
             raise ConfigError(f"request {at}: {what} {numbers[at]}; allowed 0 to {end - 1}")
