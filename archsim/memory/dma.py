@@ -3,8 +3,8 @@
 A move reads the indices that exist at its source and at its destinations; it writes the whole destination, also
 what was clipped at the source (``fill``), which is on-chip traffic without source traffic; a move without source
 fills its destination. It goes through its indices in the address order of its side in DRAM, else of what it reads;
-where the other side is contiguous in another order (a transposition), its elements are accesses of their own there, and may
-collide in banks. Several destinations are one read and several writes. ``combine`` (add, max) reads what it
+where the other side is contiguous in another order (a transposition), its elements are accesses of their own there, and
+may collide in banks. Several destinations are one read and several writes. ``combine`` (add, max) reads what it
 combines with at the destination.
 
 Time: ``setup`` cycles for the descriptor and ``run_setup`` for each contiguous run in DRAM, then two things at once:

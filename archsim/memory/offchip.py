@@ -101,9 +101,13 @@ class OffChip:
         )
 
     def close(self) -> DramStats:
-        """Totals, and refreshes charged to no layer, once the model has reached the end of the simulation."""
+        """Totals; refreshes and the time of open rows are charged to no layer.
+
+        To be called once the model has reached the end of the simulation.
+        """
         stats = self.model.stats
         self._tally.add("_static", self.name, "refreshes", self.model.rank_refreshes)
+        self._tally.add("_static", self.name, "row_open_ps", stats.open_ps)
         return DramStats(
             read_bytes=stats.read_bytes,
             write_bytes=stats.write_bytes,

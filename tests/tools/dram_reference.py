@@ -98,17 +98,26 @@ class Reference:
             while visible * 10**12 // hz <= at_ps:
                 visible += 1
             jobs += [Job(transfer, visible, order=len(jobs) + n, at_ps=at_ps) for n, transfer in enumerate(transfers)]
+        self.ticked = 0
         self.channels = [ReferenceChannel(self, number) for number in range(self.dram.channels)]
         for job in jobs:
             for channel in self.channels:
                 channel.expect(job)
-        now = 0
         while any(job.left for job in jobs):
-            for channel in self.channels:
-                channel.tick(now)
-            now += 1
+            self.tick()
         ends = [(max(job.beats, default=job.visible), n) for n, job in enumerate(jobs)]
         return [self.completion(jobs[n]) for _, n in sorted(ends)]
+
+    def tick(self) -> None:
+        for channel in self.channels:
+            channel.tick(self.ticked)
+        self.ticked += 1
+
+    def open_cycles(self, end: int) -> int:
+        """Cycles below ``end`` in which a rank has a row open, of all ranks and channels."""
+        while self.ticked < end:
+            self.tick()
+        return sum(sum(channel.rank_open[:end]) for channel in self.channels)
 
     def completion(self, job: Job) -> Completion:
         device = self.dram.device
@@ -199,6 +208,7 @@ class ReferenceChannel:
         self.interval = self.due = intervals.get(self.policy.refresh, 0)
         self.accessed: dict[int, int] = defaultdict(int)
         self.asked = self.done = 0
+        self.rank_open: list[int] = []  # by cycle: ranks with a row that is open, or half way there
         self.issued: list[tuple[int, str, int, int]] = []  # cycle, command, bank, row
         self.times: dict[tuple[str, int], list[int]] = defaultdict(list)  # by command and bank
         split = self.device.protocol == "split"
@@ -226,6 +236,8 @@ class ReferenceChannel:
             self.row_bus(now)
         else:
             self.command_bus(now)
+        banks = [*self.open, *([self.held[0].place[0]] if self.held else [])]
+        self.rank_open.append(len({bank // self.device.size_of("rank") for bank in banks}))
         for job, bursts in [entry for entry in self.pending if entry[0].visible <= now]:
             self.rings[job.transfer.write].append((job, bursts))
         self.pending = [entry for entry in self.pending if entry[0].visible > now]

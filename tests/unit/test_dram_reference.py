@@ -152,6 +152,7 @@ def test_kernel_equals_reference(seed: int) -> None:
     assert served(case, submitted, expected[-1].time_ps + case.ps(1)) == expected
     check_commands(case)
     check_totals(case.dram, expected)
+    check_open_rows(case, expected[-1].time_ps + case.ps(1))
 
 
 @given(st.integers(0, 2**64))
@@ -187,6 +188,13 @@ def check_commands(case: Case) -> None:
         last = channel.issued[-1][0] if channel.issued else -1
         assert [command for command in found if command[0] <= last] == channel.issued
         assert violations(device, found) == []
+
+
+def check_open_rows(case: Case, end_ps: int) -> None:
+    """Standing time with an open row, of all ranks together."""
+    hz = case.part.device.clock_hz
+    cycles = case.reference.open_cycles(-(-end_ps * hz // 10**12))
+    assert case.dram.stats.open_ps == cycles * 10**12 // hz
 
 
 def check_totals(dram: DramController, expected: list[Completion]) -> None:

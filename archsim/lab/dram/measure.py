@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from archsim.energy.dram import load_dram
+from archsim.energy.dram import DramTable, load_dram
 from archsim.errors import ConfigError
 from archsim.lab.dram.requests import Requests, load
 from archsim.memory.dram import catalogue
@@ -152,6 +152,13 @@ def _latency(cycles: Any, clock_hz: int) -> dict[str, Any] | None:
     return found | {"histogram": [{"from_ns": float(a), "to_ns": float(b), "reads": int(n)} for a, b, n in bins if n]}
 
 
+def _standing_j(table: DramTable, share: float, memory: Dram, result: Replayed, seconds: float) -> float:
+    """Of every rank, a ``share`` of the table's channel, with a row open and with none."""
+    opened_s = int(result.opened.sum()) / memory.device.clock_hz
+    closed_s = seconds * memory.channels * memory.device.ranks - opened_s
+    return (table.background_mw.value * opened_s + table.precharged_mw.value * closed_s) * 1e-3 * share
+
+
 def _energy(standard: str, memory: Dram, width_bits: int, result: Replayed, seconds: float) -> dict[str, Any]:
     """Joules by cause: the table's energies of commands and bits, and standing power over the time of the trace.
 
@@ -173,7 +180,7 @@ def _energy(standard: str, memory: Dram, width_bits: int, result: Replayed, seco
         "read": issued("RD", "RDA") * bits * table.read_pj_per_bit.value * PJ,
         "write": issued("WR", "WRA") * bits * table.write_pj_per_bit.value * PJ,
         "refresh": refreshes * table.refresh_pj.value * share * PJ,
-        "background": table.background_mw.value * 1e-3 * whole * device.ranks / device.buses * seconds,
+        "background": _standing_j(table, whole / (memory.channels * device.buses), memory, result, seconds),
     }
     values = {name: float(value) for name, value in parts.items()}
     sources = {
@@ -181,6 +188,6 @@ def _energy(standard: str, memory: Dram, width_bits: int, result: Replayed, seco
         "write": table.write_pj_per_bit.source,
         "activate": table.activate_pj.source,
         "refresh": table.refresh_pj.source,
-        "background": table.background_mw.source,
+        "background": f"a row open: {table.background_mw.source}; none: {table.precharged_mw.source}",
     }
     return {"energy_j": values | {"total": sum(values.values())}, "sources": sources}

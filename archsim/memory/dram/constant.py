@@ -150,6 +150,7 @@ class ConstantRateMemory:
             row_conflicts=0,
             activates=0,
             refreshes=0,
+            open_ps=0,
             busy_ps=(math.ceil(self._port_busy),),
         )
 

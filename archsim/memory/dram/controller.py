@@ -132,6 +132,7 @@ class DramController:
             row_conflicts=conflicts,
             activates=int(activates.sum()),
             refreshes=int(refreshes.sum()),
+            open_ps=self._clock.edge(self._layout.opened(channels, self._clock.cycle(self._now_ps))),
             busy_ps=tuple(self._clock.edge(n * device.burst_cycles // device.buses) for n in bursts),
         )
 

@@ -103,7 +103,8 @@ class DramStats:
     """Totals since time 0. ``reads`` and ``writes`` are bursts on the pins, counted when their command is issued;
     useful bytes count when their transfer completes.
 
-    ``refreshes`` = refresh commands issued, of a rank or of a bank. ``busy_ps`` = data bus time per channel.
+    ``refreshes`` = refresh commands issued, of a rank or of a bank. ``open_ps`` = time with an open row, from the
+    activate to the precharge of the last one, summed over ranks and channels. ``busy_ps`` = data bus time per channel.
     """
 
     reads: int
@@ -117,6 +118,7 @@ class DramStats:
     row_conflicts: int
     activates: int
     refreshes: int
+    open_ps: int
     busy_ps: tuple[int, ...]
 
 

@@ -69,6 +69,11 @@ def issued(channels: Any) -> tuple[Any, Any, Any, Any]:
     return reads, writes, counts[:, k.ACT], counts[:, k.REFAB] + counts[:, k.REFPB]
 
 
+def opened(channels: Any, now: int) -> int:
+    """Cycles before ``now`` in which a rank had a row open, of all ranks and channels."""
+    return int(compiled.opened(channels, now).sum())
+
+
 def relative(state: t.State, now: int) -> bytes:
     """What an idle memory does next depends on this alone: rows, and the cycles from ``now`` on that are not free."""
     rules, channels = state.rules[0], state.channels

@@ -24,7 +24,8 @@ class Replayed:
     ``accepted``: taken into its queue; ``ended``: a read's last beat, the issue of a write; ``hits``, ``misses``
     and ``conflicts``: requests by the state of their row when they first caused a command, by channel.
     ``commands``: (n, 5) cycle, command, bank, row and column by channel where asked for, None otherwise.
-    ``issued``: (channels, commands).
+    ``issued``: (channels, commands). ``opened``: cycles of the trace in which a rank had a row open, by channel,
+    summed over ranks.
     """
 
     accepted: Numbers
@@ -34,6 +35,7 @@ class Replayed:
     conflicts: Numbers
     issued: Numbers
     commands: tuple[Numbers, ...] | None
+    opened: Numbers
 
     @property
     def cycles(self) -> int:
@@ -82,6 +84,7 @@ def replay(
         conflicts=state["conflicts"],
         issued=state["counts"],
         commands=tuple(np.concatenate(rows) for rows in kept) if log else None,
+        opened=compiled.opened(state, int(requests[:, 5].max(initial=0))),
     )
 
 

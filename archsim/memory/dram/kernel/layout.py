@@ -22,6 +22,7 @@ HIT, MISS, CONFLICT, OPENED = 1, 2, 3, 4  # how an access was counted; OPENED is
 
 # Room for what a device and its controller have; a channel's record holds all of it side by side.
 MOST_BANKS = 256
+MOST_RANKS = 64
 MOST_QUEUED = 64  # in each queue
 MOST_ENTRIES = 2 * MOST_QUEUED + MOST_BANKS + 1
 MOST_RULES = 160
@@ -34,6 +35,7 @@ BANK_BITS, COLUMN_BITS = 12, 16  # of its image; the row is above
 INDEX = np.uint32  # what is used as an index has no sign: the compiled code need not look for negative ones
 Codes = Annotated[Any, np.int64, (COMMANDS * MOST_BANKS,)]
 Banks = Annotated[Any, np.int64, (MOST_BANKS,)]
+Ranks = Annotated[Any, np.int64, (MOST_RANKS,)]
 Entries = Annotated[Any, np.int64, (MOST_ENTRIES,)]
 Indices = Annotated[Any, INDEX, (MOST_ENTRIES,)]
 Order = Annotated[Any, INDEX, (4 * MOST_QUEUED,)]
@@ -80,6 +82,7 @@ class Rules:
     window_count: PerWindow
     window_cycles: PerWindow
     images: Annotated[Any, np.int64, (CHUNKS, 1 << CHUNK_BITS)]  # of a burst's number, by chunk: bank, column, row
+    rank_banks: int
     row_timeout: int  # cycles for which a row that is not accessed stays open under TIMEOUT
 
 
@@ -142,6 +145,9 @@ class Channel:
     written: Annotated[Any, np.int64, (HASHES,)]  # queued writes by burst modulo HASHES
     counts: Annotated[Any, np.int64, (COMMANDS,)]  # issued
     accessed: Banks  # the cycle of a bank's last column command
+    open_banks: Ranks
+    open_since: Ranks  # the cycle of the first activate, while a bank is open
+    open_cycles: Ranks  # in which a bank was open, before that
 
 
 LOG_ROOM = 4096
