@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
 from archsim.errors import SimulationError
 from archsim.memory.dram.device import AddressMap, Dram, Policy
-from archsim.memory.dram.interface import Completion, DramStats, RowList, Transfer
+from archsim.memory.dram.interface import Completion, DramStats, RowList, Transfer, useful_bytes
 from archsim.memory.dram.regions import bursts_touched, folded, most_bursts
 from archsim.memory.dram.sampling import Pattern, Sample, Sampler
 from archsim.sim.clock import PS_PER_S, Clock
@@ -185,7 +185,9 @@ class FastDram:
         """The pattern of a list of rows, and the work of all of its bursts."""
         kind, bursts = self._sampler.kind(rows)
         pattern = Pattern(transfer.write, 0, 0, (), (), False, transfer.outstanding, kind)
-        return pattern, self._sampler.sample(pattern).scaled(bursts)
+        sample = self._sampler.sample(pattern).scaled(bursts)
+        on_pins = -(-useful_bytes(transfer) * PS_PER_S // self.dram.peak_bytes_per_s)
+        return pattern, replace(sample, work_ps=max(sample.work_ps, on_pins))
 
     def _whole(self, pattern: Pattern) -> Sample:
         """The work of all bursts of a pattern."""
