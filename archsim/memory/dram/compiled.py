@@ -53,6 +53,8 @@ def rules(device: Device, policy: Policy, mapping: AddressMap) -> Any:
 
 
 def _scalars(device: Device, policy: Policy) -> dict[str, int]:
+    if device.ranks > k.MOST_RANKS:
+        raise ConfigError(f"{device.standard}: {device.ranks} ranks; allowed at most {k.MOST_RANKS}")
     if device.all_banks > k.MOST_BANKS or max(policy.read_queue, policy.write_queue) > k.MOST_QUEUED:
         raise ConfigError(
             f"{device.standard}: {device.all_banks} banks, queues of {policy.read_queue} and {policy.write_queue}; "
@@ -78,6 +80,7 @@ def _scalars(device: Device, policy: Policy) -> dict[str, int]:
         "refresh_interval": interval or k.NEVER,
         "refresh_scope": scope,
         "refresh_stride": stride,
+        "rank_banks": device.size_of("rank"),
         "activate_window": device.activate_window,
         "clock_linger": device.clock_linger,
     }
@@ -183,6 +186,12 @@ def _pairs(device: Device, constraint: Constraint, used: set[int]) -> list[tuple
 
 def _bits(power_of_two: int) -> int:
     return power_of_two.bit_length() - 1
+
+
+def opened(channels_: Any, now: int) -> Any:
+    """Cycles before ``now`` in which a bank was open, by channel, summed over ranks."""
+    still = np.where(channels_["open_banks"] > 0, now - channels_["open_since"], 0)
+    return (channels_["open_cycles"] + still).sum(axis=1)
 
 
 def channels(device: Device, rules_: Any, count: int) -> Any:

@@ -74,7 +74,7 @@ def _issue(rules: Rules, ch: Channel, log: Log, now: int) -> int:
         _activate(rules, ch, log, slot, now)
     else:
         _put(rules, ch, log, PRE, slot, now)
-        _close(rules, ch, ch.bank[slot], 1)
+        _close(rules, ch, ch.bank[slot], 1, now)
     return NONE
 
 
@@ -85,7 +85,7 @@ def _apart(rules: Rules, ch: Channel, log: Log, now: int) -> None:
         _second(rules, ch, log, now)
     else:
         _enter(rules, ch, log, PRE, ch.planned, ch.open_row[ch.planned], NONE, now)
-        _close(rules, ch, ch.planned, 1)
+        _close(rules, ch, ch.planned, 1, now)
 
 
 @inlined
@@ -126,6 +126,10 @@ def _activate(rules: Rules, ch: Channel, log: Log, slot: int, now: int) -> None:
     _put(rules, ch, log, ACT, slot, now)
     leave(ch, slot)
     ch.holder[bank] = 1
+    rank = bank // rules.rank_banks
+    if ch.open_banks[rank] == 0:
+        ch.open_since[rank] = now
+    ch.open_banks[rank] += 1
     if rules.protocol == SPLIT:
         ch.held, ch.deadline = slot, now + rules.activate_window
         reconsider(rules, ch, bank, bank + 1)
@@ -167,7 +171,7 @@ def _access(rules: Rules, ch: Channel, log: Log, slot: int, command: int, now: i
         ch.clock_until = max(ch.clock_until, now + end + rules.clock_linger)
     if rules.row_policy == CLOSED and ch.holder[bank] == 0 and not is_wanted(ch, bank, ch.row[slot]):
         _put(rules, ch, log, RDA + command, slot, now)
-        _close(rules, ch, bank, 1)
+        _close(rules, ch, bank, 1, now)
     else:
         _put(rules, ch, log, command, slot, now)
 
@@ -191,9 +195,9 @@ def _refresh(rules: Rules, ch: Channel, log: Log, now: int) -> None:
     command, bank = command_of(rules, code), bank_of(rules, code)
     _enter(rules, ch, log, command, bank, NONE, NONE, now)
     if command == PRE:
-        _close(rules, ch, bank, 1)
+        _close(rules, ch, bank, 1, now)
     elif command == PREAB:
-        _close(rules, ch, bank, rules.refresh_scope)
+        _close(rules, ch, bank, rules.refresh_scope, now)
     else:
         ch.refresh_done += 1
         if command == REFPB:
@@ -203,8 +207,12 @@ def _refresh(rules: Rules, ch: Channel, log: Log, now: int) -> None:
 
 
 @njit
-def _close(rules: Rules, ch: Channel, low: int, banks: int) -> None:
-    """The rows of ``banks`` banks are closed."""
+def _close(rules: Rules, ch: Channel, low: int, banks: int, now: int) -> None:
+    """The rows of ``banks`` banks of a rank are closed."""
+    rank, before = low // rules.rank_banks, ch.open_banks[low // rules.rank_banks]
     for b in range(low, low + banks):
+        ch.open_banks[rank] -= ch.open_row[b] != NONE
         ch.open_row[b] = NONE
+    if before and ch.open_banks[rank] == 0:
+        ch.open_cycles[rank] += now - ch.open_since[rank]
     reconsider(rules, ch, low, low + banks)

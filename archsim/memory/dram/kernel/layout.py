@@ -23,6 +23,7 @@ HIT, MISS, CONFLICT, OPENED = 1, 2, 3, 4  # how an access was counted; OPENED is
 
 # Room for what a device and its controller have; a channel's record holds all of it side by side.
 MOST_BANKS = 256
+MOST_RANKS = 64
 MOST_QUEUED = 64  # in each queue
 MOST_ENTRIES = 2 * MOST_QUEUED + MOST_BANKS + 1
 SLOT_BITS = 9  # of an access's age, which ends in its slot
@@ -42,6 +43,7 @@ Codes = Annotated[Any, np.int64, (MOST_BANKS << COMMAND_BITS,)]
 Listed = Annotated[Any, np.int64, (2, NEEDS, MOST_QUEUED)]
 Places = Annotated[Any, INDEX, (2, NEEDS, MOST_BANKS)]
 Banks = Annotated[Any, np.int64, (MOST_BANKS,)]
+Ranks = Annotated[Any, np.int64, (MOST_RANKS,)]
 Entries = Annotated[Any, np.int64, (MOST_ENTRIES,)]
 Indices = Annotated[Any, INDEX, (MOST_ENTRIES,)]
 Links = Annotated[Any, INDEX, (MOST_ENTRIES + 2 * MOST_BANKS,)]
@@ -94,6 +96,7 @@ class Rules:
     window_count: PerWindow
     window_cycles: PerWindow
     images: Annotated[Any, np.int64, (CHUNKS, 1 << CHUNK_BITS)]  # of a burst's number, by chunk: bank, column, row
+    rank_banks: int
     row_timeout: int  # cycles for which a row that is not accessed stays open under TIMEOUT
 
 
@@ -160,6 +163,9 @@ class Channel:
     written: Annotated[Any, np.int64, (HASHES,)]  # queued writes by burst modulo HASHES
     counts: Annotated[Any, np.int64, (COMMANDS,)]  # issued
     accessed: Banks  # the cycle of a bank's last column command
+    open_banks: Ranks
+    open_since: Ranks  # the cycle of the first activate, while a bank is open
+    open_cycles: Ranks  # in which a bank was open, before that
 
 
 LOG_ROOM = 4096
