@@ -16,7 +16,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 def _sources_digest() -> str:
     """Of every file in a folder with kernels: constants and layouts are compiled into them."""
-    files = {path: path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py"))}
+    here = Path(__file__).parent
+    files = {path: path.read_bytes() for root in (here, here.parent / "mapper") for path in sorted(root.rglob("*.py"))}
     folders = {path.parent for path, text in files.items() if b"archsim.kernels" in text}
     digest = hashlib.sha256()
     for path, text in files.items():

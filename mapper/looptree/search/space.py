@@ -23,6 +23,7 @@ from mapper.looptree.hierarchy import Axis, Hierarchy
 from mapper.looptree.nest import Nest
 
 Factors = Literal["divisors", "spatial", "any"]
+_SLOTS = 2
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,11 @@ class Space:
     factors: Factors = "divisors"
     in_order: bool = False
     axis_dims: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def slots(self) -> int:
+        """Of every tile that a search makes: those of the convention, else two, so that tiles are fetched ahead."""
+        return _SLOTS if self.convention.slots is None else self.convention.slots
 
     @cached_property
     def spread(self) -> Mapping[str, tuple[str, ...]]:
@@ -92,6 +98,15 @@ def check(nest: Nest, space: Space) -> None:
     _check_axes(nest, space)
     _check_loops(nest, space)
     _check_windows(nest)
+    _check_whole(nest)
+
+
+def _check_whole(nest: Nest) -> None:
+    for operand, keeps in nest.keeps.items():
+        first = keeps[0][0] if keeps else len(nest.nodes)
+        if not keeps or nest.above(first):
+            where = f"its outermost tile, in '{keeps[0][1].level}', lies below loops" if keeps else "no memory keeps it"
+            raise MappingError(f"operand '{operand}' is whole nowhere: {where}")
 
 
 def _check_windows(nest: Nest) -> None:
