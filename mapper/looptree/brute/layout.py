@@ -36,6 +36,7 @@ class Layout(NamedTuple):
     edge_keep: Ints  # number of the inner tile, -1: compute units
     alike: Ints  # [edge, count]: fan-outs of which dims that do not index the operand count the first instance only
     one: Ints  # [edge, count]: and so of dims that do
+    terms: Ints  # [term, 5]: edge, count, memory, read 0 or write 1, sign
     chains: Ints  # [row, stage]: tiles; all chains of the first dim, then of the second
     offset: Ints  # [dim + 1]: rows of each dim
 
@@ -58,6 +59,7 @@ def lay(space: Space, skeleton: Skeleton, chains: list[tuple[Chain, ...]], slide
         *(np.ascontiguousarray(column) for column in columns),
         alike,
         one,
+        _terms(space, edges),
         np.array([chain for some in chains for chain in some], np.int64).reshape(sum(counts), len(skeleton.kinds)),
         np.array([0, *np.cumsum(counts)], np.int64),
     )
@@ -77,6 +79,20 @@ def _edges(space: Space, skeleton: Skeleton) -> list[Edge]:
         ):
             found.append((number, memories.index(name), inner, parent, child, at, operand.name))
     return found
+
+
+def _terms(space: Space, edges: list[Edge]) -> Ints:
+    """What an edge adds to the reads (0) and writes (1) of the memories at its ends."""
+    output, drain = len(space.einsum.operands) - 1, int(space.convention.drain_reads)
+    found = []
+    for at, (operand, outer, inner, *_) in enumerate(edges):
+        if operand != output:
+            terms = [(READS, outer, 0, 1), (FILLS, inner, 1, 1)]
+        else:  # a drain, and partial sums back where there are some
+            terms = [(READS, outer, 1, 1), (READS, outer, 0, 1), (FIRST_READS, outer, 0, -1)]
+            terms += [(FILLS, inner, 0, drain), (FILLS, inner, 1, 1), (FIRST_FILLS, inner, 1, -1)]
+        found += [(at, *term) for term in terms if term[1] >= 0 and term[3]]
+    return np.array(found, np.int64)
 
 
 def _instances(space: Space, skeleton: Skeleton, edges: list[Edge]) -> tuple[Ints, Ints]:

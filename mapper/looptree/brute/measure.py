@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from math import ceil
 
-import numpy as np
-
 from archsim.kernels import njit
-from mapper.looptree.brute.layout import BUSIEST, FILLS, FIRST_FILLS, FIRST_READS, READS
+from mapper.looptree.brute.layout import BUSIEST
 from mapper.looptree.brute.skeletons import WINDOW
 from mapper.looptree.brute.tables import footprint
 
@@ -15,135 +13,126 @@ ROUNDING = 1e-9  # of a number of actions that need not be whole
 
 
 @njit
-def stills(problem, layout, loops, below, sliding, still):  # type: ignore[no-untyped-def]
+def stills(irrelevant, bill_all, operands, keeps, children, loops, order, below, sliding, still):  # type: ignore[no-untyped-def]
     """By edge and dim the outermost stage whose temporal loops do not change the inner tile.
 
-    ``loops``: by stage the mask of dims with a temporal loop, ``below``: by stage and operand, of them those below the
-    last one that indexes it. A tile that slides is never the same again.
+    ``loops``: by stage the mask of dims with a temporal loop, ``order``: of them, ``below``: by order and operand those
+    below the last one that indexes it. A tile that slides is never the same again.
     """
-    for edge in range(layout.edge_operand.size):
-        operand, keep, stage = layout.edge_operand[edge], layout.edge_keep[edge], layout.edge_child[edge]
-        still[edge, :] = stage
-        if problem.bill_all or keep < 0 or sliding >> keep & 1:
+    for edge in range(operands.size):
+        operand, keep, stage = operands[edge], keeps[edge], children[edge]
+        if bill_all or keep < 0 or sliding >> keep & 1:
+            for dim in range(still.shape[1]):
+                still[edge, dim] = stage
             continue
-        irrelevant = problem.irrelevant[operand]
-        while stage > 0 and not loops[stage - 1] & ~irrelevant:
+        while stage > 0 and not loops[stage - 1] & ~irrelevant[operand]:
             stage -= 1
-        for dim in range(problem.extents.size):
-            inside = stage > 0 and below[stage - 1, operand] >> dim & 1
+        for dim in range(still.shape[1]):
+            inside = stage > 0 and below[order[stage - 1], operand] >> dim & 1
             still[edge, dim] = stage - 1 if inside else stage
 
 
 @njit
-def _value(layout, tables, chosen, still, edge, count):  # type: ignore[no-untyped-def]
-    value = 1
-    for dim in range(chosen.size):
-        value *= tables.factor[chosen[dim], edge, count, still[edge, dim]]
-    operand = layout.edge_operand[edge]
-    for at in range(tables.pair_of.shape[0]):
-        if tables.pair_of[at, 0] == operand:
-            value *= _paired(layout, tables, chosen, at, edge, count)
-    return value
-
-
-@njit
-def _paired(layout, tables, chosen, at, edge, count):  # type: ignore[no-untyped-def]
-    first, second = tables.pair_dims[at, 0], tables.pair_dims[at, 1]
-    row = tables.pair_of[at, 2] + (chosen[first] - layout.offset[first]) * tables.pair_of[at, 3]
-    return tables.pair[row + chosen[second] - layout.offset[second], edge, count]
-
-
-@njit
-def count(problem, layout, tables, chosen, still, base, counts):  # type: ignore[no-untyped-def]
+def count(terms, operands, offset, factor, pair, pair_of, pair_dims, chosen, still, base, counts):  # type: ignore[no-untyped-def]
     """Values by memory, operand, (read, write); ``base`` 0: of all instances, BUSIEST: of the busiest one."""
     counts[:] = 0
-    for edge in range(layout.edge_operand.size):
-        operand, outer, inner = layout.edge_operand[edge], layout.edge_outer[edge], layout.edge_inner[edge]
-        reads = _value(layout, tables, chosen, still, edge, base + READS)
-        if operand != problem.output:
-            counts[outer, operand, 0] += reads
-            if inner >= 0:
-                counts[inner, operand, 1] += _value(layout, tables, chosen, still, edge, base + FILLS)
-            continue
-        counts[outer, operand, 1] += reads
-        counts[outer, operand, 0] += reads - _value(layout, tables, chosen, still, edge, base + FIRST_READS)
-        if inner >= 0:
-            fills = _value(layout, tables, chosen, still, edge, base + FILLS)
-            counts[inner, operand, 0] += fills if problem.drain_reads else 0
-            counts[inner, operand, 1] += fills - _value(layout, tables, chosen, still, edge, base + FIRST_FILLS)
+    for term in range(terms.shape[0]):
+        edge, which = terms[term, 0], base + terms[term, 1]
+        value = terms[term, 4]
+        for dim in range(chosen.size):
+            value *= factor[chosen[dim], edge, which, still[edge, dim]]
+        operand = operands[edge]
+        for at in range(pair_of.shape[0]):
+            if pair_of[at, 0] == operand:
+                first, second = pair_dims[at, 0], pair_dims[at, 1]
+                row = pair_of[at, 2] + (chosen[first] - offset[first]) * pair_of[at, 3]
+                value *= pair[row + chosen[second] - offset[second], edge, which]
+        counts[terms[term, 2], operand, terms[term, 3]] += value
 
 
 @njit
-def _actions(problem, values, memory, operand, kind):  # type: ignore[no-untyped-def]
-    size = problem.action_bits[memory, kind]
-    if size == 0:
-        return float(values)
-    called = values * problem.bits[memory, operand] / size
-    return called if problem.fractional else float(ceil(called - ROUNDING))
+def actions(counts, bits, action_bits, fractional, called):  # type: ignore[no-untyped-def]
+    """Actions that move so many values, by memory, operand, (read, write); whole ones unless ``fractional``."""
+    for memory in range(counts.shape[0]):
+        for kind in range(2):
+            size = action_bits[memory, kind]
+            for operand in range(counts.shape[1]):
+                number = float(counts[memory, operand, kind])
+                if size != 0 and number != 0:
+                    number = number * bits[memory, operand] / size
+                    number = number if fractional else float(ceil(number - ROUNDING))
+                called[memory, operand, kind] = number
 
 
 @njit
-def latency_of(problem, counts, memory, instances):  # type: ignore[no-untyped-def]
-    """Seconds of one memory, ``counts`` spread over so many instances."""
-    total, longest, summed = 0.0, 0.0, 0.0
-    for kind in range(2):
-        called = 0.0
-        for operand in range(counts.shape[1]):
-            called += _actions(problem, counts[memory, operand, kind], memory, operand, kind) / instances
-        time = called / problem.rate[memory, kind]
-        total += called
-        summed += time
-        longest = max(longest, time)
-    if problem.flat_rate[memory]:
-        return total / problem.flat_rate[memory]
-    return longest if problem.is_max[memory] else summed
+def latency_of(called, used, rate, flat_rate, is_max):  # type: ignore[no-untyped-def]
+    """Seconds of the slowest memory, the actions of each spread over ``used`` instances."""
+    slowest = 0.0
+    for memory in range(called.shape[0]):
+        total, longest, summed = 0.0, 0.0, 0.0
+        for kind in range(2):
+            number = 0.0
+            for operand in range(called.shape[1]):
+                number += called[memory, operand, kind] / used[memory]
+            total += number
+            summed += number / rate[memory, kind]
+            longest = max(longest, number / rate[memory, kind])
+        time = longest if is_max[memory] else summed
+        slowest = max(slowest, total / flat_rate[memory] if flat_rate[memory] else time)
+    return slowest
 
 
 @njit
-def energy_of(problem, counts, memory):  # type: ignore[no-untyped-def]
-    """Joules of the actions of one memory."""
-    energy = 0.0
-    for kind in range(2):
-        for operand in range(counts.shape[1]):
-            called = _actions(problem, counts[memory, operand, kind], memory, operand, kind)
-            energy += called * problem.energy[memory, kind]
-    return energy
+def energy_of(called, energy):  # type: ignore[no-untyped-def]
+    """Joules of the actions of all memories."""
+    total = 0.0
+    for memory in range(called.shape[0]):
+        for kind in range(2):
+            for operand in range(called.shape[1]):
+                total += called[memory, operand, kind] * energy[memory, kind]
+    return total
 
 
 @njit
-def _used(tables, chosen, part):  # type: ignore[no-untyped-def]
-    used = 1
+def spread_of(instances, whole, busiest, chosen, used):  # type: ignore[no-untyped-def]
+    """Instances used of each memory and the compute units; returns iterations of all, and of the busiest."""
+    used[:] = 1
+    macs, most = 1, 1
     for dim in range(chosen.size):
-        used *= tables.instances[chosen[dim], part]
-    return used
+        macs *= whole[chosen[dim]]
+        most *= busiest[chosen[dim]]
+        for part in range(used.size):
+            used[part] *= instances[chosen[dim], part]
+    return macs, most
 
 
 @njit
-def cost(problem, layout, tables, chosen, still, counts):  # type: ignore[no-untyped-def]
-    """Energy in joules and latency in seconds."""
-    memories = problem.size.size
-    macs = np.ones(2, np.int64)
-    for dim in range(chosen.size):
-        macs[0] *= tables.whole[chosen[dim]]
-        macs[1] *= tables.busiest[chosen[dim]]
-    count(problem, layout, tables, chosen, still, 0, counts)
-    energy, leak, latency = macs[0] * problem.compute[0], problem.compute[2], 0.0
-    for memory in range(memories):
-        energy += energy_of(problem, counts, memory)
-        leak += problem.leak[memory]
-        if problem.fractional:
-            latency = max(latency, latency_of(problem, counts, memory, _used(tables, chosen, memory)))
-    if problem.fractional:
-        return _with_leak(energy, leak, max(latency, macs[0] / _used(tables, chosen, memories) / problem.compute[1]))
-    count(problem, layout, tables, chosen, still, BUSIEST, counts)
-    for memory in range(memories):
-        latency = max(latency, latency_of(problem, counts, memory, 1))
-    return _with_leak(energy, leak, max(latency, macs[1] / problem.compute[1]))
+def counted(problem, layout, tables, room, base):  # type: ignore[no-untyped-def]
+    count(
+        layout.terms, layout.edge_operand, layout.offset, tables.factor, tables.pair, tables.pair_of, tables.pair_dims,
+        room.chosen, room.still, base, room.counts,
+    )
+    actions(room.counts, problem.bits, problem.action_bits, problem.fractional, room.called)
 
 
 @njit
-def _with_leak(energy, leak, latency):  # type: ignore[no-untyped-def]
-    return energy + leak * latency, latency
+def cost(problem, layout, tables, below, room, sliding):  # type: ignore[no-untyped-def]
+    """Energy in joules and latency in seconds of the point in ``room``."""
+    stills(
+        problem.irrelevant, problem.bill_all, layout.edge_operand, layout.edge_keep, layout.edge_child,
+        room.loops, room.order, below, sliding, room.still,
+    )
+    macs, most = spread_of(tables.instances, tables.whole, tables.busiest, room.chosen, room.used_of)
+    counted(problem, layout, tables, room, 0)
+    energy = energy_of(room.called, problem.energy) + macs * problem.compute[0]
+    slowest = macs / room.used_of[-1] / problem.compute[1]
+    if not problem.fractional:
+        slowest = most / problem.compute[1]
+        if room.used_of[-1] > 1:  # else the one instance is the busiest
+            counted(problem, layout, tables, room, BUSIEST)
+        room.used_of[:] = 1
+    slowest = max(slowest, latency_of(room.called, room.used_of, problem.rate, problem.flat_rate, problem.is_max))
+    return energy + problem.leak.sum() * slowest + problem.compute[2] * slowest, slowest
 
 
 @njit

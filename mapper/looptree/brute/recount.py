@@ -8,7 +8,7 @@ import numpy as np
 
 from archsim.ir.mapping import Keep
 from mapper.looptree.brute.layout import BUSIEST, lay
-from mapper.looptree.brute.measure import cost, count, hold, stills, window_below
+from mapper.looptree.brute.measure import cost, counted, hold, window_below
 from mapper.looptree.brute.problem import encode
 from mapper.looptree.brute.skeletons import TEMPORAL, WINDOW, Skeleton
 from mapper.looptree.brute.tables import tabulate
@@ -42,19 +42,19 @@ def recount(nest: Nest, space: Space) -> Recount:
     for stage, (at, loop) in enumerate(nest.loops):
         turns = not loop.axis and nest.trips(at) > 1
         room.loops[stage] = 1 << dims.index(loop.dim) if turns else 0
-        room.below[stage] = room.loops[stage] & problem.irrelevant
+        room.order[stage] = stage
     places = layout.keep_place
     real = [slide and window_below(layout, room.loops, place) >= 0 for slide, place in zip(slides, places, strict=True)]
     sliding = sum(1 << number for number, slide in enumerate(real) if slide)
     chosen = np.arange(len(dims))
-    stills(problem, layout, room.loops, room.below, sliding, room.still)
-    energy, latency = cost(problem, layout, tables, chosen, room.still, room.counts)
+    room.chosen[:] = chosen
+    energy, latency = cost(problem, layout, tables, room.loops[:, None] & problem.irrelevant[None, :], room, sliding)
     hold(problem, layout, chosen, sliding, room.loops, room.held)
     held = {memory.name: int(bits) for memory, bits in zip(space.hierarchy.memories, room.held, strict=True)}
     both: list[dict[Count, int]] = [{}, {}]
     for found, base in zip(both, (0, BUSIEST), strict=True):
         if base == 0 or not problem.fractional:
-            count(problem, layout, tables, chosen, room.still, base, room.counts)
+            counted(problem, layout, tables, room, base)
             found.update(_named(space, room.counts))
     return Recount(*both, held, energy, latency)
 

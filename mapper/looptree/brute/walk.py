@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from archsim.kernels import njit
-from mapper.looptree.brute.measure import cost, fits, hold, stills, window_below
+from mapper.looptree.brute.measure import cost, fits, hold, window_below
 from mapper.looptree.brute.problem import Floats, Ints
 from mapper.looptree.brute.skeletons import WINDOW
 from mapper.looptree.search.objective import SAME
@@ -40,9 +40,10 @@ class Scratch(NamedTuple):
     chosen: Ints
     loops: Ints
     order: Ints
-    below: Ints
     still: Ints
     counts: Ints
+    called: Floats
+    used_of: Ints
     held: Ints
 
 
@@ -153,26 +154,22 @@ def _orders(problem, layout, tables, orders, best, scratch, sliding):  # type: i
         lowest = max(lowest, layout.keep_place[keep])
     for stage in range(stages):
         scratch.order[stage] = orders.first[scratch.loops[stage]]
-        scratch.below[stage] = orders.below[scratch.order[stage]]
     while True:
-        _compare(problem, layout, tables, best, scratch, sliding)
+        _compare(problem, layout, tables, orders.below, best, scratch, sliding)
         stage = 0
         while stage < lowest:
             scratch.order[stage] += 1
             if scratch.order[stage] < orders.first[scratch.loops[stage] + 1]:
                 break
             scratch.order[stage] = orders.first[scratch.loops[stage]]
-            scratch.below[stage] = orders.below[scratch.order[stage]]
             stage += 1
         if stage >= lowest or problem.bill_all:
             return
-        scratch.below[stage] = orders.below[scratch.order[stage]]
 
 
 @njit
-def _compare(problem, layout, tables, best, scratch, sliding):  # type: ignore[no-untyped-def]
-    stills(problem, layout, scratch.loops, scratch.below, sliding, scratch.still)
-    energy, latency = cost(problem, layout, tables, scratch.chosen, scratch.still, scratch.counts)
+def _compare(problem, layout, tables, below, best, scratch, sliding):  # type: ignore[no-untyped-def]
+    energy, latency = cost(problem, layout, tables, below, scratch, sliding)
     best.tally[1] += 1
     value = energy ** problem.powers[0] * latency ** problem.powers[1]
     if not _smaller(value, latency, energy, best.key):
@@ -208,8 +205,9 @@ def scratch(dims: int, stages: int, axes: int, edges: int, operands: int, memori
         chosen=np.zeros(dims, np.int64),
         loops=np.zeros(stages, np.int64),
         order=np.zeros(stages, np.int64),
-        below=np.zeros((stages, operands), np.int64),
         still=np.zeros((edges, dims), np.int64),
         counts=np.zeros((memories, operands, 2), np.int64),
+        called=np.zeros((memories, operands, 2)),
+        used_of=np.ones(memories + 1, np.int64),
         held=np.zeros(memories, np.int64),
     )
