@@ -71,6 +71,4 @@ def _trailing(order: tuple[int, ...], irrelevant: int) -> int:
 def irrelevant_masks(einsum: Einsum) -> tuple[int, ...]:
     """Of each operand the dims that do not index it."""
     names = list(einsum.extents)
-    return tuple(
-        sum(1 << at for at, dim in enumerate(names) if dim not in operand.dims) for operand in einsum.operands
-    )
+    return tuple(sum(1 << at for at, dim in enumerate(names) if dim not in operand.dims) for operand in einsum.operands)

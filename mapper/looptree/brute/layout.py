@@ -56,7 +56,7 @@ def lay(space: Space, skeleton: Skeleton, chains: list[tuple[Chain, ...]], slide
         np.array([operands.index(name) for name, _, _ in keeps], np.int64),
         np.array([place for _, _, place in keeps], np.int64),
         np.array(slides, np.int64),
-        *(np.ascontiguousarray(column) for column in columns),
+        *_six(columns),
         alike,
         one,
         _terms(space, edges),
@@ -74,11 +74,14 @@ def _edges(space: Space, skeleton: Skeleton) -> list[Edge]:
     for number, operand in enumerate(space.einsum.operands):
         mine = [(at, *keep) for at, keep in enumerate(skeleton.keeps) if keep[0] == operand.name]
         below = [(at, memories.index(name), place) for at, _, name, place in mine[1:]]
-        for (_, _, name, parent), (at, inner, child) in zip(
-            mine, [*below, (-1, -1, len(skeleton.kinds))], strict=True
-        ):
+        for (_, _, name, parent), (at, inner, child) in zip(mine, [*below, (-1, -1, len(skeleton.kinds))], strict=True):
             found.append((number, memories.index(name), inner, parent, child, at, operand.name))
     return found
+
+
+def _six(columns: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints]:
+    operand, outer, inner, parent, child, keep = (np.ascontiguousarray(column) for column in columns)
+    return operand, outer, inner, parent, child, keep
 
 
 def _terms(space: Space, edges: list[Edge]) -> Ints:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import ceil
+from typing import Any
 
 from archsim.kernels import njit
 from mapper.looptree.brute.layout import BUSIEST
@@ -13,7 +14,18 @@ ROUNDING = 1e-9  # of a number of actions that need not be whole
 
 
 @njit
-def stills(irrelevant, bill_all, operands, keeps, children, loops, order, below, sliding, still):  # type: ignore[no-untyped-def]
+def stills(
+    irrelevant: Any,
+    bill_all: Any,
+    operands: Any,
+    keeps: Any,
+    children: Any,
+    loops: Any,
+    order: Any,
+    below: Any,
+    sliding: Any,
+    still: Any,
+) -> Any:
     """By edge and dim the outermost stage whose temporal loops do not change the inner tile.
 
     ``loops``: by stage the mask of dims with a temporal loop, ``order``: of them, ``below``: by order and operand those
@@ -33,7 +45,19 @@ def stills(irrelevant, bill_all, operands, keeps, children, loops, order, below,
 
 
 @njit
-def count(terms, operands, offset, factor, pair, pair_of, pair_dims, chosen, still, base, counts):  # type: ignore[no-untyped-def]
+def count(
+    terms: Any,
+    operands: Any,
+    offset: Any,
+    factor: Any,
+    pair: Any,
+    pair_of: Any,
+    pair_dims: Any,
+    chosen: Any,
+    still: Any,
+    base: Any,
+    counts: Any,
+) -> Any:
     """Values by memory, operand, (read, write); ``base`` 0: of all instances, BUSIEST: of the busiest one."""
     counts[:] = 0
     for term in range(terms.shape[0]):
@@ -51,7 +75,7 @@ def count(terms, operands, offset, factor, pair, pair_of, pair_dims, chosen, sti
 
 
 @njit
-def actions(counts, bits, action_bits, fractional, called):  # type: ignore[no-untyped-def]
+def actions(counts: Any, bits: Any, action_bits: Any, fractional: Any, called: Any) -> Any:
     """Actions that move so many values, by memory, operand, (read, write); whole ones unless ``fractional``."""
     for memory in range(counts.shape[0]):
         for kind in range(2):
@@ -65,7 +89,7 @@ def actions(counts, bits, action_bits, fractional, called):  # type: ignore[no-u
 
 
 @njit
-def latency_of(called, used, rate, flat_rate, is_max):  # type: ignore[no-untyped-def]
+def latency_of(called: Any, used: Any, rate: Any, flat_rate: Any, is_max: Any) -> Any:
     """Seconds of the slowest memory, the actions of each spread over ``used`` instances."""
     slowest = 0.0
     for memory in range(called.shape[0]):
@@ -83,7 +107,7 @@ def latency_of(called, used, rate, flat_rate, is_max):  # type: ignore[no-untype
 
 
 @njit
-def energy_of(called, energy):  # type: ignore[no-untyped-def]
+def energy_of(called: Any, energy: Any) -> Any:
     """Joules of the actions of all memories."""
     total = 0.0
     for memory in range(called.shape[0]):
@@ -94,7 +118,7 @@ def energy_of(called, energy):  # type: ignore[no-untyped-def]
 
 
 @njit
-def spread_of(instances, whole, busiest, chosen, used):  # type: ignore[no-untyped-def]
+def spread_of(instances: Any, whole: Any, busiest: Any, chosen: Any, used: Any) -> Any:
     """Instances used of each memory and the compute units; returns iterations of all, and of the busiest."""
     used[:] = 1
     macs, most = 1, 1
@@ -107,20 +131,38 @@ def spread_of(instances, whole, busiest, chosen, used):  # type: ignore[no-untyp
 
 
 @njit
-def counted(problem, layout, tables, room, base):  # type: ignore[no-untyped-def]
+def counted(problem: Any, layout: Any, tables: Any, room: Any, base: Any) -> Any:
+    """Counts and actions of the point in ``room``."""
     count(
-        layout.terms, layout.edge_operand, layout.offset, tables.factor, tables.pair, tables.pair_of, tables.pair_dims,
-        room.chosen, room.still, base, room.counts,
+        layout.terms,
+        layout.edge_operand,
+        layout.offset,
+        tables.factor,
+        tables.pair,
+        tables.pair_of,
+        tables.pair_dims,
+        room.chosen,
+        room.still,
+        base,
+        room.counts,
     )
     actions(room.counts, problem.bits, problem.action_bits, problem.fractional, room.called)
 
 
 @njit
-def cost(problem, layout, tables, below, room, sliding):  # type: ignore[no-untyped-def]
+def cost(problem: Any, layout: Any, tables: Any, below: Any, room: Any, sliding: Any) -> Any:
     """Energy in joules and latency in seconds of the point in ``room``."""
     stills(
-        problem.irrelevant, problem.bill_all, layout.edge_operand, layout.edge_keep, layout.edge_child,
-        room.loops, room.order, below, sliding, room.still,
+        problem.irrelevant,
+        problem.bill_all,
+        layout.edge_operand,
+        layout.edge_keep,
+        layout.edge_child,
+        room.loops,
+        room.order,
+        below,
+        sliding,
+        room.still,
     )
     macs, most = spread_of(tables.instances, tables.whole, tables.busiest, room.chosen, room.used_of)
     counted(problem, layout, tables, room, 0)
@@ -136,12 +178,12 @@ def cost(problem, layout, tables, below, room, sliding):  # type: ignore[no-unty
 
 
 @njit
-def _tile(layout, problem, chosen, dim, place):  # type: ignore[no-untyped-def]
+def _tile(layout: Any, problem: Any, chosen: Any, dim: Any, place: Any) -> Any:
     return layout.chains[chosen[dim], place - 1] if place else problem.extents[dim]
 
 
 @njit
-def hold(problem, layout, chosen, sliding, loops, held):  # type: ignore[no-untyped-def]
+def hold(problem: Any, layout: Any, chosen: Any, sliding: Any, loops: Any, held: Any) -> Any:
     """Bits that an instance of each memory holds; ``sliding``: mask of tiles that reserve below the window there."""
     held[:] = 0
     for keep in range(layout.keep_memory.size):
@@ -159,7 +201,7 @@ def hold(problem, layout, chosen, sliding, loops, held):  # type: ignore[no-unty
 
 
 @njit
-def window_below(layout, loops, place):  # type: ignore[no-untyped-def]
+def window_below(layout: Any, loops: Any, place: Any) -> Any:
     """The stage of the first loop below a place if tiles may slide there, else -1."""
     for stage in range(place, layout.kinds.size):
         if loops[stage]:
@@ -168,9 +210,9 @@ def window_below(layout, loops, place):  # type: ignore[no-untyped-def]
 
 
 @njit
-def fits(problem, held):  # type: ignore[no-untyped-def]
+def fits(problem: Any, held: Any) -> Any:
     """Whether every memory holds what it must."""
-    for memory in range(held.size):
+    for memory in range(held.size):  # noqa: SIM110  (compiled)
         if held[memory] > problem.size[memory] * (1 + ROUNDING):
             return False
     return True

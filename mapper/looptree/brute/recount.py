@@ -56,7 +56,7 @@ def recount(nest: Nest, space: Space) -> Recount:
         if base == 0 or not problem.fractional:
             counted(problem, layout, tables, room, base)
             found.update(_named(space, room.counts))
-    return Recount(*both, held, energy, latency)
+    return Recount(both[0], both[1], held, energy, latency)
 
 
 def _named(space: Space, counts: np.typing.NDArray[np.int64]) -> dict[Count, int]:

@@ -6,7 +6,7 @@ are walked with their true extents, the last one of a loop being what is left.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class Tables(NamedTuple):
 
 
 @njit
-def pieces(layout, row, extent, place, alike, still, sizes, often):  # type: ignore[no-untyped-def]
+def pieces(layout: Any, row: Any, extent: Any, place: Any, alike: Any, still: Any, sizes: Any, often: Any) -> Any:
     """Extents of a dim's pieces above ``place`` and how often each occurs; returns how many differ.
 
     Of stages in ``alike`` and of temporal stages from ``still`` on only the first piece counts.
@@ -65,7 +65,7 @@ def pieces(layout, row, extent, place, alike, still, sizes, often):  # type: ign
 
 
 @njit
-def _merge(sizes, often, count):  # type: ignore[no-untyped-def]
+def _merge(sizes: Any, often: Any, count: Any) -> Any:
     kept = 0
     for at in range(count):
         same = -1
@@ -81,7 +81,7 @@ def _merge(sizes, often, count):  # type: ignore[no-untyped-def]
 
 
 @njit
-def footprint(problem, first, first_step, second, second_step):  # type: ignore[no-untyped-def]
+def footprint(problem: Any, first: Any, first_step: Any, second: Any, second_step: Any) -> Any:
     """Values along a coordinate of two dims: all from the first to the last, or those that are touched."""
     if problem.whole_span:
         return (first - 1) * first_step + (second - 1) * second_step + 1
@@ -93,7 +93,7 @@ def footprint(problem, first, first_step, second, second_step):  # type: ignore[
 
 
 @njit
-def _total(sizes, often, count, extents):  # type: ignore[no-untyped-def]
+def _total(sizes: Any, often: Any, count: Any, extents: Any) -> Any:
     total = 0
     for at in range(count):
         total += often[at] * (sizes[at] if extents else 1)
@@ -101,7 +101,7 @@ def _total(sizes, often, count, extents):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _indexes(problem, operand, dim):  # type: ignore[no-untyped-def]
+def _indexes(problem: Any, operand: Any, dim: Any) -> Any:
     """0: a dim does not index an operand, 1: alone, 2: with another."""
     for at in range(problem.coordinate_count[operand]):
         if problem.coordinates[operand, at, 0] == dim or problem.coordinates[operand, at, 2] == dim:
@@ -110,7 +110,9 @@ def _indexes(problem, operand, dim):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _factors(problem, layout, dim, row, edge, counts, sizes, often, factor):  # type: ignore[no-untyped-def]
+def _factors(
+    problem: Any, layout: Any, dim: Any, row: Any, edge: Any, counts: Any, sizes: Any, often: Any, factor: Any
+) -> Any:
     operand, place = layout.edge_operand[edge], layout.edge_child[edge]
     stages = layout.kinds.size
     kind = _indexes(problem, operand, dim)
@@ -130,13 +132,13 @@ def _factors(problem, layout, dim, row, edge, counts, sizes, often, factor):  # 
 
 
 @njit
-def _loops(problem, layout, dim, row, stage):  # type: ignore[no-untyped-def]
+def _loops(problem: Any, layout: Any, dim: Any, row: Any, stage: Any) -> Any:
     above = layout.chains[row, stage - 1] if stage else problem.extents[dim]
     return layout.chains[row, stage] != above
 
 
 @njit
-def _along(problem, layout, dim, row, tables):  # type: ignore[no-untyped-def]
+def _along(problem: Any, layout: Any, dim: Any, row: Any, tables: Any) -> Any:
     """What does not depend on edges: loops, shares, instances, iterations."""
     sizes, often = np.empty(PIECES, np.int64), np.empty(PIECES, np.int64)
     above = problem.extents[dim]
@@ -162,7 +164,7 @@ def _along(problem, layout, dim, row, tables):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _pairs(problem, layout, counts, tables):  # type: ignore[no-untyped-def]
+def _pairs(problem: Any, layout: Any, counts: Any, tables: Any) -> Any:
     sizes, often = np.empty(PIECES, np.int64), np.empty(PIECES, np.int64)
     other_sizes, other_often = np.empty(PIECES, np.int64), np.empty(PIECES, np.int64)
     for at in range(tables.pair_of.shape[0]):
@@ -179,9 +181,7 @@ def _pairs(problem, layout, counts, tables):  # type: ignore[no-untyped-def]
                         one = layout.one[edge, count]
                         found = pieces(layout, row, problem.extents[dim], place, one, 64, sizes, often)
                         mate = layout.offset[other] + second
-                        mates = pieces(
-                            layout, mate, problem.extents[other], place, one, 64, other_sizes, other_often
-                        )
+                        mates = pieces(layout, mate, problem.extents[other], place, one, 64, other_sizes, other_often)
                         total = 0
                         for i in range(found):
                             for j in range(mates):
@@ -191,7 +191,7 @@ def _pairs(problem, layout, counts, tables):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _fill(problem, layout, counts, tables):  # type: ignore[no-untyped-def]
+def _fill(problem: Any, layout: Any, counts: Any, tables: Any) -> Any:
     sizes, often = np.empty(PIECES, np.int64), np.empty(PIECES, np.int64)
     for dim in range(problem.extents.size):
         for row in range(layout.offset[dim], layout.offset[dim + 1]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class Scratch(NamedTuple):
 
 
 @njit
-def _admits(problem, tables, scratch, depth, row):  # type: ignore[no-untyped-def]
+def _admits(problem: Any, tables: Any, scratch: Any, depth: Any, row: Any) -> Any:
     """Whether a chain goes with those chosen before: one loop in a window, fan-outs not beyond their instances."""
     if scratch.windows[depth] & tables.slid[row]:
         return False
@@ -63,7 +63,7 @@ def _admits(problem, tables, scratch, depth, row):  # type: ignore[no-untyped-de
 
 
 @njit
-def _used_enough(problem, rounds):  # type: ignore[no-untyped-def]
+def _used_enough(problem: Any, rounds: Any) -> Any:
     for axis in range(problem.fanout.size):
         if problem.least_rounds[axis] and rounds[axis] > problem.least_rounds[axis]:
             return False
@@ -71,7 +71,9 @@ def _used_enough(problem, rounds):  # type: ignore[no-untyped-def]
 
 
 @njit
-def walk(problem, layout, tables, orders, best, scratch, first, last, limit):  # type: ignore[no-untyped-def]
+def walk(
+    problem: Any, layout: Any, tables: Any, orders: Any, best: Any, scratch: Any, first: Any, last: Any, limit: Any
+) -> Any:
     """Every point whose first dim has a chain from row ``first`` on, before ``last``; stops at ``limit`` costs."""
     dims = problem.extents.size
     depth = 0
@@ -93,17 +95,9 @@ def walk(problem, layout, tables, orders, best, scratch, first, last, limit):  #
 
 
 @njit
-def _tiling(problem, layout, tables, orders, best, scratch):  # type: ignore[no-untyped-def]
+def _tiling(problem: Any, layout: Any, tables: Any, orders: Any, best: Any, scratch: Any) -> Any:
     """All windows and orders of loops of one choice of chains."""
-    ways = 1
-    for stage in range(layout.kinds.size):
-        mask, count = 0, 0
-        for dim in range(scratch.chosen.size):
-            if layout.kinds[stage] < 0 and tables.active[scratch.chosen[dim]] >> stage & 1:
-                mask |= 1 << dim
-                count += 1
-                ways *= count
-        scratch.loops[stage] = mask
+    ways = _loops(layout, tables, scratch)
     able, spread = 0, 0
     for dim in range(scratch.chosen.size):
         spread |= tables.active[scratch.chosen[dim]]
@@ -124,7 +118,22 @@ def _tiling(problem, layout, tables, orders, best, scratch):  # type: ignore[no-
 
 
 @njit
-def _slides(problem, layout, scratch, spread, keep):  # type: ignore[no-untyped-def]
+def _loops(layout: Any, tables: Any, scratch: Any) -> Any:
+    """Dims that loop at each stage; returns in how many orders they can."""
+    ways = 1
+    for stage in range(layout.kinds.size):
+        mask, count = 0, 0
+        for dim in range(scratch.chosen.size):
+            if layout.kinds[stage] < 0 and tables.active[scratch.chosen[dim]] >> stage & 1:
+                mask |= 1 << dim
+                count += 1
+                ways *= count
+        scratch.loops[stage] = mask
+    return ways
+
+
+@njit
+def _slides(problem: Any, layout: Any, scratch: Any, spread: Any, keep: Any) -> Any:
     place = layout.keep_place[keep]
     stage = window_below(layout, scratch.loops, place)
     if stage < 0 or spread >> place & ((1 << (stage - place)) - 1):
@@ -133,7 +142,7 @@ def _slides(problem, layout, scratch, spread, keep):  # type: ignore[no-untyped-
 
 
 @njit
-def _every_window_is_used(layout, scratch, sliding):  # type: ignore[no-untyped-def]
+def _every_window_is_used(layout: Any, scratch: Any, sliding: Any) -> Any:
     for stage in range(layout.kinds.size):
         if layout.kinds[stage] != WINDOW or not scratch.loops[stage]:
             continue
@@ -147,7 +156,7 @@ def _every_window_is_used(layout, scratch, sliding):  # type: ignore[no-untyped-
 
 
 @njit
-def _orders(problem, layout, tables, orders, best, scratch, sliding):  # type: ignore[no-untyped-def]
+def _orders(problem: Any, layout: Any, tables: Any, orders: Any, best: Any, scratch: Any, sliding: Any) -> Any:
     stages = layout.kinds.size
     lowest = 0  # no tile lies below: orders there are equal
     for keep in range(layout.keep_memory.size):
@@ -168,7 +177,7 @@ def _orders(problem, layout, tables, orders, best, scratch, sliding):  # type: i
 
 
 @njit
-def _compare(problem, layout, tables, below, best, scratch, sliding):  # type: ignore[no-untyped-def]
+def _compare(problem: Any, layout: Any, tables: Any, below: Any, best: Any, scratch: Any, sliding: Any) -> Any:
     energy, latency = cost(problem, layout, tables, below, scratch, sliding)
     best.tally[1] += 1
     value = energy ** problem.powers[0] * latency ** problem.powers[1]
@@ -182,12 +191,12 @@ def _compare(problem, layout, tables, below, best, scratch, sliding):  # type: i
 
 
 @njit
-def _differs(one, other):  # type: ignore[no-untyped-def]
+def _differs(one: Any, other: Any) -> Any:
     return one != other and not abs(one - other) <= SAME * max(abs(one), abs(other))
 
 
 @njit
-def _smaller(value, latency, energy, key):  # type: ignore[no-untyped-def]
+def _smaller(value: Any, latency: Any, energy: Any, key: Any) -> Any:
     if _differs(value, key[0]):
         return value < key[0]
     if _differs(latency, key[1]):

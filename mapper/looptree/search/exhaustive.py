@@ -87,7 +87,10 @@ class _Run:
     def all(self) -> bool:
         """Walk every skeleton; False when the budget ends it."""
         for skeleton in skeletons(self.space):
-            cut = [chains(self.space.einsum.extents[dim], self._cuts(skeleton, dim), self.space.factors) for dim in self.dims]
+            cut = [
+                chains(self.space.einsum.extents[dim], self._cuts(skeleton, dim), self.space.factors)
+                for dim in self.dims
+            ]
             if all(cut) and not self._walk(skeleton, cut):
                 return False
         return True
@@ -181,7 +184,7 @@ class _Run:
             if memory.size_bits is not None:
                 needs.append((bits * self.space.slots / memory.size_bits, memory, bits * self.space.slots))
         share, memory, bits = max(needs, key=lambda need: need[0])
-        return f"'{memory.name}' has {memory.size_bits:,.0f} bits, a value of each operand that it must keep takes {bits:,}"
+        return f"'{memory.name}' has {memory.size_bits:,.0f} bits, a value of each operand it must keep takes {bits:,}"
 
 
 def _order_tables(found: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...], dims: int) -> Orders:

@@ -27,7 +27,10 @@ OBJECTIVES = {objective.name: objective for objective in (LATENCY, ENERGY, EDP)}
 
 
 def weighted(energy_power: float, delay_power: float) -> Objective:
-    """User weights, such as (1, 2) for energy times delay squared. Raises ConfigError when none or a negative one counts."""
+    """User weights, such as (1, 2) for energy times delay squared.
+
+    Raises ConfigError when none counts or one is negative.
+    """
     if min(energy_power, delay_power) < 0 or energy_power + delay_power <= 0:
         raise ConfigError(f"objective: weights {energy_power}, {delay_power}; none may be negative and one must count")
     return Objective(f"energy^{energy_power:g} delay^{delay_power:g}", energy_power, delay_power)
