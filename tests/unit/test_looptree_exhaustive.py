@@ -18,7 +18,8 @@ from mapper.looptree.hierarchy import READ, WRITE, Action, Compute, Hierarchy, M
 from mapper.looptree.search import exhaustive
 from mapper.looptree.search.found import Budget
 from mapper.looptree.search.objective import ENERGY
-from mapper.looptree.search.space import Space
+from mapper.looptree.search.space import Space, check
+from tests.tools.looptree_cases import cases
 from tests.tools.looptree_trees import tree
 
 CASES = json.loads((default_reference("mapping") / "bruteforce_check.json").read_text())["cases"]
@@ -75,3 +76,19 @@ def test_two_counts_of_random_trees(convention, seed) -> None:  # type: ignore[n
         assert mine.held_bits == held_bits(nest, hierarchy, slotted)
         assert mine.energy_j == pytest.approx(theirs.energy_j, rel=1e-12)
         assert mine.latency_s == pytest.approx(theirs.latency_s, rel=1e-12)
+
+
+def test_what_is_found_costs_what_the_walk_said() -> None:
+    """Random problems: the LoopTree returned is legal and both evaluations give it the same cost."""
+    found = 0
+    for space, objective in cases(3, 12):
+        try:
+            best = exhaustive.search(space, objective, Budget(evaluations=20_000))
+        except MappingError:
+            continue
+        check(best.nest, space)
+        again = recount(best.nest, space)
+        assert again.energy_j == pytest.approx(best.cost.energy_j, rel=1e-12)
+        assert again.latency_s == pytest.approx(best.cost.latency_s, rel=1e-12)
+        found += 1
+    assert found >= 8
