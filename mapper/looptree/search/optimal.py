@@ -38,7 +38,8 @@ from mapper.looptree.search.branch.store import Store, read
 from mapper.looptree.search.branch.templates import Template, Tile
 from mapper.looptree.search.branch.tilings import tilings
 from mapper.looptree.search.found import Budget, Found
-from mapper.looptree.search.objective import Objective
+from mapper.looptree.search.objective import LATENCY, Objective
+from mapper.looptree.search.reasons import reason
 from mapper.looptree.search.space import Factors, Space
 
 _KINDS: Mapping[Factors, int] = {"divisors": 0, "spatial": 1, "any": 2}
@@ -49,9 +50,23 @@ _plans: dict[Any, Plan] = {}
 def search(space: Space, objective: Objective, budget: Budget | None = None) -> Found:
     """The best LoopTree of a space, or the best until the budget is used up, with a bound.
 
-    Raises MappingError when nothing fits.
+    Raises MappingError when nothing fits, with what would have to change.
     """
-    return _Search(space, objective, budget or Budget()).run()
+    try:
+        return _Search(space, objective, budget or Budget()).run()
+    except _NothingFitsError:
+        raise MappingError(reason(space, _any)) from None
+
+
+class _NothingFitsError(Exception):
+    """No LoopTree of a space has room on the hierarchy and its axes."""
+
+
+def _any(space: Space) -> Nest | None:
+    try:
+        return _Search(space, LATENCY, Budget(evaluations=0)).run().nest
+    except _NothingFitsError:
+        return None
 
 
 def plan_of(space: Space) -> Plan:
@@ -94,7 +109,7 @@ class _Search:
             choices = spatial(self.arrays, self.problem, least, t, self.best)
             left = min(left, self._open(int(t), choices))
         if self.winner[0] < 0:
-            raise MappingError(f"no tiling of '{self.space.einsum.name}' fits '{self.space.hierarchy.name}'")
+            raise _NothingFitsError
         return self._found(left)
 
     def _open(self, t: int, choices: Any) -> float:
