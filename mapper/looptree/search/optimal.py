@@ -7,7 +7,7 @@ tabulated; they are opened in the order of their bounds until none can be better
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -128,7 +128,7 @@ class _Search:
             self.store.make(g, shape, option, problem.extents[why], shares, problem.kind)
 
     def _found(self, left: float) -> Found:
-        nest = apart(self._nest(), self.pairs)
+        nest = apart(self._nest(), self.pairs, self.space.factors == "divisors")
         cost = evaluate(nest, self.whole.hierarchy, self.whole.convention)
         value = self.objective.key(cost.energy_j, cost.latency_s)[0]
         counted = partial(space_size, self.arrays, self.problem)
@@ -255,10 +255,16 @@ def _options(space: Space, dims: tuple[str, ...]) -> list[_Option]:
     for dim in dims:
         extent = space.einsum.extents[dim]
         choices = [space.shares(dim, a.fanout) if dim in space.spread[a.name] else [1] for a in axes]
-        by_dim.append([c for c in product(*choices) if _spreads(space, extent, prod(c))])
+        by_dim.append([c for c in product(*choices) if _spreads(space, extent, c)])
     found = [_Option(chosen) for chosen in product(*by_dim)]
     return [o for o in found if all(prod(s[a] for s in o.shares) <= axis.fanout for a, axis in enumerate(axes))]
 
 
-def _spreads(space: Space, extent: int, instances: int) -> bool:
-    return extent % instances == 0 if space.factors == "divisors" else instances <= extent
+def _spreads(space: Space, extent: int, shares: Sequence[int]) -> bool:
+    """Whether an extent can be cut in so many parts on each axis, outermost first, all of them used."""
+    if space.factors == "divisors":
+        return extent % prod(shares) == 0
+    least = 1
+    for share in reversed(shares):
+        least = (share - 1) * least + 1
+    return least <= extent

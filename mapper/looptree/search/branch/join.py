@@ -16,6 +16,7 @@ from mapper.looptree.search.branch.form import Form, form_of
 from mapper.looptree.search.branch.least import least_of
 from mapper.looptree.search.branch.store import Shelf, read
 from mapper.looptree.search.branch.tables import FIT
+from mapper.looptree.search.branch.tilings import DIVISORS
 from mapper.looptree.search.objective import SAME
 
 EVALUATED, OPENED = range(2)  # of progress
@@ -239,7 +240,7 @@ def _splits(problem: Problem, chosen: Any) -> bool:
             continue
         for g in range(groups):
             shares[2 * g], shares[2 * g + 1] = problem.shares[g, chosen[g], 0, a], problem.shares[g, chosen[g], 1, a]
-        if not splits(shares, problem.pairs[a, 0], problem.pairs[a, 1], parts):
+        if not splits(shares, problem.pairs[a, 0], problem.pairs[a, 1], problem.kind == DIVISORS, parts):
             return False
     return True
 
