@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, prod
+from math import prod
 
 from archsim.errors import MappingError
 from mapper.looptree.conventions import Convention
@@ -94,18 +94,17 @@ def _actions(nest: Nest, hierarchy: Hierarchy, convention: Convention, *, busies
     for key, count in counts(nest, hierarchy, convention, busiest).items():
         memory = hierarchy.memory(key[0])
         bits = memory.bits.get(key[1], nest.einsum.operand(key[1]).bits)
-        found[key] = _called(memory.actions[key[2]], count, bits, convention)
+        found[key] = _called(memory.actions[key[2]], count, bits)
     spatial = [at for at, loop in nest.loops if loop.axis] if busiest else []
     macs = nest.iterations(nest.einsum.extents, len(nest.nodes), spatial)
     found[hierarchy.compute.name, "", COMPUTE] = macs
     return found
 
 
-def _called(action: Action, values: int, bits: int, convention: Convention) -> float:
+def _called(action: Action, values: int, bits: int) -> float:
     if not action.bits:
         return values
-    called = values * bits / action.bits
-    return called if convention.fractional else ceil(called - ROUNDING)
+    return values * bits / action.bits
 
 
 def _instances(nest: Nest, hierarchy: Hierarchy, name: str) -> int:
