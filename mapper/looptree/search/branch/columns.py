@@ -1,132 +1,56 @@
-"""The cost of a template as sums of products: each traffic, tile and time is a product of one factor for each group.
-
-A group is one dim, or two that index an operand together (output row and filter row). A loop cuts one dim, so what a
-group's tiling contributes to a figure does not depend on the other groups. A column is such a product; a term is a
-column, or the difference of two (partial sums less those that are the first); energy and the time of each part are
-sums of terms.
-"""
+"""The cost of a template as sums of products: which loops count in each traffic, tile and time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from math import inf
-from typing import NamedTuple
 
 from mapper.looptree.hierarchy import READ, WRITE, Memory
+from mapper.looptree.search.branch.costing import (
+    COUNT,
+    LARGEST,
+    SUM,
+    Column,
+    Costing,
+    Factor,
+    Group,
+    Part,
+    Position,
+    groups,
+    positions,
+)
 from mapper.looptree.search.branch.templates import Relations, Template, Tile
 from mapper.looptree.search.space import Space
-
-ONE, COUNT, SUM, LARGEST = range(4)  # of the tiles of a dim at a place: 1, how many, their sizes added, the largest
-
-
-class Part(NamedTuple):
-    """What a dim contributes: the figure of its first ``loops`` loops, some collapsed, over the trips of others."""
-
-    figure: int = ONE
-    loops: int = 0
-    collapsed: int = 0  # bit i: its loop i
-    over: int = 0
-
-
-class Factor(NamedTuple):
-    """A group's factor of a column: the product of its dims' parts, or their window (with the steps of its dims)."""
-
-    parts: tuple[Part, ...]
-    steps: tuple[int, int] = (0, 0)
-
-
-class Ratio(NamedTuple):
-    """A group's factor of the ratio of two columns."""
-
-    upper: Factor
-    lower: Factor
-
-
-Column = tuple[Factor | Ratio, ...]  # by group
-
-
-@dataclass(frozen=True)
-class Group:
-    """Dims whose tilings are chosen together."""
-
-    dims: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Position:
-    """A loop of a dim: in a slot, temporal ('') or on an axis; ``moves``: it has more than one trip."""
-
-    slot: int
-    axis: str
-    moves: bool = False
-
-
-@dataclass
-class Costing:
-    """Columns of a template and what is made of them.
-
-    ``terms``: (-1, column, column), or (lower, ratio, upper) for lower x (ratio - 1), which is upper - lower.
-    ``energy_j``: by term; ``times_s``: each a sum by term, the latency is the largest; ``room``: by memory, (column,
-    bits) of which the sum must fit.
-    """
-
-    columns: list[Column] = field(default_factory=list)
-    numbers: dict[Column, int] = field(default_factory=dict)
-    terms: list[tuple[int, int, int]] = field(default_factory=list)
-    energy_j: dict[int, float] = field(default_factory=dict)
-    times_s: list[dict[int, float]] = field(default_factory=list)
-    room: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
-
-    def column(self, column: Column) -> int:
-        """Its number."""
-        if column not in self.numbers:
-            self.numbers[column] = len(self.columns)
-            self.columns.append(column)
-        return self.numbers[column]
-
-    def term(self, column: Column, less: Column | None = None) -> int:
-        """The number of the term ``column - less``."""
-        if less is None:
-            triple = (-1, self.column(column), self.column(column))
-        else:
-            ratio = tuple(
-                Ratio(a, b)
-                for a, b in zip(column, less, strict=True)
-                if isinstance(a, Factor) and isinstance(b, Factor)
-            )
-            triple = (self.column(less), self.column(ratio), self.column(column))
-        if triple not in self.terms:
-            self.terms.append(triple)
-        return self.terms.index(triple)
-
-
-def groups(known: Relations) -> tuple[Group, ...]:
-    """The groups of an einsum."""
-    together = [tuple(dim for dim, _ in pair) for pair in known.pairs if len(pair) > 1]
-    alone = [(dim,) for dim in known.dims if not any(dim in pair for pair in together)]
-    return tuple(Group(dims) for dims in dict.fromkeys((*together, *alone)))
-
-
-def positions(space: Space, template: Template, dim: str) -> tuple[Position, ...]:
-    """The loops that a dim may have in a template, outermost first."""
-    found: list[Position] = []
-    for slot, loops in enumerate(template.slots):
-        above = template.tiles[slot - 1] if slot else None
-        moves = above is not None and above.must_slide and above.slides == dim
-        found += [Position(slot, "", moves)] if dim in loops.temporal else []
-        found += [Position(slot, axis) for axis in loops.axes if dim in space.spread[axis]]
-    return tuple(found)
-
 
 Masks = tuple[int, ...]  # by dim: bit i stands for its loop i
 
 
-class Builder:
-    """Makes the Costing of one template."""
+def _either(first: Masks, second: Masks) -> Masks:
+    return tuple(a | b for a, b in zip(first, second, strict=True))
 
-    def __init__(self, space: Space, known: Relations, template: Template) -> None:
-        self.space, self.known, self.template = space, known, template
+
+def border(space: Space, template: Template, child: int) -> int:
+    """The lowest slot above a tile that it cannot be moved across; -1 where there is none, or no tile."""
+    tiles = template.tiles
+    if child == len(tiles):
+        return -1
+    for slot in range(child, 0 if space.in_order else -1, -1):
+        moved = space.in_order and tiles[slot].memory != tiles[slot - 1].memory
+        if template.slots[slot].axes or moved:
+            return slot
+    return 0 if template.slots[0].axes else -1
+
+
+class Builder:
+    """Makes the Costing of one template.
+
+    ``hopeful``: a tile below a border that its order cannot cross (a fan-out) stays over every loop above the border
+    that does not index it. No LoopTree costs less than that, and some cost it: those in which nothing between
+    changes the tile.
+    """
+
+    def __init__(self, space: Space, known: Relations, template: Template, *, hopeful: bool) -> None:
+        self.space, self.known, self.template, self.hopeful = space, known, template, hopeful
         self.groups = groups(known)
         self.at = {dim: positions(space, template, dim) for dim in known.dims}
         self.costing = Costing()
@@ -160,18 +84,25 @@ class Builder:
             yield (*outer, *inner)
 
     def _input(self, operand: str, outer: str, parent: int, inner: str, child: int) -> None:
-        self._add(outer, operand, READ, child, self._shared(operand, parent))
+        still = self._still(operand, child)
+        self._add(outer, operand, READ, child, _either(self._shared(operand, parent), still))
         if inner:
-            self._add(inner, operand, WRITE, child, self.none)
+            self._add(inner, operand, WRITE, child, still)
 
     def _output(self, operand: str, outer: str, parent: int, inner: str, child: int) -> None:
-        shared = self._shared(operand, parent)
-        self._add(outer, operand, WRITE, child, shared)
-        self._add(outer, operand, READ, child, shared, self._once(operand, parent, self.none))
+        still, shared = self._still(operand, child), self._shared(operand, parent)
+        self._add(outer, operand, WRITE, child, _either(shared, still))
+        self._add(outer, operand, READ, child, _either(shared, still), self._once(operand, parent, self.none))
         if inner:
             if self.space.convention.drain_reads:
-                self._add(inner, operand, READ, child, self.none)
-            self._add(inner, operand, WRITE, child, self.none, self._once(operand, parent, shared))
+                self._add(inner, operand, READ, child, still)
+            self._add(inner, operand, WRITE, child, still, self._once(operand, parent, shared))
+
+    def _still(self, operand: str, child: int) -> Masks:
+        """Temporal loops over which an inner tile is hoped to stay."""
+        edge = border(self.space, self.template, child) if self.hopeful else -1
+        relevant = self.known.relevant[operand]
+        return self._masks(lambda dim, place: dim not in relevant and not place.axis and place.slot <= edge)
 
     def _masks(self, chosen: Callable[[str, Position], bool]) -> Masks:
         return tuple(
@@ -228,7 +159,7 @@ class Builder:
         """Values at a place, of all instances (nothing ``spread``) or of one of those that ``spread`` loops over."""
         if self.space.convention.fractional:
             return self._product(operand, child, collapsed, spread)
-        return self._product(operand, child, tuple(a | b for a, b in zip(collapsed, spread, strict=True)), self.none)
+        return self._product(operand, child, _either(collapsed, spread), self.none)
 
     def _product(self, operand: str, child: int, collapsed: Masks, over: Masks) -> Column:
         key = (operand, child, collapsed, over)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from archsim.kernels import allocating
-from mapper.looptree.search.branch.columns import COUNT, LARGEST, ONE
+from mapper.looptree.search.branch.costing import COUNT, LARGEST, ONE
 from mapper.looptree.search.branch.plan import PLAIN, RATIO, WINDOW
 from mapper.looptree.search.branch.tilings import (
     ANY,

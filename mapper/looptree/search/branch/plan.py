@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mapper.looptree.einsum import touched
-from mapper.looptree.search.branch.columns import Builder, Costing, Factor, Group, Position, Ratio, groups
+from mapper.looptree.search.branch.columns import Builder
+from mapper.looptree.search.branch.costing import Costing, Factor, Group, Position, Ratio, groups
 from mapper.looptree.search.branch.mirror import mirrored, swap_of
 from mapper.looptree.search.branch.templates import Relations, Template, relations, templates
 from mapper.looptree.search.space import Space
@@ -72,11 +73,11 @@ class Plan(NamedTuple):
     mirror: list[int]
 
 
-def plan(space: Space) -> Plan:
-    """Compile a space."""
+def plan(space: Space, *, hopeful: bool = False) -> Plan:
+    """Compile a space; ``hopeful``: see columns.Builder."""
     known = relations(space)
     found = templates(space)
-    builders = [Builder(space, known, template) for template in found]
+    builders = [Builder(space, known, template, hopeful=hopeful) for template in found]
     costings = [builder.build() for builder in builders]
     axes = {axis.name: i for i, axis in enumerate(space.hierarchy.axes)}
     swap = swap_of(space, known)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from archsim.kernels import allocating
-from mapper.looptree.search.branch.join import Problem, fits_axes, used_enough
+from mapper.looptree.search.branch.bounds import Problem, fits_axes, used_enough
 from mapper.looptree.search.branch.tilings import ANY, spread_below, temporal_from, tilings
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from archsim.kernels import allocating
-from mapper.looptree.search.branch.columns import COUNT, LARGEST, SUM
+from mapper.looptree.search.branch.costing import COUNT, LARGEST, SUM
+from mapper.looptree.search.branch.keys import FIT
 from mapper.looptree.search.branch.plan import MOST_LOOPS, PLAIN, RATIO
 from mapper.looptree.search.branch.tilings import footprint, tile_sizes, tilings, trips_of
 
 EXTRA = 2  # columns of a table beside its factors: the tilings of its two dims
-FIT = 1 + 1e-9  # of a size in bits, which need not be whole
 ALIKE = 1e-12  # relative difference of figures that are equal but for rounding
 
 

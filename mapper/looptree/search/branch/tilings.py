@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from archsim.kernels import allocating, inlined
-from mapper.looptree.search.branch.columns import LARGEST, ONE
+from mapper.looptree.search.branch.costing import LARGEST, ONE
 from mapper.looptree.search.branch.plan import MOST_LOOPS, MOVING, NO_LOOP, TEMPORAL
 
 DIVISORS, SPATIAL, ANY = range(3)  # factors

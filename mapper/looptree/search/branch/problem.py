@@ -1,0 +1,98 @@
+"""A space as the numbers that the compiled search reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from mapper.looptree.search.branch.axes import Pairs
+from mapper.looptree.search.branch.bounds import Problem
+from mapper.looptree.search.branch.plan import MOST_DIMS, Plan
+from mapper.looptree.search.objective import Objective
+from mapper.looptree.search.space import Factors, Space
+
+_KINDS: Mapping[Factors, int] = {"divisors": 0, "spatial": 1, "any": 2}
+
+
+@dataclass(frozen=True)
+class _Option:
+    """How a group is spread: for each of its dims, trips on each axis."""
+
+    shares: tuple[tuple[int, ...], ...]
+
+
+def problem_of(space: Space, plan: Plan, pairs: Pairs, objective: Objective) -> Problem:
+    """The numbers of a space; ``pairs``: axes that stand for two."""
+    axes = space.hierarchy.axes
+    options = [_options(space, group.dims) for group in plan.groups]
+    count, most = len(options), max(map(len, options))
+    shares = np.ones((count, most, MOST_DIMS, max(1, len(axes))), np.int64)
+    rounds = np.ones((count, most, max(1, len(axes))), np.int64)
+    extents = np.ones((count, MOST_DIMS), np.int64)
+    for g, group in enumerate(plan.groups):
+        for d, dim in enumerate(group.dims):
+            extents[g, d] = space.einsum.extents[dim]
+        for o, option in enumerate(options[g]):
+            for d, trips in enumerate(option.shares):
+                shares[g, o, d, : len(axes)] = trips
+            for a, axis in enumerate(axes):
+                for d, dim in enumerate(group.dims):
+                    if dim in space.spread[axis.name]:
+                        rounds[g, o, a] *= -(-space.einsum.extents[dim] // option.shares[d][a])
+    most_rounds = [space.least_rounds.get(axis.name, 1 << 62) for axis in axes] or [1 << 62]
+    return Problem(
+        extents,
+        shares,
+        np.array([len(o) for o in options], np.int64),
+        shares.prod(axis=2),
+        rounds,
+        np.array([axis.fanout for axis in axes] or [1], np.int64),
+        np.array([[p.fanout for p in pairs.get(axis.name, ())] or [0, 0] for axis in axes] or [[0, 0]], np.int64),
+        np.array(most_rounds, np.int64),
+        np.array(_twins(space, plan), np.int64),
+        _KINDS[space.factors],
+        objective.energy_power,
+        objective.delay_power,
+    )
+
+
+def _twins(space: Space, plan: Plan) -> list[int]:
+    """The first group that is the same to the costs, of each group."""
+    found = list(range(len(plan.groups)))
+    if is_symmetric(space, plan):
+        for g, group in enumerate(plan.groups):
+            other = plan.groups.index(replace(group, dims=tuple(plan.swap.get(dim, dim) for dim in group.dims)))
+            found[g] = min(g, other)
+    return found
+
+
+def is_symmetric(space: Space, plan: Plan) -> bool:
+    """Whether the dims that a plan may exchange have equal extents."""
+    extents = space.einsum.extents
+    return bool(plan.swap) and all(extents[dim] == extents[other] for dim, other in plan.swap.items())
+
+
+def _options(space: Space, dims: tuple[str, ...]) -> list[_Option]:
+    """Every way to spread the dims of a group over the axes."""
+    axes = space.hierarchy.axes
+    by_dim = []
+    for dim in dims:
+        extent = space.einsum.extents[dim]
+        choices = [space.shares(dim, a.fanout) if dim in space.spread[a.name] else [1] for a in axes]
+        by_dim.append([c for c in product(*choices) if _spreads(space, extent, c)])
+    found = [_Option(chosen) for chosen in product(*by_dim)]
+    return [o for o in found if all(prod(s[a] for s in o.shares) <= axis.fanout for a, axis in enumerate(axes))]
+
+
+def _spreads(space: Space, extent: int, shares: Sequence[int]) -> bool:
+    """Whether an extent can be cut in so many parts on each axis, outermost first, all of them used."""
+    if space.factors == "divisors":
+        return extent % prod(shares) == 0
+    least = 1
+    for share in reversed(shares):
+        least = (share - 1) * least + 1
+    return least <= extent
