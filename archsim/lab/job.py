@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from archsim.errors import ConfigError
+from archsim.errors import ConfigError, MappingError
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.program import Program
 from archsim.ir.workload import Workload
@@ -34,7 +34,8 @@ class Job:
     ``batch`` None = as the model states, 1 where it leaves it open; ``numbers``: (scale, zero) of tensors;
     ``fidelity`` of DRAM, None = the chip's as far as it is affordable; ``warm``: runs, of which the last gives the
     throughput; ``repeat``: how they are simulated (see repetition); ``lookups``: access patterns of nodes that look
-    rows up, by name."""
+    rows up, by name; ``mapping``: a mapping file whose layers are taken instead of searched; ``refine``: candidates of
+    each layer that the simulator may rank (0: the analytic best is taken); ``workers``: processes that search."""
 
     model: Model
     chip: Chip
@@ -49,6 +50,9 @@ class Job:
     warm: int | None = None
     repeat: str = "exact"
     lookups: Mapping[str, str] = field(default_factory=dict)
+    mapping: Path | None = None
+    refine: int = 0
+    workers: int = 1
 
     @property
     def is_program(self) -> bool:
@@ -64,7 +68,7 @@ class Job:
 class Built:
     """What the machine needs, and where it comes from; no workload and no mapping for a Program as text.
 
-    ``text_sha256`` is the Program's text's, ``warnings`` are the compiler's.
+    ``text_sha256`` is the Program's text's, ``mapping_sha256`` the mapping file's, ``warnings`` are the compiler's.
     """
 
     architecture: Architecture
@@ -73,6 +77,7 @@ class Built:
     mapping: ModelMapping | None = None
     warnings: tuple[str, ...] = ()
     text_sha256: str = ""
+    mapping_sha256: str = ""
 
     def options(self, job: Job) -> dict[str, Any]:
         """The options that the result depends on, with what they resolved to; the seed has its own place."""
@@ -83,6 +88,8 @@ class Built:
             "set": {key: str(value) for key, value in sorted(job.values.items())},
             "on_unsupported": job.on_unsupported,
             "fidelity": job.fidelity,
+            **({"mapping": self.mapping_sha256} if job.mapping is not None else {}),
+            **({"refine": job.refine} if job.refine else {}),
             **({"lookups": dict(sorted(job.lookups.items()))} if job.lookups else {}),
         }
 
@@ -97,11 +104,26 @@ def build(job: Job, say: Progress = quiet) -> Built:
     say("reading the model")
     workload = _workload(job)
     say(f"mapping {len(workload.layers)} layers")
-    from mapper.compile import Options, compile_model
+    from mapper.compile import compile_model
+    from mapper.options import Options, resolve_dtypes
 
-    asked = Options(objective, dtypes, cache.folder(), outer_rates(architecture), numbers=job.numbers)
-    compiled = compile_model(workload, architecture, asked)
-    return Built(architecture, compiled.program, workload, compiled.mapping, compiled.warnings)
+    asked = Options(
+        objective, dtypes, cache.folder(), outer_rates(architecture), numbers=job.numbers, workers=job.workers
+    )
+    if job.mapping is None:
+        compiled = compile_model(workload, architecture, asked)
+        return Built(architecture, compiled.program, workload, compiled.mapping, compiled.warnings)
+    from archsim.lab import mapping_file
+
+    pinned = mapping_file.load(job.mapping)
+    strangers = pinned.strangers(workload, architecture)
+    try:
+        given = pinned.given(workload, resolve_dtypes(architecture, dtypes))
+        compiled = compile_model(workload, architecture, replace(asked, given=given))
+    except (ConfigError, MappingError) as error:
+        raise mapping_file.explained(error, strangers) from None
+    warnings = (*strangers, *compiled.warnings)
+    return Built(architecture, compiled.program, workload, compiled.mapping, warnings, mapping_sha256=pinned.sha256)
 
 
 def load_chip(job: Job) -> Architecture:
@@ -131,7 +153,7 @@ def _program(job: Job) -> tuple[Program, str]:
     from archsim.ir.asm.parser import parse_program
 
     plain = Job(job.model, job.chip)
-    for name in ("batch", "objective", "dtype", "on_unsupported", "lookups"):
+    for name in ("batch", "objective", "dtype", "on_unsupported", "lookups", "mapping", "refine"):
         if getattr(job, name) != getattr(plain, name):
             flag = "--" + name.replace("_", "-")
             raise ConfigError(f"{flag}: the Program {job.model} is compiled already; compile the model anew instead")

@@ -128,7 +128,7 @@ class RunResult:
 
         mappings = ""
         if self.built.mapping is not None:
-            from archsim.lab.mapping import to_text
+            from archsim.lab.mapping_file import to_text
 
             mappings = to_text(self.built.mapping)
         text = trace_json(self.result, self.built.program) if trace else ""
@@ -168,7 +168,7 @@ def simulated(job: Job, built: Built, say: Progress = quiet) -> Result:
     try:
         check(built.program, built.architecture)
     except ProgramError as error:
-        if not job.is_program:
+        if not job.is_program and job.mapping is None:
             error.exit_code = 1  # our own compiler made it
         raise
     architecture, lowered = built.architecture, ""
