@@ -62,7 +62,9 @@ def run(
     requirements = [Requirement.parse(text) for text in require or []]
     with progress() as say:
         job = _job(no_cache, model, on, batch, objective, dtype, set_, seed, on_unsupported, lookups, mapping, workers)
-        job = replace(job, refine=refine or 0, fidelity=fidelity.value if fidelity else None, warm=warm, repeat=repeat.value)
+        job = replace(
+            job, refine=refine or 0, fidelity=fidelity.value if fidelity else None, warm=warm, repeat=repeat.value
+        )
         done = execute(job, say)
         if why:
             say("simulating what would help")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from archsim.energy.chip import energy_per_byte
 from archsim.errors import ConfigError, MappingError
@@ -11,25 +10,17 @@ from archsim.ir.mapping import LayerMapping
 from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
 from mapper import constrain
+from mapper.alone import lower_alone
 from mapper.capacity import usable
 from mapper.costs import ChipCosts
 from mapper.given.take import Stated
+from mapper.lower.model import Mapped
 from mapper.options import Options
 from mapper.problem import Problem, build
 from mapper.residency import Residency, plan_residency
 from mapper.solve import Solver
 
 Barred = frozenset[str]
-
-
-@dataclass(frozen=True)
-class Mapped:
-    """Residency, and the problem (None on the host) and mapping of every layer; ``barred``: tensors kept off chip."""
-
-    residency: Residency
-    problems: tuple[Problem | None, ...]
-    mappings: tuple[LayerMapping, ...]
-    barred: Barred
 
 
 class Layers:
@@ -80,7 +71,7 @@ class Layers:
             if not pinned:
                 raise
             raise TooTightError(max(pinned, key=lambda r: (r.layout.size_bytes, r.tensor)).tensor) from None
-        return min(found, key=lambda pair: pair[1].bound_cycles)
+        return min(found, key=lambda pair: pair[1].simulated_cycles or pair[1].bound_cycles)
 
     def _found(self, index: int, layer: Layer, residency: Residency) -> Iterator[tuple[Problem, LayerMapping]]:
         rules = self.rules[layer.name]
@@ -90,7 +81,21 @@ class Layers:
             return
         for engine in self._engines(layer):
             problem = self.problem(index, residency, engine)
-            yield problem, self.solver.solve(problem, rules)
+            yield problem, self._solved(problem, residency, rules)
+
+    def _solved(self, problem: Problem, residency: Residency, rules: constrain.Rules) -> LayerMapping:
+        simulate = self.options.simulate
+        if not self.options.refine or simulate is None:
+            return self.solver.solve(problem, rules)
+
+        def alone(mapping: LayerMapping) -> int:
+            assert simulate is not None
+            program = lower_alone(
+                self.workload, self.architecture, self.dtypes, self.options, problem, residency, mapping
+            )
+            return simulate(program)
+
+        return self.solver.refined(problem, rules, alone)
 
     def _searched(self, residency: Residency) -> Iterator[tuple[Problem, constrain.Rules]]:
         """The problems that no file states."""

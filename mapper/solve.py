@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 
 from archsim.errors import MappingError
 from archsim.ir.mapping import LayerMapping
-from mapper.cache import MappingCache, digest
+from mapper.cache import MACHINE, MappingCache, code_sha256, digest
 from mapper.constrain import FREE, Rules
 from mapper.costs import ChipCosts
 from mapper.options import Options
 from mapper.problem import Problem
+from mapper.refine import refine
 from mapper.search import exhaustive, random
+from mapper.search.templates import open_space
 
 Found = LayerMapping | str  # a mapping, or why there is none
 
@@ -59,9 +61,22 @@ class Solver:
             raise MappingError(found)
         return replace(found, layer=problem.layer.name)
 
+    def refined(self, problem: Problem, rules: Rules, simulated: Callable[[LayerMapping], int]) -> LayerMapping:
+        """The best mapping by simulation; ``simulated``: cycles of the problem alone. Raises as ``solve``."""
+        key = digest([self.key(problem, rules), self.options.refine, code_sha256(MACHINE)])
+        found = self._known(key)
+        if found is None:
+            space = open_space(problem, self.search.chip, self.search.dtypes, rules)
+            first = exhaustive.best(space, self.options.objective)
+            candidates = exhaustive.candidates(space, self.options.objective)
+            most = self.options.refine
+            found = self._learn(key, refine(first, candidates, simulated, most, self.options.objective))
+        assert not isinstance(found, str)
+        return replace(found, layer=problem.layer.name)
+
     def prepare(self, works: Iterable[tuple[Problem, Rules]]) -> None:
         """Search what is not known yet, in ``options.workers`` processes."""
-        if self.options.workers == 1 or self.options.random:
+        if self.options.workers == 1 or self.options.random or self.options.refine:
             return
         missing = {key: work for work in works if self._known(key := self.key(*work)) is None}
         if len(missing) < 2:

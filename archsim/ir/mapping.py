@@ -43,7 +43,7 @@ class LayerMapping:
     ``resident``: operands whose whole tensor already lies (inputs) or stays (output) on chip at its inner memory, as
     a pinned tensor: no move. ``space``: candidates counted, ``evaluated``: candidates costed; ``bound_cycles``: the
     analytic latency (a lower bound of the simulated one) of the chosen mapping; ``proof``: 'optimal in space' or the
-    reason not.
+    reason not; ``simulated_cycles``: those of the layer alone where it was simulated for the choice, else 0.
     """
 
     layer: str
@@ -55,6 +55,7 @@ class LayerMapping:
     space: int
     evaluated: int
     proof: str
+    simulated_cycles: int = 0
 
 
 @dataclass(frozen=True, slots=True)

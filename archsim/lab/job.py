@@ -13,7 +13,7 @@ from archsim.ir.mapping import ModelMapping
 from archsim.ir.program import Program
 from archsim.ir.workload import Workload
 from archsim.lab import cache, options
-from archsim.lab.fidelity import with_fidelity
+from archsim.lab.fidelity import affordable, with_fidelity
 from archsim.lab.offchip import outer_rates
 from archsim.spec.architecture import Architecture
 
@@ -108,8 +108,9 @@ def build(job: Job, say: Progress = quiet) -> Built:
     from mapper.options import Options, resolve_dtypes
 
     asked = Options(
-        objective, dtypes, cache.folder(), outer_rates(architecture), numbers=job.numbers, workers=job.workers
-    )
+        objective, dtypes, cache.folder(), outer_rates(architecture), numbers=job.numbers, workers=job.workers,
+        refine=job.refine, simulate=_alone(job, architecture, say) if job.refine else None,
+    )  # fmt: skip
     if job.mapping is None:
         compiled = compile_model(workload, architecture, asked)
         return Built(architecture, compiled.program, workload, compiled.mapping, compiled.warnings)
@@ -124,6 +125,19 @@ def build(job: Job, say: Progress = quiet) -> Built:
         raise mapping_file.explained(error, strangers) from None
     warnings = (*strangers, *compiled.warnings)
     return Built(architecture, compiled.program, workload, compiled.mapping, warnings, mapping_sha256=pinned.sha256)
+
+
+def _alone(job: Job, architecture: Architecture, say: Progress) -> Callable[[Program], int]:
+    """What gives the compiler the cycles of a layer's Program, at the fidelity of a run of it."""
+    from archsim.ir.activity import to_cycles
+    from archsim.system import simulate
+
+    def cycles(program: Program) -> int:
+        say(f"simulating mappings of {program.layers[0]}")
+        chip = architecture if job.fidelity is not None else affordable(architecture, program)[0]
+        return to_cycles(simulate(program, chip).total_ps, architecture.clock_hz)
+
+    return cycles
 
 
 def load_chip(job: Job) -> Architecture:

@@ -18,7 +18,7 @@ constraints:
 - {layers: "conv*", units: [mxu], order: [k, h], tiles: {h: 5}, stationary: [b]}
 
 All but the schema may be left out; of a layer its name, unit, kind and nodes are needed. ``bound_cycles``, ``space``,
-``evaluated`` and ``proof`` say what a search found.
+``evaluated``, ``proof`` and ``simulated_cycles`` say what a search found.
 """
 
 from __future__ import annotations
@@ -131,14 +131,16 @@ def _layer_form(layer: LayerMapping) -> dict[str, Any]:
     if layer.resident:
         form["resident"] = Row(layer.resident)
     counts = {"bound_cycles": layer.bound_cycles, "space": layer.space, "evaluated": layer.evaluated}
-    return form | counts | {"proof": layer.proof}
+    alone = {"simulated_cycles": layer.simulated_cycles} if layer.simulated_cycles else {}
+    return form | counts | {"proof": layer.proof} | alone
 
 
 def _layer(fields: Fields, places: dict[str, str]) -> LayerMapping:
     kind: Any = fields.text("kind", KINDS)
     _note(fields, "nodes", places)
     _note(fields, "resident", places)
-    counts = {key: fields.integer(key) if fields.has(key) else 0 for key in ("bound_cycles", "space", "evaluated")}
+    keys = ("bound_cycles", "space", "evaluated", "simulated_cycles")
+    counts = {key: fields.integer(key) if fields.has(key) else 0 for key in keys}
     layer = LayerMapping(
         layer=fields.text("layer"),
         unit=fields.text("unit"),
