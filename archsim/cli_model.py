@@ -94,20 +94,37 @@ def map_(
     lookups: opt.LookupsOption = None,
     mapping: opt.MappingOption = None,
     workers: opt.WorkersOption = 1,
+    explain: Annotated[
+        str | None, typer.Option(metavar="LAYER", help="What bounds a layer, what came second, what would help it.")
+    ] = None,
+    format_: opt.FormatOption = opt.Format.TABLE,
 ) -> None:
     """Only map: loop nests, bounds, and how far the search went."""
     from archsim.lab.mapping import mapped, texts
     from archsim.lab.mapping_file import write
 
+    if explain is None and format_ is opt.Format.JSON:
+        raise typer.BadParameter("loop nests are text; JSON is what --explain LAYER prints", param_hint="--format")
+    if explain is not None and layer is not None:
+        raise typer.BadParameter("give the layer to one of --layer and --explain", param_hint="--explain")
     with progress() as say:
         job = _job(no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported, lookups, mapping, workers)
         found = mapped(job, say)
+        told = _explained(job, explain, format_, say) if explain is not None else None
     for warning in found.warnings if mapping is not None else ():
         say_error(f"warning: {warning}")
-    for text in texts(found.mapping, layer):
+    for text in texts(found.mapping, layer) if told is None else (told,):
         print(text)
     if export is not None:
         write(found.mapping, found.workload, export)
+
+
+def _explained(job: Job, layer: str, format_: opt.Format, say: Callable[[str], None]) -> str:
+    from archsim.lab.explain import explained
+    from archsim.report import explanation
+
+    told = explained(job, layer, say).to_json()
+    return explanation.to_json(told) if format_ is opt.Format.JSON else explanation.to_table(told)
 
 
 def asm(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mapper.channels import load_channel
 from mapper.costs import ChipCosts
-from mapper.grid import Grid, Reals, Traffic, needs, traffic
+from mapper.grid import Grid, Reals, Traffic, needs
 from mapper.looked_up import row_elements
 from mapper.problem import ACC, OUT, OperandPlan, Problem
 from mapper.work import Work
@@ -51,7 +51,7 @@ class Costs:
 
 def evaluate(grid: Grid, chip: ChipCosts, done: Work, order: tuple[str, ...], depths: Depths) -> Costs:
     """Cost of one template: loop order of the groups and keep depth of each operand; infinite where it does not fit."""
-    moved = {plan.name: traffic(grid, plan, order, depths[plan.name]) for plan in grid.problem.operands}
+    moved = {plan.name: grid.traffic(plan, order, depths[plan.name]) for plan in grid.problem.operands}
     costs, legal = costed(grid, chip, done, moved), np.ones(grid.shape, dtype=bool)
     for level, need in held_bytes(grid.problem, moved).items():
         legal &= need <= grid.problem.capacity[level]

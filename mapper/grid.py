@@ -6,7 +6,7 @@ For one loop order and keep depth each.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -30,16 +30,28 @@ class Grid:
     geometry: Geometry
     cuts: Mapping[str, list[Cut]]
     shares: Mapping[tuple[str, str], list[Share]]
+    _columns: dict[tuple[str, str, str], Reals] = field(default_factory=dict, repr=False)
+    _traffic: dict[tuple[str, tuple[str, ...], int], Traffic] = field(default_factory=dict, repr=False)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of cuts of B, M, N, K."""
         return tuple(len(self.cuts[group]) for group in GROUPS)
 
-    def column(self, operand: str, group: str, field: str) -> Reals:
+    def column(self, operand: str, group: str, figure: str) -> Reals:
         """One field of an operand's shares, shaped to broadcast over the grid."""
-        values = np.array([getattr(entry, field) for entry in self.shares[operand, group]], dtype=np.float64)
-        return values.reshape([-1 if name == group else 1 for name in GROUPS])
+        key = (operand, group, figure)
+        if key not in self._columns:
+            values = np.array([getattr(entry, figure) for entry in self.shares[operand, group]], dtype=np.float64)
+            self._columns[key] = values.reshape([-1 if name == group else 1 for name in GROUPS])
+        return self._columns[key]
+
+    def traffic(self, plan: OperandPlan, order: tuple[str, ...], depth: int) -> Traffic:
+        """Traffic of an operand kept below the first ``depth`` groups of ``order``."""
+        key = (plan.name, order, depth)
+        if key not in self._traffic:
+            self._traffic[key] = _traffic(self, plan, order, depth)
+        return self._traffic[key]
 
     def trips(self, group: str) -> Reals:
         """Trips of a group's loops, shaped to broadcast."""
@@ -89,8 +101,7 @@ class Traffic:
     slots: Reals
 
 
-def traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) -> Traffic:
-    """Traffic of an operand kept below the first ``depth`` groups of ``order``."""
+def _traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) -> Traffic:
     one = np.ones(grid.shape)
     slot, filled, touched, first, moves = one.copy(), one.copy(), one.copy(), one.copy(), one.copy()
     again = one.copy()

@@ -79,8 +79,7 @@ class Layers:
             problem = self.problem(index, residency, self.stated.engine(layer, self._possible(layer)))
             yield problem, self.stated.mapping(problem, self._free(index, residency), rules)
             return
-        for engine in self._engines(layer):
-            problem = self.problem(index, residency, engine)
+        for problem, _ in self.searched(index, residency):
             yield problem, self._solved(problem, residency, rules)
 
     def _solved(self, problem: Problem, residency: Residency, rules: constrain.Rules) -> LayerMapping:
@@ -100,9 +99,14 @@ class Layers:
     def _searched(self, residency: Residency) -> Iterator[tuple[Problem, constrain.Rules]]:
         """The problems that no file states."""
         for index, layer in enumerate(self.workload.layers):
-            if layer.kind != "host" and not self.stated.has(layer):
-                for engine in self._engines(layer):
-                    yield self.problem(index, residency, engine), self.rules[layer.name]
+            if not self.stated.has(layer):
+                yield from self.searched(index, residency)
+
+    def searched(self, index: int, residency: Residency) -> Iterator[tuple[Problem, constrain.Rules]]:
+        """What a search of a layer looks at: a problem for each engine, none on the host."""
+        layer = self.workload.layers[index]
+        for engine in self._engines(layer) if layer.kind != "host" else ():
+            yield self.problem(index, residency, engine), self.rules[layer.name]
 
     def _possible(self, layer: Layer) -> list[str]:
         """Engines on which a layer of this kind can run."""

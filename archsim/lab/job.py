@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from archsim.errors import ConfigError, MappingError
+from archsim.errors import ArchsimError, ConfigError, MappingError
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.program import Program
 from archsim.ir.workload import Workload
@@ -16,6 +16,9 @@ from archsim.lab import cache, options
 from archsim.lab.fidelity import affordable, with_fidelity
 from archsim.lab.offchip import outer_rates
 from archsim.spec.architecture import Architecture
+
+if TYPE_CHECKING:
+    from mapper.options import Options
 
 Model = str | Path | Workload
 Chip = str | Path | Architecture
@@ -96,35 +99,62 @@ class Built:
 
 def build(job: Job, say: Progress = quiet) -> Built:
     """Load model and chip, map and lower; raises Config-, Model-, Mapping- and (.asm) ProgramError."""
-    objective, dtypes = options.check_objective(job.objective), options.parse_dtypes(job.dtype)
+    options.check_objective(job.objective)
+    options.parse_dtypes(job.dtype)
     architecture = load_chip(job)
     if job.is_program:
         program, digest = _program(job)
         return Built(architecture, program, text_sha256=digest)
+    from mapper.compile import compile_model
+
+    asked = prepare(job, architecture, say)
+    try:
+        compiled = compile_model(asked.workload, architecture, asked.options)
+    except (ConfigError, MappingError) as error:
+        raise asked.explained(error) from None
+    warnings = (*asked.strangers, *compiled.warnings)
+    return Built(
+        architecture, compiled.program, asked.workload, compiled.mapping, warnings, mapping_sha256=asked.mapping_sha256
+    )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the compiler is asked; ``strangers``: what a mapping file was made for, where that is something else."""
+
+    workload: Workload
+    options: Options
+    strangers: tuple[str, ...] = ()
+    mapping_sha256: str = ""
+
+    def explained(self, error: ArchsimError) -> ArchsimError:
+        """The error, with what the mapping file was made for behind it."""
+        return type(error)("; ".join([str(error), *self.strangers])) if self.strangers else error
+
+
+def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Asked:
+    """Read the model and the mapping file of a job that is no Program; raises Config-, Model- and MappingError."""
+    from mapper.options import Options, resolve_dtypes
+
+    objective, dtypes = options.check_objective(job.objective), options.parse_dtypes(job.dtype)
     say("reading the model")
     workload = _workload(job)
     say(f"mapping {len(workload.layers)} layers")
-    from mapper.compile import compile_model
-    from mapper.options import Options, resolve_dtypes
-
     asked = Options(
         objective, dtypes, cache.folder(), outer_rates(architecture), numbers=job.numbers, workers=job.workers,
         refine=job.refine, simulate=_alone(job, architecture, say) if job.refine else None,
     )  # fmt: skip
     if job.mapping is None:
-        compiled = compile_model(workload, architecture, asked)
-        return Built(architecture, compiled.program, workload, compiled.mapping, compiled.warnings)
+        return Asked(workload, asked)
     from archsim.lab import mapping_file
 
     pinned = mapping_file.load(job.mapping)
-    strangers = pinned.strangers(workload, architecture)
+    found = Asked(workload, asked, pinned.strangers(workload, architecture), pinned.sha256)
     try:
         given = pinned.given(workload, resolve_dtypes(architecture, dtypes))
-        compiled = compile_model(workload, architecture, replace(asked, given=given))
     except (ConfigError, MappingError) as error:
-        raise mapping_file.explained(error, strangers) from None
-    warnings = (*strangers, *compiled.warnings)
-    return Built(architecture, compiled.program, workload, compiled.mapping, warnings, mapping_sha256=pinned.sha256)
+        raise found.explained(error) from None
+    return replace(found, options=replace(asked, given=given))
 
 
 def _alone(job: Job, architecture: Architecture, say: Progress) -> Callable[[Program], int]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from archsim.errors import ArchsimError, ConfigError, MappingError
+from archsim.errors import ConfigError, MappingError
 from archsim.ir.mapping import MappingFile, ModelMapping
 from archsim.ir.workload import Workload
 from archsim.spec.architecture import Architecture
@@ -104,11 +104,6 @@ def load(path: Path) -> Pinned:
     read = mapping_file_from_text if path.suffix in TEXT else mapping_file_from_yaml
     text = read_text(path)
     return Pinned(path, read(text, str(path)), hashlib.sha256(text.encode()).hexdigest())
-
-
-def explained(error: ArchsimError, strangers: tuple[str, ...]) -> ArchsimError:
-    """The error, with what the file was made for behind it."""
-    return type(error)("; ".join([str(error), *strangers])) if strangers else error
 
 
 def to_text(mapping: ModelMapping, workload: Workload | None = None) -> str:

@@ -15,7 +15,7 @@ from archsim import units
 from archsim.spec.architecture import Architecture
 from mapper.capacity import least_size
 from mapper.cost import held_bytes
-from mapper.grid import Grid, Reals, Traffic, needs, traffic
+from mapper.grid import Grid, Reals, Traffic, needs
 from mapper.problem import Problem, inner
 from mapper.search.space import ORDERS, depth_choices
 
@@ -68,7 +68,7 @@ def reason(grid: Grid, architecture: Architecture) -> str:
 
 def _needs(grid: Grid) -> _Needs:
     moved = [
-        {plan.name: traffic(grid, plan, order, kept[plan.name]) for plan in grid.problem.operands}
+        {plan.name: grid.traffic(plan, order, kept[plan.name]) for plan in grid.problem.operands}
         for order in ORDERS
         for kept in depth_choices(grid, order)
     ]

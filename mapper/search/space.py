@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 from mapper.cost import Costs, held_bytes
-from mapper.grid import Grid, depths, traffic
+from mapper.grid import Grid, depths
 from mapper.problem import GROUPS, OperandPlan
 
 ORDERS: tuple[tuple[str, ...], ...] = (("B", "N", "M", "K"), ("B", "M", "N", "K"))
@@ -67,7 +67,7 @@ def depth_choices(grid: Grid, order: tuple[str, ...]) -> Iterator[dict[str, int]
 def feasible(grid: Grid) -> NDArray[np.bool_]:
     """Cells whose smallest need (every operand at its deepest) fits: a superset of all templates' legal cells."""
     order = ORDERS[0]
-    moved = {plan.name: traffic(grid, plan, order, len(order)) for plan in grid.problem.operands}
+    moved = {plan.name: grid.traffic(plan, order, len(order)) for plan in grid.problem.operands}
     legal = np.ones(grid.shape, dtype=bool)
     for level, need in held_bytes(grid.problem, moved).items():
         legal &= need <= grid.problem.capacity[level]

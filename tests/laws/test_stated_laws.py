@@ -81,7 +81,7 @@ def tree(draw: random.Random, layer: Layer) -> LayerMapping:
 @given(st.integers(0, 10**6))
 @LAWS
 def test_any_accepted_loop_tree_runs_as_it_was_counted(seed: int) -> None:
-    """Law 38: counts of an arbitrary stated LoopTree are the machine's, its latency a lower bound, its numbers right."""
+    """Law 38: counts of an arbitrary stated LoopTree are the machine's, its bound one, its numbers right."""
     draw = random.Random(seed)
     net, workload = conv(draw)
     mapping = tree(draw, workload.layers[0])

@@ -81,7 +81,7 @@ EDITS = [
     ("  - {keep: b, in: l1, slots: 1}", "  - {keep: b, in: l1, slots: 0}", "no slots of 'b'"),
     ("  - {keep: b, in: l1, slots: 1}\n", "", "'b' is kept nowhere"),
     ("  - {keep: bias, in: l1, slots: 1}", "  - {keep: b, in: l1, slots: 1}", "'b' is kept already"),
-    ("  - {keep: a, in: l1, slots: 2, reserve_at: 4}", "  - {keep: a, in: l1, slots: 2, reserve_at: 40}", "reserve_at 40"),
+    ("slots: 2, reserve_at: 4}", "slots: 2, reserve_at: 40}", "reserve_at 40"),
     ("  - {keep: out, in: l1, slots: 0}", "  - {keep: out, in: l1, slots: 2}", "2 slots of 'out', which lies whole"),
     ("  - {keep: acc, in: acc, slots: 2}", "  - {keep: acc, in: acc, slots: 2000}", "'acc' overflows: needs "),
     ("  unit: mxu", "  unit: mxv", "unit 'mxv' (did you mean 'mxu'?); allowed mxu"),
@@ -195,7 +195,8 @@ def constrained(text: str, path: Path) -> Path:
 
 def test_constraints_hold_in_what_is_found(tmp_path: Path) -> None:
     path = constrained(
-        '- {layers: "stage?_?", tiles: {k: 8}, order: [p, k]}\n- {layers: stage1, order: [k, p], tiles: {k: 16, p: 4}}\n'
+        '- {layers: "stage?_?", tiles: {k: 8}, order: [p, k]}\n'
+        "- {layers: stage1, order: [k, p], tiles: {k: 16, p: 4}}\n"
         "- {layers: stem, stationary: [a, b], units: [mxu]}\n",
         tmp_path / "c.yaml",
     )
@@ -216,7 +217,7 @@ CONSTRAINTS = [
     ("- {layers: stem, tiles: {z: 8}}\n", "constraints[0]: layer 'stem': no dim 'z'"),
     ("- {layers: stem, tiles: {p: 999}}\n", "layer 'stem': tiles of 999 of dim 'p'; allowed 1 to 64"),
     ("- {layers: stem, tiles: {r: 1}}\n", "layer 'stem': dim 'r' is never cut"),
-    ("- {layers: stem, units: [vpx]}\n", "layer 'stem' (Conv) may run on vpx alone (did you mean 'vpu'?); allowed mxu, vpu"),
+    ("- {layers: stem, units: [vpx]}\n", "(Conv) may run on vpx alone (did you mean 'vpu'?); allowed mxu, vpu"),
     ("- {layers: stem, order: [c, p]}\n", "layer 'stem': no loop order of the space has c before p"),
     ("- {layers: stem, order: [p, k]}\n- {layers: st*, order: [k, p]}\n", "the orders contradict each other: "),
     ("- {layers: stem, tiles: {p: 8}}\n- {layers: stem, tiles: {p: 4}}\n", "layer 'stem': tiles of 'p' are 8 and 4"),
