@@ -56,6 +56,8 @@ def run(
     """Map, simulate and account for a model on a chip."""
     if trace and out is None:
         raise typer.BadParameter("trace.json goes into a directory: add --out DIR", param_hint="--trace")
+    if refine is not None and workers > 1:
+        raise typer.BadParameter("one process simulates and searches; leave out --jobs", param_hint="--refine")
     from archsim.lab.options import Requirement
     from archsim.lab.run import execute
 

@@ -13,7 +13,7 @@ from mapper import constrain
 from mapper.alone import lower_alone
 from mapper.capacity import usable
 from mapper.costs import ChipCosts
-from mapper.given.take import Stated
+from mapper.given.take import Stated, StatedError
 from mapper.lower.model import Mapped
 from mapper.options import Options
 from mapper.problem import Problem, build
@@ -64,9 +64,12 @@ class Layers:
         if layer.kind == "host":
             return None, LayerMapping(layer.name, "host", "host", (), (), 0, 1, 1, "runs on the host")
         self._check_tables(layer)
-        pinned = [found for found in residency.at(index) if found.tensor not in self.stated.placed]
+        fixed = {*self.stated.placed, *self.stated.resident(layer)}
+        pinned = [found for found in residency.at(index) if found.tensor not in fixed]
         try:
             found = list(self._found(index, layer, residency))
+        except StatedError:
+            raise
         except MappingError:
             if not pinned:
                 raise

@@ -129,7 +129,10 @@ class Asked:
 
     def explained(self, error: ArchsimError) -> ArchsimError:
         """The error, with what the mapping file was made for behind it."""
-        return type(error)("; ".join([str(error), *self.strangers])) if self.strangers else error
+        if not self.strangers:
+            return error
+        kind = ConfigError if isinstance(error, ConfigError) else MappingError
+        return kind("; ".join([str(error), *self.strangers]))
 
 
 def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Asked:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NoReturn
 
 from archsim.errors import MappingError, nearest
 from archsim.ir.mapping import LayerMapping, Loop, Placement
@@ -19,6 +20,10 @@ from mapper.problem import Problem, base_of
 from mapper.rings import Slot, wanted
 
 PROOF = "stated, not searched"
+
+
+class StatedError(MappingError):
+    """A stated mapping is wrong, whatever else stays on chip."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,13 @@ class Stated:
         """Whether the layer's mapping is stated."""
         return layer.name in self.given.layers
 
+    def resident(self, layer: Layer) -> tuple[str, ...]:
+        """Tensors that the layer's stated mapping says stay on chip."""
+        if not self.has(layer):
+            return ()
+        names = self.given.layers[layer.name].resident
+        return tuple(base_of(self.workload, op.tensor) for op in (*layer.inputs, layer.output) if op.name in names)
+
     @cached_property
     def _units(self) -> dict[str, str]:
         """Engine -> unit, of those that the chip has."""
@@ -116,11 +128,12 @@ class Stated:
             node = next(i for i, n in enumerate(mapping.nodes) if not isinstance(n, Loop) and n.operand == most.operand)
             total = self.chip.architecture.memory(level).capacity_bytes
             text = ", ".join(f"{slot.operand} {slot.slots} x {slot.slot_bytes:,}" for slot in slots)
-            self._refuse(
+            raise self._error(
                 problem.layer.name,
                 f"'{level}' overflows: needs {need:,} bytes ({text}), of which {most.size_bytes:,} for operand "
                 f"'{most.operand}'; it has {free[level]:,} of {total:,} bytes free",
                 node,
+                MappingError,
             )
 
     def _check_rules(self, problem: Problem, mapping: LayerMapping, costs: Costs, rules: Rules) -> None:
@@ -143,6 +156,9 @@ class Stated:
         if broken:
             self._refuse(problem.layer.name, f"{broken[0]}; {rules.place} asks for that")
 
-    def _refuse(self, layer: str, text: str, node: int | None = None) -> None:
+    def _refuse(self, layer: str, text: str, node: int | None = None) -> NoReturn:
+        raise self._error(layer, text, node, StatedError)
+
+    def _error(self, layer: str, text: str, node: int | None, kind: type[MappingError]) -> MappingError:
         key = f"layer {layer}" if node is None else f"layer {layer}[{node}]"
-        raise MappingError(f"{self.given.place(key)}layer '{layer}': {text}")
+        return kind(f"{self.given.place(key)}layer '{layer}': {text}")

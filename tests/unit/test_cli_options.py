@@ -149,6 +149,7 @@ def test_help_hides_what_is_not_built(capsys: pytest.CaptureFixture[str]) -> Non
         ("run", "m", "--on", "c", "--trace"),
         ("run", "m", "--on", "c", "--warm", "1"),
         ("run", "m", "--on", "c", "--refine", "0"),
+        ("run", "m", "--on", "c", "--refine", "4", "-j", "2"),
         ("map", "m", "--on", "c", "-j", "0"),
         ("run", "m", "--on", "c", "--fidelity", "exakt"),
         ("show", "models", "x"),

@@ -147,6 +147,22 @@ def test_layers_that_a_file_leaves_out_are_searched(tmp_path: Path) -> None:
     assert changed == ["gaze"]
 
 
+def test_what_stays_on_chip_gives_way_to_a_stated_layer_but_not_its_own_operands(tmp_path: Path) -> None:
+    """Without placements the compiler sends others' tensors off chip; the layer's own make an overflow of it."""
+    nodes = (
+        "  - {keep: a, in: l1, slots: SLOTS}\n  - {keep: b, in: l1, slots: WIDE}\n  - {keep: bias, in: l1, slots: 1}\n"
+        "  - {loop: n, tile: 1}\n  - {keep: out, in: l1, slots: 2}\n  - {keep: acc, in: acc, slots: 2}\n"
+    )
+    head = "schema: archsim.mapping/1\nlayers:\n- layer: gaze\n  unit: mxu\n  kind: matmul\n  nodes:\n"
+    path = tmp_path / "some.yaml"
+    path.write_text(head + nodes.replace("SLOTS", "0").replace("WIDE", "20000") + "  resident: [a]\n")
+    with pytest.raises(ArchsimError, match="some.yaml:8:5: layers.0..nodes.1.: layer 'gaze': 'l1' overflows: needs "):
+        build(Job("eye_tracking", "edge_npu", mapping=path))
+    path.write_text(head + nodes.replace("SLOTS", "1").replace("WIDE", "1"))
+    with pytest.raises(ArchsimError, match="1 slots of 'a', which lies whole in 'l1'; allowed 0"):
+        build(Job("eye_tracking", "edge_npu", mapping=path))
+
+
 def test_a_file_for_another_chip_or_model_says_so(whole: tuple[str, str], tmp_path: Path) -> None:
     path = tmp_path / "m.yaml"
     path.write_text(whole[0])
