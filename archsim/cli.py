@@ -8,19 +8,16 @@ from __future__ import annotations
 import gc
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from archsim import cli_model
 from archsim import cli_options as opt
+from archsim.cli_model import progress, say_error
 from archsim.errors import ArchsimError
-
-if TYPE_CHECKING:
-    from archsim.lab.job import Job
 
 _COLLECT = (200_000, 50, 100)  # a run keeps nearly all it makes: looking for garbage less often saves 8 % of it
 
@@ -34,151 +31,10 @@ def _root(
     """From a model and a chip to cycles, joules and mm2, with every lost cycle explained."""
 
 
-@app.command(cls=opt.RunCommand)
-def run(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model, or a Program text (.asm).")],
-    on: opt.ChipOption,
-    batch: opt.BatchOption = None,
-    objective: opt.ObjectiveOption = opt.Objective.LATENCY,
-    dtype: opt.DtypeOption = None,
-    set_: opt.SetOption = None,
-    require: Annotated[
-        list[str] | None, typer.Option(metavar="'KEY<=NUMBER'", help="Exit 1 unless it holds; repeatable.")
-    ] = None,
-    why: Annotated[
-        bool, typer.Option("--why", help="What would help? Simulate again with each part enlarged.")
-    ] = False,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write results and reports into DIR.")] = None,
-    format_: opt.FormatOption = opt.Format.TABLE,
-    trace: Annotated[bool, typer.Option("--trace", help="Also write trace.json (Perfetto) into DIR.")] = False,
-    no_cache: opt.CacheOption = False,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is drawn at random.")] = 0,
-    on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
-    fidelity: Annotated[
-        opt.Fidelity | None, typer.Option(help="DRAM command by command, or at measured rates. Default: the chip's.")
-    ] = None,
-    warm: Annotated[
-        int | None, typer.Option(min=2, metavar="N", help="Run N times; the last interval gives the throughput.")
-    ] = None,
-    repeat: Annotated[
-        opt.Repeat, typer.Option(help="With --warm: simulate every run, or reuse equal ones.")
-    ] = opt.Repeat.EXACT,
-    lookups: opt.LookupsOption = None,
-) -> None:
-    """Map, simulate and account for a model on a chip."""
-    if trace and out is None:
-        raise typer.BadParameter("trace.json goes into a directory: add --out DIR", param_hint="--trace")
-    from archsim.lab.options import Requirement
-    from archsim.lab.run import execute
-
-    requirements = [Requirement.parse(text) for text in require or []]
-    with _progress() as say:
-        job = _job(no_cache, model, on, batch, objective, dtype, set_, seed, on_unsupported, lookups)
-        job = replace(job, fidelity=fidelity.value if fidelity else None, warm=warm, repeat=repeat.value)
-        done = execute(job, say)
-        if why:
-            say("simulating what would help")
-            done = done.explained(job)
-    missed = [item for item in requirements if not item.met(done.summary)]
-    paths = done.save(out, trace=trace) if out is not None else []
-    _print_run(done.summary, format_, paths)
-    for item in missed:
-        _say(f"requirement missed: {item}; found {item.value(done.summary):.6g}")
-    if missed:
-        raise typer.Exit(1)
-
-
-@app.command("map")
-def map_(
-    model: opt.ModelArgument,
-    on: opt.ChipOption,
-    layer: Annotated[str | None, typer.Option(metavar="NAME", help="Only this layer.")] = None,
-    export: Annotated[Path | None, typer.Option(metavar="FILE.yaml", help="Write the mapping as YAML.")] = None,
-    batch: opt.BatchOption = None,
-    objective: opt.ObjectiveOption = opt.Objective.LATENCY,
-    dtype: opt.DtypeOption = None,
-    set_: opt.SetOption = None,
-    no_cache: opt.CacheOption = False,
-    on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
-    lookups: opt.LookupsOption = None,
-) -> None:
-    """Only map: loop nests, bounds, and how far the search went."""
-    from archsim.lab.mapping import mapped, texts, write
-
-    with _progress() as say:
-        job = _job(no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported, lookups)
-        mapping = mapped(job, say)
-    for text in texts(mapping, layer):
-        print(text)
-    if export is not None:
-        write(mapping, export)
-
-
-@app.command()
-def asm(
-    model: opt.ModelArgument,
-    on: opt.ChipOption,
-    batch: opt.BatchOption = None,
-    objective: opt.ObjectiveOption = opt.Objective.LATENCY,
-    dtype: opt.DtypeOption = None,
-    set_: opt.SetOption = None,
-    no_cache: opt.CacheOption = False,
-    on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
-    lookups: opt.LookupsOption = None,
-    numbers: Annotated[
-        bool, typer.Option("--numbers", help="State what elements stand for: calibrates the model on seeded inputs.")
-    ] = False,
-) -> None:
-    """Print the Program as an assembly listing, which 'run' and 'verify' accept as MODEL."""
-    from archsim.ir.asm.printer import print_program
-    from archsim.lab.job import build
-    from archsim.lab.verify.model import with_numbers
-
-    with _progress() as say:
-        job = _job(no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported, lookups)
-        program = with_numbers(job, say) if numbers else build(job, say).program
-    sys.stdout.write(print_program(program))
-
-
-@app.command()
-def verify(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model, or a Program text (.asm).")],
-    on: opt.ChipOption,
-    layers: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Compare only these layers; stop when they are done.")
-    ] = None,
-    interleavings: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Orders of commands to try. Default: 1; 20 for a Program text."),
-    ] = None,
-    numbers: Annotated[
-        opt.VerifyNumbers, typer.Option(help="In real numbers, in the chip's integers, or both.")
-    ] = opt.VerifyNumbers.BOTH,
-    inputs: Annotated[
-        Path | None, typer.Option(metavar="FILE.npz", help="Inputs and weights by name; the others are drawn.")
-    ] = None,
-    against: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="What a Program text computes; tensors are matched by name.")
-    ] = None,
-    objective: opt.ObjectiveOption = opt.Objective.LATENCY,
-    dtype: opt.DtypeOption = None,
-    set_: opt.SetOption = None,
-    format_: opt.FormatOption = opt.Format.TABLE,
-    no_cache: opt.CacheOption = False,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is drawn at random.")] = 0,
-    lookups: opt.LookupsOption = None,
-) -> None:
-    """Execute the Program in numbers and hold every layer against the model; exit 1 where they differ."""
-    from archsim.lab.verify.ask import ask, verified
-    from archsim.report import verification
-
-    with _progress() as say:
-        job = _job(no_cache, model, on, None, objective, dtype, set_, seed, opt.Unsupported.ERROR, lookups)
-        asked = ask(job, layers, interleavings, numbers.value, inputs, against)
-        outcome = verified(asked, say)
-    print(verification.to_json(outcome) if format_ is opt.Format.JSON else verification.to_table(outcome))
-    if not outcome.met:
-        raise typer.Exit(1)
+app.command("run")(cli_model.run)
+app.command("map")(cli_model.map_)
+app.command("asm")(cli_model.asm)
+app.command("verify")(cli_model.verify)
 
 
 @app.command()
@@ -211,7 +67,7 @@ def dram(
         trace=trace, standard=standard, speed_mts=speed, channels=channels, width_bits=width, capacity=capacity,
         mapping=map_, rows=rows.value, row_timeout=row_timeout, refresh=refresh.value,
     )  # fmt: skip
-    with _progress() as say:
+    with progress() as say:
         say("replaying the trace")
         found = measure(asked)
     print(dram_trace.to_json(found) if format_ is opt.Format.JSON else dram_trace.to_table(found))
@@ -273,7 +129,7 @@ def check(
             print(f"{path}: {check_file(path)}")
         except ArchsimError as error:
             failed = True
-            _say(str(error))
+            say_error(str(error))
     if failed:
         raise typer.Exit(2)
 
@@ -300,58 +156,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _fail(message: str, code: int, debug: bool) -> None:
     if debug:
         traceback.print_exc()
-    _say(message)
+    say_error(message)
     sys.exit(code)
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr)
-
-
-def _job(
-    no_cache: bool,
-    model: str,
-    on: str,
-    batch: int | None,
-    objective: opt.Objective,
-    dtype: str | None,
-    set_: Sequence[str] | None,
-    seed: int,
-    on_unsupported: opt.Unsupported,
-    lookups: Sequence[str] | None,
-) -> Job:
-    from archsim.lab import cache
-    from archsim.lab.job import Job
-    from archsim.lab.options import parse_lookups
-    from archsim.spec.load import assignments
-
-    if no_cache:
-        cache.switch_off()
-    values = assignments(set_ or [])
-    patterns = parse_lookups(lookups or [])
-    return Job(model, on, batch, objective.value, dtype, values, seed, on_unsupported.value, lookups=patterns)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """A spinner with the current step on a terminal; silence in a pipe."""
-    if not sys.stderr.isatty():
-        yield lambda step: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("starting") as status:
-        yield status.update
-
-
-def _print_run(summary: dict[str, Any], format_: opt.Format, paths: Sequence[Path]) -> None:
-    if format_ is opt.Format.JSON:
-        from archsim.report.summary import to_text
-
-        sys.stdout.write(to_text(summary))
-        return
-    from archsim.report import terminal
-
-    terminal.show(summary, terminal.console())
-    for path in paths:
-        print(path)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from archsim.errors import NotBuiltError
 
 LATER_COMMANDS = ("sweep", "compare", "noc")
-LATER_OPTIONS = ("--mapping", "--refine")
 
 
 class Objective(StrEnum):
@@ -88,17 +88,6 @@ class Group(TyperGroup):
         return super().get_command(ctx, cmd_name)
 
 
-class RunCommand(TyperCommand):
-    """``run``, whose options of later versions say so."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse ``args``; raises NotBuiltError for options of later versions."""
-        for name in (arg.partition("=")[0] for arg in args):
-            if name in LATER_OPTIONS:
-                raise NotBuiltError(f"archsim run {name}: not built yet in this version")
-        return super().parse_args(ctx, args)
-
-
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A name of 'show models' or a file.")]
 ChipOption = Annotated[str, typer.Option("--on", metavar="CHIP", help="A name of 'show chips' or a file.")]
 BatchOption = Annotated[int | None, typer.Option(min=1, metavar="N", help="Samples per run. Default: the model's.")]
@@ -114,6 +103,12 @@ UnsupportedOption = Annotated[Unsupported, typer.Option(help="Unknown operators:
 LookupsOption = Annotated[
     list[str] | None,
     typer.Option(metavar="NODE=PATTERN", help="Rows that a node looks up: 'zipf(exponent=1, seed=0)'; repeatable."),
+]
+MappingOption = Annotated[
+    Path | None, typer.Option("--mapping", metavar="FILE", help="Take what a mapping file states; search the rest.")
+]
+WorkersOption = Annotated[
+    int, typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes that search for mappings.")
 ]
 CacheOption = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")]
 FormatOption = Annotated[Format, typer.Option("--format", help="A table for people, or JSON alone.")]

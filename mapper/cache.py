@@ -15,6 +15,8 @@ from typing import Any
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 
 SOURCES = ("mapper", "archsim.pe.dataflows", "archsim.ops", "archsim.energy")
+MACHINE = ("archsim.sim", "archsim.pe", "archsim.memory", "archsim.host", "archsim.system")  # what simulates them
+PLAIN = ("unit", "kind", "bound_cycles", "space", "evaluated", "proof", "simulated_cycles")
 
 
 class MappingCache:
@@ -64,16 +66,23 @@ def digest(parts: Iterable[object]) -> str:
 
 
 @cache
-def code_sha256() -> str:
-    """Hash of every source file that a mapping depends on."""
+def code_sha256(packages: tuple[str, ...] = SOURCES) -> str:
+    """Hash of every source file of some packages; by default of all that a mapping depends on."""
     found = hashlib.sha256()
-    for package in SOURCES:
-        spec = importlib.util.find_spec(package)
-        for place in sorted(spec.submodule_search_locations or ()) if spec is not None else ():
-            for path in sorted(Path(place).rglob("*.py")):
-                found.update(path.name.encode())
-                found.update(path.read_bytes())
+    for path in (path for package in packages for path in _sources(package)):
+        found.update(path.name.encode())
+        found.update(path.read_bytes())
     return found.hexdigest()
+
+
+def _sources(package: str) -> list[Path]:
+    """The source files of a package, or of a module."""
+    spec = importlib.util.find_spec(package)
+    if spec is None:
+        return []
+    if spec.submodule_search_locations is None:
+        return [Path(str(spec.origin))]
+    return [path for place in sorted(spec.submodule_search_locations) for path in sorted(Path(place).rglob("*.py"))]
 
 
 def _to_json(mapping: LayerMapping) -> dict[str, Any]:
@@ -83,11 +92,11 @@ def _to_json(mapping: LayerMapping) -> dict[str, Any]:
         else {"keep": [node.operand, node.level, node.slots, node.reserve_at]}
         for node in mapping.nodes
     ]
-    plain = {name: getattr(mapping, name) for name in ("unit", "kind", "bound_cycles", "space", "evaluated", "proof")}
+    plain = {name: getattr(mapping, name) for name in PLAIN}
     return {**plain, "resident": list(mapping.resident), "nodes": nodes}
 
 
 def _from_json(entry: dict[str, Any]) -> LayerMapping:
     nodes: list[MapNode] = [Loop(*node["loop"]) if "loop" in node else Keep(*node["keep"]) for node in entry["nodes"]]
-    rest = {name: entry[name] for name in ("unit", "kind", "bound_cycles", "space", "evaluated", "proof")}
+    rest = {name: entry[name] for name in PLAIN}
     return LayerMapping(layer="", nodes=tuple(nodes), resident=tuple(entry["resident"]), **rest)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from archsim.pe.dataflows.fold import ceil_div
+from mapper.constrain import Rules
 from mapper.problem import Problem
 
 FEW = 6
@@ -49,18 +50,19 @@ def splits(extent: int, multiple: int = 1, beside: int = 1) -> list[int]:
     return sorted(sizes, reverse=True)
 
 
-def cuts(problem: Problem, group: str, multiple: int, innermost: str | None) -> list[Cut]:
+def cuts(problem: Problem, group: str, multiple: int, innermost: str | None, rules: Rules) -> list[Cut]:
     """All cuts of a group; ``innermost`` is the dim whose loop goes innermost (the sliding one)."""
     dims = problem.dims
-    free = [dim for dim in problem.groups[group] if dim not in problem.whole and dims[dim] > 1]
-    fixed = {dim: dims[dim] for dim in problem.groups[group]}
+    cuttable = [dim for dim in problem.groups[group] if dim not in problem.whole and dims[dim] > 1]
+    free = [dim for dim in cuttable if dim not in rules.tiles]
+    fixed = {dim: rules.tiles.get(dim, dims[dim]) for dim in problem.groups[group]}
     found: dict[tuple[int, ...], Cut] = {}
     taps = prod(dims[dim] for dim in problem.groups[group] if dim in problem.whole)
     for tiles in _chain(free, dims, multiple, taps):
         sizes = {**fixed, **tiles}
-        loops = [(dim, sizes[dim]) for dim in free if sizes[dim] < dims[dim]]
+        loops = [(dim, sizes[dim]) for dim in cuttable if sizes[dim] < dims[dim]]
         loops.sort(key=lambda loop: loop[0] == innermost)
-        found.setdefault(tuple(sizes.values()), Cut(sizes, tuple(loops)))
+        found.setdefault(tuple(sizes.values()), Cut(sizes, rules.sorted(loops)))
     return list(found.values())
 
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mapper.channels import load_channel
 from mapper.costs import ChipCosts
-from mapper.grid import Grid, Reals, Traffic, needs, traffic
+from mapper.grid import Grid, Reals, Traffic, needs
 from mapper.looked_up import row_elements
 from mapper.problem import ACC, OUT, OperandPlan, Problem
 from mapper.work import Work
@@ -28,7 +29,8 @@ class Costs:
     """Arrays over the grid, infinite where illegal.
 
     ``bound``: reference cycles that no run can undercut; ``cycles``: the same with DRAM traffic in whole bursts, by
-    which mappings are ranked; ``energy_pj``; ``held``: bytes in all memories; ``commands``: moves.
+    which mappings are ranked; ``energy_pj``; ``held``: bytes in all memories; ``commands``: moves; ``terms``: what each
+    resource alone needs of ``cycles`` (the largest is the figure).
     """
 
     bound: Reals
@@ -37,22 +39,41 @@ class Costs:
     held: Reals
     commands: Reals
     moved: Mapping[str, Traffic]
+    terms: Mapping[str, Reals]
+
+    def where(self, legal: NDArray[np.bool_]) -> Costs:
+        """The same, infinite where not ``legal``."""
+        bound, cycles, energy = (
+            np.where(legal, figure, np.inf) for figure in (self.bound, self.cycles, self.energy_pj)
+        )
+        return replace(self, bound=bound, cycles=cycles, energy_pj=energy)
 
 
 def evaluate(grid: Grid, chip: ChipCosts, done: Work, order: tuple[str, ...], depths: Depths) -> Costs:
-    """Cost of one template: loop order of the groups and keep depth of each operand."""
+    """Cost of one template: loop order of the groups and keep depth of each operand; infinite where it does not fit."""
+    moved = {plan.name: grid.traffic(plan, order, depths[plan.name]) for plan in grid.problem.operands}
+    costs, legal = costed(grid, chip, done, moved), np.ones(grid.shape, dtype=bool)
+    for level, need in held_bytes(grid.problem, moved).items():
+        legal &= need <= grid.problem.capacity[level]
+    return costs.where(legal)
+
+
+def costed(grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic]) -> Costs:
+    """Cost of the traffic of all operands, whatever it holds."""
     problem = grid.problem
-    moved = {plan.name: traffic(grid, plan, order, depths[plan.name]) for plan in problem.operands}
-    held, legal = _capacity(grid, moved)
     bursts = {plan.name: _whole_bursts(chip, plan, moved[plan.name]) for plan in problem.operands}
     least = {plan.name: _spared(plan, moved[plan.name]) for plan in problem.operands}
-    bound = _latency(grid, chip, done, least, least)
+    terms = latency_terms(grid, chip, done, least, least)
+    bound = _largest(terms)
     ragged = any(bursts[name].touched is not flow.touched for name, flow in moved.items())
     spared = any(least[name] is not flow for name, flow in moved.items())
-    cycles = _latency(grid, chip, done, moved, bursts) if ragged or spared else bound
+    if ragged or spared:
+        terms = latency_terms(grid, chip, done, moved, bursts)
+    cycles = _largest(terms) if ragged or spared else bound
     energy = _energy(grid, chip, done, moved, bursts)
     commands = sum((moved[plan.name].moves for plan in problem.operands), np.zeros(grid.shape))
-    never = ~legal | ~np.isfinite(done.array_total)
+    held = sum(held_bytes(problem, moved).values(), np.zeros(grid.shape))
+    never = ~np.isfinite(done.array_total)
     return Costs(
         np.where(never, np.inf, np.ceil(bound - 1e-6)),
         np.where(never, np.inf, np.ceil(cycles - 1e-6)),
@@ -60,7 +81,21 @@ def evaluate(grid: Grid, chip: ChipCosts, done: Work, order: tuple[str, ...], de
         held,
         commands,
         moved,
+        terms,
     )
+
+
+def held_bytes(problem: Problem, moved: Mapping[str, Traffic]) -> dict[str, Reals]:
+    """Bytes that all operands hold in each memory."""
+    used: dict[str, Reals] = {}
+    for plan in problem.operands:
+        need = needs(moved[plan.name])
+        used[plan.level] = used[plan.level] + need if plan.level in used else need
+    return used
+
+
+def _largest(terms: Mapping[str, Reals]) -> Reals:
+    return reduce(np.maximum, terms.values())
 
 
 def _spared(plan: OperandPlan, flow: Traffic) -> Traffic:
@@ -81,38 +116,26 @@ def _whole_bursts(chip: ChipCosts, plan: OperandPlan, flow: Traffic) -> Traffic:
     return replace(flow, touched=flow.touched * factor)
 
 
-def _capacity(grid: Grid, moved: Mapping[str, Traffic]) -> tuple[Reals, np.ndarray]:
-    used: dict[str, Reals] = {}
-    for plan in grid.problem.operands:
-        need = needs(plan, moved[plan.name])
-        used[plan.level] = used.get(plan.level, np.zeros(grid.shape)) + need
-    legal = np.ones(grid.shape, dtype=bool)
-    for level, need in used.items():
-        legal &= need <= grid.problem.capacity[level]
-    return sum(used.values(), np.zeros(grid.shape)), legal
-
-
-def _latency(
+def latency_terms(
     grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic], off_chip: Mapping[str, Traffic]
-) -> Reals:
-    """Largest bound; ``off_chip``: the traffic that DRAM sees."""
+) -> dict[str, Reals]:
+    """Cycles that each engine and each port needs at least; ``off_chip``: the traffic that DRAM sees.
+
+    An engine's: its own work, the first tile's way to it and the last tile's way from it.
+    """
     problem = grid.problem
     loads = [plan for plan in problem.reads if not plan.resident]
     load_total, load_first = _load_times(chip, problem, loads, off_chip)
     store_total, store_last = _store_times(chip, problem, off_chip)
     compute_first = done.array_first + done.vector_first
     compute_last = done.array_last + done.vector_last
-    bounds = [
-        load_total + compute_last + store_last,
-        load_first + done.array_total + done.vector_last + store_last,
-        load_first + done.array_first + done.vector_total + store_last,
-        load_first + compute_first + store_total,
-    ]
-    bounds += _port_bounds(chip, memory_bytes(grid, done, moved, off_chip))
-    worst = bounds[0]
-    for bound in bounds[1:]:
-        worst = np.maximum(worst, bound)
-    return worst
+    terms = {
+        "load engine": load_total + compute_last + store_last,
+        "array": load_first + done.array_total + done.vector_last + store_last,
+        "vector unit": load_first + done.array_first + done.vector_total + store_last,
+        "store engine": load_first + compute_first + store_total,
+    }
+    return terms | _port_terms(chip, memory_bytes(grid, done, moved, off_chip))
 
 
 def _load_times(
@@ -166,14 +189,15 @@ def _store_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Traffic]
     return total, np.zeros(()) + max(floor, chip.edge)
 
 
-def _port_bounds(chip: ChipCosts, counts: Mapping[tuple[str, str], Reals]) -> list[Reals]:
+def _port_terms(chip: ChipCosts, counts: Mapping[tuple[str, str], Reals]) -> dict[str, Reals]:
     """Bytes over each memory's read and write ports; a DRAM is one port for both."""
     used: dict[tuple[str, str], Reals] = {}
     for (memory, direction), count in counts.items():
         is_dram = chip.architecture.memory(memory).kind == "dram"
         key = (memory, "any" if is_dram else direction)
         used[key] = used.get(key, np.zeros(())) + count
-    return [count / chip.port_rate(m, write=d == "write") for (m, d), count in used.items()]
+    names = {key: f"{key[0]} pins" if key[1] == "any" else f"{key[0]} {key[1]} ports" for key in used}
+    return {names[m, d]: count / chip.port_rate(m, write=d == "write") for (m, d), count in used.items()}
 
 
 def memory_bytes(

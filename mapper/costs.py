@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
 
 from archsim.ir.functions import Function, Functions
 from archsim.ir.workload import Layer
 from archsim.ops.vector_cost import vector_cycles
 from archsim.pe.dataflows import catalog
-from archsim.pe.dataflows.fold import ArrayShape, Fold, Nest
+from archsim.pe.dataflows.fold import ArrayShape, Nest
 from archsim.spec.architecture import Architecture, Array, Part, Vector
+
+STREAMS = ("a", "b", "acc_read", "acc_write")
+Extents = tuple[tuple[str, int], ...]
+FoldFunction = Callable[[Extents], tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -33,11 +36,15 @@ class ChipCosts:
     """Rates of one chip for the cost model. ``energy_pj``: (part, 'read' | 'write') -> pJ per byte.
 
     ``outer``: DRAM parts by name; one that is not there is taken as infinitely fast, so that bounds stay bounds.
+    ``folds``: what ``fold_function`` remembers.
     """
 
     architecture: Architecture
     outer: Mapping[str, Outer]
     energy_pj: Mapping[tuple[str, str], float]
+    folds: dict[tuple[str, Nest, ArrayShape], dict[Extents, tuple[int, ...]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def read_rate(self, name: str) -> float:
         """Bytes per reference cycle that a DMA engine can read from a memory (infinite where unlimited)."""
@@ -100,18 +107,23 @@ class ChipCosts:
 
 
 DRAIN = Function("requantise")
-FoldFunction = Callable[[tuple[tuple[str, int], ...]], Fold]
 
 
-def fold_function(layer: Layer, array: Array, dtypes: Mapping[str, str]) -> FoldFunction:
-    """Memoised fold of the layer's nest on the array at the dtypes used (accumulating form)."""
+def fold_function(chip: ChipCosts, layer: Layer, array: Array, dtypes: Mapping[str, str]) -> FoldFunction:
+    """Cycles of the layer's nest on the array at the dtypes used (accumulating form), and elements over its edge by
+    STREAMS; remembered over all layers of the chip.
+    """
     flow = catalog.get(array.dataflow)
     nest = Nest(layer.batch, layer.m, layer.n, layer.k)
     shape = array_shape(array, dtypes["inputs"], dtypes["weights"])
+    known = chip.folds.setdefault((array.dataflow, nest, shape), {})
 
-    @cache
-    def folded(extents: tuple[tuple[str, int], ...]) -> Fold:
-        return flow.fold(nest, dict(extents), shape, accumulate=True)
+    def folded(extents: tuple[tuple[str, int], ...]) -> tuple[int, ...]:
+        found = known.get(extents)
+        if found is None:
+            done = flow.fold(nest, dict(extents), shape, accumulate=True)
+            found = known[extents] = (done.cycles, *(done.streams[name].accesses for name in STREAMS))
+        return found
 
     return folded
 

@@ -98,11 +98,13 @@ def ranges(
     if dim is None:
         return [_clipped(part, 0, part.size({name: dims[name] for name, _ in part.terms}))]
     kept = halo(part, dim, tile, dims) if sliding else 0
+    step, extent = part.step(dim), dims[dim]
+    span = part.size({name: (1 if name == dim else dims[name]) for name, _ in part.terms})
     found = []
-    for start in range(0, dims[dim], tile):
-        here = {name: (min(tile, dims[dim] - start) if name == dim else dims[name]) for name, _ in part.terms}
+    for start in range(0, extent, tile):
         skip = kept if start else 0
-        found.append(_clipped(part, part.step(dim) * start + skip, part.size(here) - skip))
+        size = span + step * (min(tile, extent - start) - 1) - skip
+        found.append(_clipped(part, step * start + skip, size))
     return found
 
 

@@ -6,7 +6,7 @@ For one loop order and keep depth each.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from archsim.spec.architecture import Architecture
 from mapper.candidates import Cut, cuts
+from mapper.constrain import FREE, Rules
 from mapper.geometry import Component, slot_padding
 from mapper.problem import ACC, BIAS, GROUPS, OUT, OperandPlan, Problem
 from mapper.tables import Geometry, Share, geometry, share
@@ -29,16 +30,28 @@ class Grid:
     geometry: Geometry
     cuts: Mapping[str, list[Cut]]
     shares: Mapping[tuple[str, str], list[Share]]
+    _columns: dict[tuple[str, str, str], Reals] = field(default_factory=dict, repr=False)
+    _traffic: dict[tuple[str, tuple[str, ...], int], Traffic] = field(default_factory=dict, repr=False)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of cuts of B, M, N, K."""
         return tuple(len(self.cuts[group]) for group in GROUPS)
 
-    def column(self, operand: str, group: str, field: str) -> Reals:
+    def column(self, operand: str, group: str, figure: str) -> Reals:
         """One field of an operand's shares, shaped to broadcast over the grid."""
-        values = np.array([getattr(entry, field) for entry in self.shares[operand, group]], dtype=np.float64)
-        return values.reshape([-1 if name == group else 1 for name in GROUPS])
+        key = (operand, group, figure)
+        if key not in self._columns:
+            values = np.array([getattr(entry, figure) for entry in self.shares[operand, group]], dtype=np.float64)
+            self._columns[key] = values.reshape([-1 if name == group else 1 for name in GROUPS])
+        return self._columns[key]
+
+    def traffic(self, plan: OperandPlan, order: tuple[str, ...], depth: int) -> Traffic:
+        """Traffic of an operand kept below the first ``depth`` groups of ``order``."""
+        key = (plan.name, order, depth)
+        if key not in self._traffic:
+            self._traffic[key] = _traffic(self, plan, order, depth)
+        return self._traffic[key]
 
     def trips(self, group: str) -> Reals:
         """Trips of a group's loops, shaped to broadcast."""
@@ -46,14 +59,14 @@ class Grid:
         return counts.reshape([-1 if name == group else 1 for name in GROUPS])
 
 
-def build_grid(problem: Problem, architecture: Architecture) -> Grid:
-    """The grid of a problem on a chip; multiples are the array's sides where the layer runs on it."""
+def build_grid(problem: Problem, architecture: Architecture, rules: Rules = FREE) -> Grid:
+    """The grid of a problem on a chip under ``rules``; multiples are the array's sides where the layer runs on it."""
     geo = geometry(problem)
     rows, cols = _sides(problem, architecture)
     multiples = {"B": 1, "M": 1, "N": cols, "K": rows}
     if problem.engine != "array":
         multiples = dict.fromkeys(GROUPS, 1)
-    found = {group: cuts(problem, group, multiples[group], geo.sliding) for group in GROUPS}
+    found = {group: cuts(problem, group, multiples[group], geo.sliding, rules) for group in GROUPS}
     shares = {
         (plan.name, group): [share(geo, plan, group, cut) for cut in found[group]]
         for plan in problem.operands
@@ -71,7 +84,10 @@ def _sides(problem: Problem, architecture: Architecture) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Traffic:
-    """Elements of one operand over the grid: slot, total brought (with and without padding), first tile, moves."""
+    """Elements of one operand over the grid: slot, total brought (with and without padding), first tile, moves.
+
+    ``slots`` held, one where there is one move, 0 where it needs none.
+    """
 
     slot: Reals
     filled: Reals
@@ -81,12 +97,14 @@ class Traffic:
     slides: NDArray[np.bool_]
     run: Reals  # elements of one contiguous run of a tile in DRAM (0: not known, where padding may cut it)
     slot_bytes: Reals  # with the padding of its rows
+    again: Reals  # how often every byte comes in
+    slots: Reals
 
 
-def traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) -> Traffic:
-    """Traffic of an operand kept below the first ``depth`` groups of ``order``."""
+def _traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) -> Traffic:
     one = np.ones(grid.shape)
     slot, filled, touched, first, moves = one.copy(), one.copy(), one.copy(), one.copy(), one.copy()
+    again = one.copy()
     inside = np.zeros(grid.shape, dtype=bool)  # a moving loop lies deeper
     slides = np.zeros(grid.shape, dtype=bool)
     for position in reversed(range(len(order))):
@@ -106,12 +124,13 @@ def traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) -
         touched = touched * np.where(can_slide, get("slide_touched"), get("touched"))
         first = first * get("first")
         repeats = np.where(inside, get("before") * get("after"), get("before"))
-        filled, touched = filled * repeats, touched * repeats
+        filled, touched, again = filled * repeats, touched * repeats, again * repeats
         relevant = get("trips") / (get("before") * get("after"))
         moves = moves * relevant * repeats
         inside = inside | (get("moves") > 0)
     run, slot_bytes = _run(grid, plan, order[:depth]), _slot_bytes(grid, plan, order[:depth], slot)
-    return Traffic(slot, filled, touched, first, moves, slides, run, slot_bytes)
+    slots = np.minimum(plan.slots, moves) if plan.buffered and not plan.resident else np.zeros(grid.shape)
+    return Traffic(slot, filled, touched, first, moves, slides, run, slot_bytes, again, slots)
 
 
 def _slot_bytes(grid: Grid, plan: OperandPlan, cut_groups: tuple[str, ...], slot: Reals) -> Reals:
@@ -148,12 +167,9 @@ def _sizes(grid: Grid, part: Component, cut_groups: tuple[str, ...]) -> Reals:
     return np.full((1,) * len(GROUPS), float(part.size(dims)))
 
 
-def needs(plan: OperandPlan, moved: Traffic) -> Reals:
-    """Bytes that an operand holds in its memory: slots (one when it is brought once) x slot bytes, 0 when resident."""
-    if plan.resident or not plan.buffered:
-        return np.zeros(moved.slot.shape)
-    slots = np.minimum(plan.slots, moved.moves)
-    return slots * moved.slot_bytes
+def needs(moved: Traffic) -> Reals:
+    """Bytes that an operand holds in its memory: slots x slot bytes."""
+    return moved.slots * moved.slot_bytes
 
 
 def depths(grid: Grid, plan: OperandPlan, order: tuple[str, ...]) -> list[int]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from archsim.errors import MappingError
+from archsim.ir.mapping import Placement
 from archsim.ir.workload import Tensor, Workload
 from mapper.strides import block_bytes, padding, row_major
 
@@ -88,6 +89,14 @@ def lifetimes(workload: Workload, base: Mapping[str, str]) -> dict[str, Lifetime
     return found
 
 
+class PlaceError(MappingError):
+    """A stated place of ``tensor`` is impossible."""
+
+    def __init__(self, tensor: str, text: str) -> None:
+        super().__init__(text)
+        self.tensor = tensor
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """An address interval [base, base + size) over layers [first, last]."""
@@ -125,11 +134,36 @@ def highest_fit(blocks: Iterable[Block], size: int, first: int, last: int, align
     return address if address >= 0 else None
 
 
-def place_dram(tensors: list[tuple[str, int, Lifetime]], capacity: int, memory: str) -> dict[str, int]:
-    """First-fit addresses in graph order with lifetime reuse; raises MappingError when the memory is too small."""
+def check_stated(place: Placement, size_bytes: int, life: Lifetime, capacity: int) -> None:
+    """Raise MappingError unless a stated place has the tensor's size and lifetime and lies in the memory."""
+    where = f"tensor '{place.tensor}' in '{place.memory}'"
+    if place.size_bytes != size_bytes:
+        raise PlaceError(place.tensor, f"{where}: {place.size_bytes:,} bytes; it has {size_bytes:,}")
+    if (place.first, place.last) != (life.first, life.last):
+        raise PlaceError(
+            place.tensor, f"{where}: layers {place.first} to {place.last}; it lives from {life.first} to {life.last}"
+        )
+    if place.base + size_bytes > capacity:
+        raise PlaceError(
+            place.tensor, f"{where}: needs {size_bytes:,} bytes at {place.base:,}, has {capacity:,} in all"
+        )
+
+
+def place_dram(
+    tensors: list[tuple[str, int, Lifetime]], capacity: int, memory: str, stated: Mapping[str, Placement]
+) -> dict[str, int]:
+    """First-fit addresses in graph order with lifetime reuse, beside those that are stated.
+
+    Raises MappingError when the memory is too small or a stated place impossible.
+    """
     blocks: list[Block] = []
     found: dict[str, int] = {}
     for name, size, life in tensors:
+        if name in stated:
+            found[name] = _stated_block(stated[name], size, life, capacity, blocks)
+    for name, size, life in tensors:
+        if name in found:
+            continue
         address = lowest_fit(blocks, size, life.first, life.last, DRAM_ALIGN)
         if address + size > capacity:
             raise MappingError(
@@ -139,3 +173,14 @@ def place_dram(tensors: list[tuple[str, int, Lifetime]], capacity: int, memory: 
         found[name] = address
         blocks.append(Block(address, size, life.first, life.last))
     return found
+
+
+def _stated_block(place: Placement, size: int, life: Lifetime, capacity: int, blocks: list[Block]) -> int:
+    check_stated(place, size, life, capacity)
+    where = f"tensor '{place.tensor}' in '{place.memory}' at {place.base:,}"
+    if place.base % DRAM_ALIGN:
+        raise PlaceError(place.tensor, f"{where}: allowed multiples of {DRAM_ALIGN} bytes")
+    if any(block.meets(place.base, place.base + size, life.first, life.last) for block in blocks):
+        raise PlaceError(place.tensor, f"{where}: another tensor lies there at the same time")
+    blocks.append(Block(place.base, size, life.first, life.last))
+    return place.base

@@ -7,14 +7,25 @@ each layer's own tiles.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from archsim.ir.dtypes import size_bytes
+from archsim.ir.mapping import Placement
 from archsim.ir.workload import Layer, Operand, Workload
 from archsim.spec.architecture import Architecture, Memory
 from mapper.geometry import components
-from mapper.placement import Block, Layout, Lifetime, highest_fit, layout, lifetimes, sliced_alike
+from mapper.placement import (
+    Block,
+    Layout,
+    Lifetime,
+    PlaceError,
+    check_stated,
+    highest_fit,
+    layout,
+    lifetimes,
+    sliced_alike,
+)
 from mapper.problem import OUT, base_of, inner, pad_bytes, port_role
 
 WORKING_SHARE = 4  # one part in four of the memory stays free for tiles
@@ -46,6 +57,11 @@ class Residency:
             default=self.capacity,
         )
 
+    def free_by_memory(self, layer: int, architecture: Architecture) -> dict[str, int]:
+        """Bytes free from address 0 of every memory at ``layer``."""
+        free = {memory.name: memory.capacity_bytes for memory in architecture.memories}
+        return free | {self.memory: self.free_bytes(layer)}
+
     def at(self, layer: int) -> list[Resident]:
         """Tensors pinned at ``layer``."""
         return [r for r in self.tensors.values() if r.life.first <= layer <= r.life.last]
@@ -59,35 +75,45 @@ class _Use:
 
 
 def plan_residency(
-    workload: Workload, architecture: Architecture, dtypes: Mapping[str, str], barred: frozenset[str]
+    workload: Workload,
+    architecture: Architecture,
+    dtypes: Mapping[str, str],
+    barred: frozenset[str],
+    placed: Mapping[str, Placement],
 ) -> Residency:
-    """Greedy choice; ``barred`` tensors stay in DRAM (their presence made a layer unmappable)."""
+    """Greedy choice; ``barred`` tensors stay in DRAM (their presence made a layer unmappable), ``placed`` ones where
+    they are stated to be.
+
+    Raises PlaceError where a stated place is impossible.
+    """
     memory = inner(architecture, "outputs")
     plan = Residency(memory.name, memory.capacity_bytes)
     if inner(architecture, "inputs").name != memory.name:
+        _refuse_on_chip(placed.values(), architecture)
         return plan
     base = {name: base_of(workload, name) for name in workload.tensors}
     lives = lifetimes(workload, base)
     uses = _uses(workload, base)
-    floor = memory.capacity_bytes // WORKING_SHARE
+    search = _Search(workload, architecture, plan, size_bytes(dtypes["inputs"]), lives)
+    for name, place in placed.items():
+        if architecture.memory(place.memory).kind != "dram":
+            plan.tensors[name] = search.stated(place, uses[name])
     for name in _ranked(workload, uses, lives):
-        if name in barred:
+        if name in barred or name in placed:
             continue
-        found = _try(
-            name,
-            workload,
-            uses[name],
-            lives[name],
-            plan,
-            memory.word_bytes,
-            floor,
-            size_bytes(dtypes["inputs"]),
-            architecture,
-            _pad_bytes(name, workload, memory),
-        )
+        found = search.greedy(name, uses[name])
         if found is not None:
             plan.tensors[name] = found
     return plan
+
+
+def _refuse_on_chip(places: Iterable[Placement], architecture: Architecture) -> None:
+    for place in places:
+        if architecture.memory(place.memory).kind != "dram":
+            raise PlaceError(
+                place.tensor,
+                f"tensor '{place.tensor}' cannot stay in '{place.memory}': this chip keeps inputs and outputs apart",
+            )
 
 
 def _uses(workload: Workload, base: Mapping[str, str]) -> dict[str, list[_Use]]:
@@ -99,41 +125,72 @@ def _uses(workload: Workload, base: Mapping[str, str]) -> dict[str, list[_Use]]:
 
 
 def _ranked(workload: Workload, uses: Mapping[str, list[_Use]], lives: Mapping[str, Lifetime]) -> list[str]:
-    names = [
-        name
-        for name in uses
-        if workload.tensors[name].kind == "activation"
-        and lives[name].last > lives[name].first
-        and not any(
-            t.kind == "output" and base_of(workload, t.name) == name for t in workload.tensors.values() if t.view
-        )
-    ]
+    names = [name for name in uses if _may_stay(name, workload, lives)]
     return sorted(names, key=lambda n: (-len(uses[n]) / (lives[n].last - lives[n].first + 1), lives[n].first, n))
 
 
-def _try(
-    name: str,
-    workload: Workload,
-    uses: list[_Use],
-    life: Lifetime,
-    plan: Residency,
-    align: int,
-    floor: int,
-    element_bytes: int,
-    architecture: Architecture,
-    pad_bytes: int,
-) -> Resident | None:
-    if not all(_on_chip(use, plan.memory, architecture) for use in uses):
-        return None
-    border = _border(name, workload, uses)
-    if border is None:
-        return None
-    stored = layout(workload.tensors[name], element_bytes, border, pad_bytes)
-    blocks = [Block(r.address, r.layout.size_bytes, r.life.first, r.life.last) for r in plan.tensors.values()]
-    address = highest_fit(blocks, stored.size_bytes, life.first, life.last, align, plan.capacity)
-    if address is None or address < floor:
-        return None
-    return Resident(name, plan.memory, address, stored, life)
+def _may_stay(name: str, workload: Workload, lives: Mapping[str, Lifetime]) -> bool:
+    """Whether a tensor is made and read by layers alone."""
+    views = (t for t in workload.tensors.values() if t.view and t.kind == "output")
+    return (
+        workload.tensors[name].kind == "activation"
+        and lives[name].last > lives[name].first
+        and not any(base_of(workload, view.name) == name for view in views)
+    )
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Places tensors one by one into ``plan``."""
+
+    workload: Workload
+    architecture: Architecture
+    plan: Residency
+    element_bytes: int
+    lives: Mapping[str, Lifetime]
+
+    def greedy(self, name: str, uses: list[_Use]) -> Resident | None:
+        """The tensor at the highest address that is free, above the share of each layer's own tiles; None: none is."""
+        stored = self._layout(name, uses)
+        if stored is None:
+            return None
+        memory, life = self.architecture.memory(self.plan.memory), self.lives[name]
+        blocks = self._blocks()
+        address = highest_fit(blocks, stored.size_bytes, life.first, life.last, memory.word_bytes, self.plan.capacity)
+        if address is None or address < self.plan.capacity // WORKING_SHARE:
+            return None
+        return Resident(name, self.plan.memory, address, stored, life)
+
+    def stated(self, place: Placement, uses: list[_Use]) -> Resident:
+        """The tensor where ``place`` says; raises PlaceError when it cannot lie there."""
+        stored, life = self._layout(place.tensor, uses), self.lives[place.tensor]
+        where = f"tensor '{place.tensor}' in '{place.memory}'"
+        if place.memory != self.plan.memory or stored is None or not _may_stay(place.tensor, self.workload, self.lives):
+            raise PlaceError(
+                place.tensor, f"{where}: it cannot stay on chip there: not all its layers reach it in one memory"
+            )
+        check_stated(place, stored.size_bytes, life, self.plan.capacity)
+        word = self.architecture.memory(self.plan.memory).word_bytes
+        if place.base % word:
+            raise PlaceError(place.tensor, f"{where} at {place.base:,}: allowed multiples of its word, {word} bytes")
+        end = place.base + place.size_bytes
+        if any(block.meets(place.base, end, life.first, life.last) for block in self._blocks()):
+            raise PlaceError(place.tensor, f"{where} at {place.base:,}: another tensor lies there at the same time")
+        return Resident(place.tensor, self.plan.memory, place.base, stored, life)
+
+    def _blocks(self) -> list[Block]:
+        placed = self.plan.tensors.values()
+        return [Block(r.address, r.layout.size_bytes, r.life.first, r.life.last) for r in placed]
+
+    def _layout(self, name: str, uses: list[_Use]) -> Layout | None:
+        """The layout of a tensor on chip, None where it cannot stay."""
+        if not all(_on_chip(use, self.plan.memory, self.architecture) for use in uses):
+            return None
+        border = _border(name, self.workload, uses)
+        if border is None:
+            return None
+        pad = _pad_bytes(name, self.workload, self.architecture.memory(self.plan.memory))
+        return layout(self.workload.tensors[name], self.element_bytes, border, pad)
 
 
 def _pad_bytes(name: str, workload: Workload, memory: Memory) -> int:

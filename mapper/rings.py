@@ -6,7 +6,7 @@ Rings of neighbouring layers that do not overlap let the next layer's first move
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from archsim.errors import MappingError
 from archsim.ir.mapping import Keep, LayerMapping
@@ -52,6 +52,15 @@ def slot_bytes(problem: Problem, plan: OperandPlan, mapping: LayerMapping, keep:
     return block_bytes(slot_sizes(parts, tiles), plan.element_bytes, padded)
 
 
+def wanted(problem: Problem, mapping: LayerMapping) -> list[Slot]:
+    """The rings that a layer needs, not yet placed: those of its Keeps with slots, in the order of placing."""
+    keeps = [node for node in mapping.nodes if isinstance(node, Keep) and node.slots > 0]
+    keeps = [keep for keep in keeps if problem.operand(keep.operand).buffered]
+    keeps.sort(key=lambda keep: (keep.operand not in FIRST, keep.operand))
+    sizes = {keep: slot_bytes(problem, problem.operand(keep.operand), mapping, keep) for keep in keeps}
+    return [Slot(keep.operand, keep.level, 0, sizes[keep], keep.slots) for keep in keeps]
+
+
 def allocate(
     problem: Problem,
     mapping: LayerMapping,
@@ -63,33 +72,27 @@ def allocate(
 
     Tried in turn: all rings, only the weights', none of them apart from the previous layer's.
     """
-    keeps = [node for node in mapping.nodes if isinstance(node, Keep) and node.slots > 0]
-    keeps = [keep for keep in keeps if problem.operand(keep.operand).buffered]
-    keeps.sort(key=lambda keep: (keep.operand not in FIRST, keep.operand))
-    weights = {"b", BIAS}
-    for apart in ({keep.operand for keep in keeps}, weights, set[str]()):
-        placed = _pack(problem, mapping, architecture, free, before, keeps, apart)
+    rings, weights = wanted(problem, mapping), {"b", BIAS}
+    for apart in ({ring.operand for ring in rings}, weights, set[str]()):
+        placed = _pack(rings, architecture, free, before, apart)
         if placed is not None:
             return placed
     raise MappingError(f"layer '{mapping.layer}': its rings do not fit the memory that its tiles were chosen for")
 
 
 def _pack(
-    problem: Problem,
-    mapping: LayerMapping,
+    rings: list[Slot],
     architecture: Architecture,
     free: Mapping[str, int],
     before: Mapping[str, Slot],
-    keeps: list[Keep],
     apart: set[str],
 ) -> dict[str, Slot] | None:
     placed: dict[str, Slot] = {}
-    for keep in keeps:
-        size = slot_bytes(problem, problem.operand(keep.operand), mapping, keep)
-        others = [*placed.values(), *(before.values() if keep.operand in apart else ())]
-        blocks = [Block(s.address, s.size_bytes, 0, 0) for s in others if s.memory == keep.level]
-        address = lowest_fit(blocks, size * keep.slots, 0, 0, architecture.memory(keep.level).word_bytes)
-        if address + size * keep.slots > free[keep.level]:
+    for ring in rings:
+        others = [*placed.values(), *(before.values() if ring.operand in apart else ())]
+        blocks = [Block(s.address, s.size_bytes, 0, 0) for s in others if s.memory == ring.memory]
+        address = lowest_fit(blocks, ring.size_bytes, 0, 0, architecture.memory(ring.memory).word_bytes)
+        if address + ring.size_bytes > free[ring.memory]:
             return None
-        placed[keep.operand] = Slot(keep.operand, keep.level, address, size, keep.slots)
+        placed[ring.operand] = replace(ring, address=address)
     return placed

@@ -92,7 +92,11 @@ def share(geo: Geometry, plan: OperandPlan, group: str, cut: Cut) -> Share:
     """The group's part in an operand under ``cut``."""
     dims = geo.problem.dims
     parts = geo.group_parts(plan, group)
-    slide = geo.sliding if cut.loops and cut.loops[-1][0] == geo.sliding and _is_block(geo, plan, cut) else None
+    slide = (
+        geo.sliding
+        if cut.loops and cut.loops[-1][0] == geo.sliding and is_block(geo, plan, {**dims, **cut.tiles})
+        else None
+    )
     plain = [_sums(part, cut, geo, None) for part in parts]
     slid = [_sums(part, cut, geo, slide) for part in parts] if slide else plain
     whole = [ranges(part, None, 0, dims, False)[0] for part in parts]
@@ -114,9 +118,8 @@ def share(geo: Geometry, plan: OperandPlan, group: str, cut: Cut) -> Share:
     )
 
 
-def _is_block(geo: Geometry, plan: OperandPlan, cut: Cut) -> bool:
+def is_block(geo: Geometry, plan: OperandPlan, tiles: Mapping[str, int]) -> bool:
     """Whether a slot is one block of rows of the sliding axis: nothing outside it has more than one position."""
-    tiles = {**geo.problem.dims, **cut.tiles}
     for part in geo.parts[plan.name]:
         if geo.sliding in dict(part.terms):
             return True

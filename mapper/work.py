@@ -6,22 +6,19 @@ tile occurs, so the cost of a search grows with distinct tiles, not with cells.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.pe.dataflows.fold import Fold
-from mapper.costs import ChipCosts, drain_steps, fold_function, vector_time
+from mapper.costs import STREAMS, ChipCosts, drain_steps, fold_function, vector_time
 from mapper.grid import Grid, Reals
 from mapper.problem import GROUPS, OUT, Problem
 from mapper.tables import Extents, classes, first_extents, last_extents
 
-STREAMS = ("a", "b", "acc_read", "acc_write")
 OUTPUTS = ("B", "M", "N")
-Tile = tuple[Extents, ...]  # extents per group
 
 
 @dataclass(frozen=True)
@@ -51,9 +48,11 @@ class _Values:
         """Distinct values of B, M, N, K."""
         return tuple(len(self.extents[group]) for group in GROUPS)
 
-    def tile(self, cell: tuple[int, ...]) -> Tile:
-        """Extents of one table entry."""
-        return tuple(self.extents[group][index] for group, index in zip(GROUPS, cell, strict=True))
+    def tiles(self, cells: tuple[NDArray[np.int64], ...]) -> Iterator[Extents]:
+        """Extents of some table entries, given as an index array for each group."""
+        b, m, n, k = (self.extents[group] for group in GROUPS)
+        for i, j, o, r in zip(*(cell.tolist() for cell in cells), strict=True):
+            yield (*b[i], *m[j], *n[o], *k[r])
 
     def summed(self, table: Reals) -> Reals:
         """Table entries summed over the tiles of every cell."""
@@ -121,21 +120,18 @@ def _array(
     problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], values: _Values, needed: NDArray[np.bool_]
 ) -> tuple[Reals, Reals, Reals, dict[str, Reals]]:
     part = next(array for array in chip.architecture.arrays if array.name == problem.unit)
-    fold = fold_function(problem.layer, part, dtypes)
+    fold = fold_function(chip, problem.layer, part, dtypes)
+    cells = np.nonzero(needed)
+    figures = np.array([fold(tile) for tile in values.tiles(cells)], dtype=np.float64).T
     cycles = np.zeros(values.shape)
-    streams = {name: np.zeros(values.shape) for name in STREAMS}
-    for cell in map(tuple, np.argwhere(needed)):
-        done = fold(sum(values.tile(cell), ()))
-        cycles[cell] = (done.cycles + part.startup_cycles) / chip.scale(part)
-        for name, table in streams.items():
-            table[cell] = _accesses(done, name)
+    cycles[cells] = (figures[0] + part.startup_cycles) / chip.scale(part)
+    streams = {}
+    for name, row in zip(STREAMS, figures[1:], strict=True):
+        streams[name] = np.zeros(values.shape)
+        streams[name][cells] = row
     edge = {name: values.summed(table) for name, table in streams.items()}
     edge["acc_read"] = edge["acc_read"] - prod(problem.dims[dim] for group in OUTPUTS for dim in problem.groups[group])
     return values.summed(cycles), values.picked(cycles, values.first), values.picked(cycles, values.last), edge
-
-
-def _accesses(done: Fold, stream: str) -> int:
-    return done.streams[stream].accesses
 
 
 def _vector(

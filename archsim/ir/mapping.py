@@ -7,7 +7,7 @@ stationary over that loop. ``reserve_at`` deeper than the Keep = a sliding windo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 
@@ -43,7 +43,7 @@ class LayerMapping:
     ``resident``: operands whose whole tensor already lies (inputs) or stays (output) on chip at its inner memory, as
     a pinned tensor: no move. ``space``: candidates counted, ``evaluated``: candidates costed; ``bound_cycles``: the
     analytic latency (a lower bound of the simulated one) of the chosen mapping; ``proof``: 'optimal in space' or the
-    reason not.
+    reason not; ``simulated_cycles``: those of the layer alone where it was simulated for the choice, else 0.
     """
 
     layer: str
@@ -55,6 +55,7 @@ class LayerMapping:
     space: int
     evaluated: int
     proof: str
+    simulated_cycles: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,10 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class ModelMapping:
-    """The whole model's mapping: one LayerMapping per layer, tensor placements, dtypes by role."""
+    """The whole model's mapping: one LayerMapping per layer, tensor placements, dtypes by role.
+
+    ``workload_sha256``, ``chip_sha256``: of what it was made for ('' where that is not known).
+    """
 
     workload: str
     chip: str
@@ -79,3 +83,35 @@ class ModelMapping:
     layers: tuple[LayerMapping, ...]
     placements: tuple[Placement, ...]
     dtypes: Mapping[str, str]
+    workload_sha256: str = ""
+    chip_sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """What the search of the layers whose names match the pattern ``layers`` (as of a shell) has to respect.
+
+    ``units``: names it may choose from (any when empty); ``order``: dims whose loops stand in this order, outermost
+    first; ``tiles``: dim -> tile size; ``stationary``: operands of which no byte comes in twice; ``place``: where it is
+    written, with its key path.
+    """
+
+    layers: str
+    units: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+    tiles: Mapping[str, int] = field(default_factory=dict)
+    stationary: tuple[str, ...] = ()
+    place: str = "constraint"
+
+
+@dataclass(frozen=True, slots=True)
+class MappingFile:
+    """A mapping as a file states it: of some layers or all, by hand or exported; what it leaves out is searched.
+
+    ``places``: key path (``layers[3].nodes[2]``) -> where it is written; ``dims``: extents by layer, where stated.
+    """
+
+    mapping: ModelMapping
+    constraints: tuple[Constraint, ...] = ()
+    places: Mapping[str, str] = field(default_factory=dict)
+    dims: Mapping[str, Mapping[str, int]] = field(default_factory=dict)

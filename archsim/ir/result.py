@@ -12,7 +12,16 @@ from typing import Any
 from archsim.ir.activity import Activity
 
 SCHEMA = "archsim.result/1"
-RENDERING = ("critical", "area_breakdown_mm2", "sources", "not_modelled", "activity", "power_trace")  # not public keys
+RENDERING = (  # not public keys
+    "critical",
+    "area_breakdown_mm2",
+    "sources",
+    "not_modelled",
+    "activity",
+    "power_trace",
+    "predicted",
+    "refinement",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,8 @@ class Result:
     not_modelled: tuple[str, ...] = ()  # what the real chip has and this one lacks
     activity: Activity | None = None
     power_trace: tuple[tuple[float, float], ...] = ()  # (time_s, watts) per window
+    predicted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # layer -> bound, simulated alone, proof
+    refinement: Mapping[str, Any] = field(default_factory=dict)  # what a refined mapping gained
 
     def to_json(self) -> dict[str, Any]:
         """The public summary as plain JSON types, keys in the documented order."""

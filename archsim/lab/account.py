@@ -105,7 +105,20 @@ def assemble(
         not_modelled=architecture.not_modelled,
         activity=activity,
         power_trace=watts.trace,
+        predicted=_predicted(mapping),
     )
+
+
+def _predicted(mapping: ModelMapping | None) -> dict[str, dict[str, Any]]:
+    """What the compiler knew of each layer: its bound, its cycles alone where they were simulated, its proof."""
+    return {
+        layer.layer: {
+            "bound_cycles": layer.bound_cycles,
+            "alone_cycles": layer.simulated_cycles or None,
+            "proof": layer.proof,
+        }
+        for layer in (mapping.layers if mapping is not None else ())
+    }
 
 
 def _facts(

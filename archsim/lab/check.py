@@ -8,7 +8,7 @@ from pathlib import Path
 from archsim.errors import ConfigError
 from archsim.lab.job import ASM, read_text
 
-SUFFIXES = (".yaml", ".yml", ASM)
+SUFFIXES = (".yaml", ".yml", ".txt", ASM)
 
 
 def check_file(path: Path) -> str:
@@ -19,7 +19,7 @@ def check_file(path: Path) -> str:
         raise ConfigError(f"{path}: found a '{path.suffix}' file; allowed {', '.join(SUFFIXES)}")
     if path.suffix == ASM:
         return _program(path)
-    return _CHECKS[_noun(path)](path)
+    return _mapping(path) if path.suffix == ".txt" else _CHECKS[_noun(path)](path)
 
 
 def _noun(path: Path) -> str:
@@ -62,10 +62,11 @@ def _einsums(path: Path) -> str:
 
 
 def _mapping(path: Path) -> str:
-    from archsim.ir.text import mapping_from_yaml
+    from archsim.lab.mapping_file import load
 
-    mapping = mapping_from_yaml(read_text(path), str(path))
-    return f"mapping of '{mapping.workload}' on '{mapping.chip}', {len(mapping.layers)} layers"
+    file = load(path).file
+    found = f"mapping of '{file.mapping.workload}' on '{file.mapping.chip}', {len(file.mapping.layers)} layers"
+    return f"{found}, {len(file.constraints)} constraints" if file.constraints else found
 
 
 def _sweep(path: Path) -> str:

@@ -68,6 +68,9 @@ def run(
     warm: int | None = None,
     repeat: str = "exact",
     lookups: Mapping[str, str] | None = None,
+    mapping: str | Path | None = None,
+    refine: int = 0,
+    workers: int = 1,
 ) -> RunResult:
     """Map ``model``, simulate it on the chip ``on`` and account for it.
 
@@ -76,10 +79,13 @@ def run(
     'w=int8,a=bf16'; the chip's own if None. ``set``: values by key path, e.g. ``{"dram.channels": 8}``. ``why``:
     also simulate the chip with each of its resources enlarged. ``fidelity``: exact | fast DRAM; None = as the chip says
     and is affordable. ``warm``: so many runs one after another, the last of which gives ``throughput_per_s``;
-    ``repeat``: exact | steady (equal runs are reused, refresh aligned). ``lookups``: as of ``load_model``. Raises the
-    children of ArchsimError.
+    ``repeat``: exact | steady (equal runs are reused, refresh aligned). ``lookups``: as of ``load_model``.
+    ``mapping``: a mapping file, whose layers are taken instead of searched. ``refine``: how many mappings of each layer
+    the simulator may rank (0: the analytic best is taken). ``workers``: processes that search. Raises the children of
+    ArchsimError.
     """
     job = Job(model, on, batch, objective, dtype, set or {}, seed, on_unsupported, lookups=lookups or {})
     job = replace(job, fidelity=fidelity, warm=warm, repeat=repeat)
+    job = replace(job, mapping=None if mapping is None else Path(mapping), refine=refine, workers=workers)
     done = execute(job)
     return done.explained(job) if why else done

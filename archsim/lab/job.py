@@ -6,16 +6,19 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from archsim.errors import ConfigError
+from archsim.errors import ArchsimError, ConfigError, MappingError
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.program import Program
 from archsim.ir.workload import Workload
 from archsim.lab import cache, options
-from archsim.lab.fidelity import with_fidelity
+from archsim.lab.fidelity import affordable, with_fidelity
 from archsim.lab.offchip import outer_rates
 from archsim.spec.architecture import Architecture
+
+if TYPE_CHECKING:
+    from mapper.options import Options
 
 Model = str | Path | Workload
 Chip = str | Path | Architecture
@@ -34,7 +37,8 @@ class Job:
     ``batch`` None = as the model states, 1 where it leaves it open; ``numbers``: (scale, zero) of tensors;
     ``fidelity`` of DRAM, None = the chip's as far as it is affordable; ``warm``: runs, of which the last gives the
     throughput; ``repeat``: how they are simulated (see repetition); ``lookups``: access patterns of nodes that look
-    rows up, by name."""
+    rows up, by name; ``mapping``: a mapping file whose layers are taken instead of searched; ``refine``: candidates of
+    each layer that the simulator may rank (0: the analytic best is taken); ``workers``: processes that search."""
 
     model: Model
     chip: Chip
@@ -49,6 +53,9 @@ class Job:
     warm: int | None = None
     repeat: str = "exact"
     lookups: Mapping[str, str] = field(default_factory=dict)
+    mapping: Path | None = None
+    refine: int = 0
+    workers: int = 1
 
     @property
     def is_program(self) -> bool:
@@ -64,7 +71,7 @@ class Job:
 class Built:
     """What the machine needs, and where it comes from; no workload and no mapping for a Program as text.
 
-    ``text_sha256`` is the Program's text's, ``warnings`` are the compiler's.
+    ``text_sha256`` is the Program's text's, ``mapping_sha256`` the mapping file's, ``warnings`` are the compiler's.
     """
 
     architecture: Architecture
@@ -73,6 +80,7 @@ class Built:
     mapping: ModelMapping | None = None
     warnings: tuple[str, ...] = ()
     text_sha256: str = ""
+    mapping_sha256: str = ""
 
     def options(self, job: Job) -> dict[str, Any]:
         """The options that the result depends on, with what they resolved to; the seed has its own place."""
@@ -83,25 +91,86 @@ class Built:
             "set": {key: str(value) for key, value in sorted(job.values.items())},
             "on_unsupported": job.on_unsupported,
             "fidelity": job.fidelity,
+            **({"mapping": self.mapping_sha256} if job.mapping is not None else {}),
+            **({"refine": job.refine} if job.refine else {}),
             **({"lookups": dict(sorted(job.lookups.items()))} if job.lookups else {}),
         }
 
 
 def build(job: Job, say: Progress = quiet) -> Built:
     """Load model and chip, map and lower; raises Config-, Model-, Mapping- and (.asm) ProgramError."""
-    objective, dtypes = options.check_objective(job.objective), options.parse_dtypes(job.dtype)
+    options.check_objective(job.objective)
+    options.parse_dtypes(job.dtype)
     architecture = load_chip(job)
     if job.is_program:
         program, digest = _program(job)
         return Built(architecture, program, text_sha256=digest)
+    from mapper.compile import compile_model
+
+    asked = prepare(job, architecture, say)
+    try:
+        compiled = compile_model(asked.workload, architecture, asked.options)
+    except (ConfigError, MappingError) as error:
+        raise asked.explained(error) from None
+    warnings = (*asked.strangers, *compiled.warnings)
+    return Built(
+        architecture, compiled.program, asked.workload, compiled.mapping, warnings, mapping_sha256=asked.mapping_sha256
+    )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the compiler is asked; ``strangers``: what a mapping file was made for, where that is something else."""
+
+    workload: Workload
+    options: Options
+    strangers: tuple[str, ...] = ()
+    mapping_sha256: str = ""
+
+    def explained(self, error: ArchsimError) -> ArchsimError:
+        """The error, with what the mapping file was made for behind it."""
+        if not self.strangers:
+            return error
+        kind = ConfigError if isinstance(error, ConfigError) else MappingError
+        return kind("; ".join([str(error), *self.strangers]))
+
+
+def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Asked:
+    """Read the model and the mapping file of a job that is no Program; raises Config-, Model- and MappingError."""
+    from mapper.options import Options, resolve_dtypes
+
+    objective, dtypes = options.check_objective(job.objective), options.parse_dtypes(job.dtype)
     say("reading the model")
     workload = _workload(job)
     say(f"mapping {len(workload.layers)} layers")
-    from mapper.compile import Options, compile_model
+    asked = Options(
+        objective, dtypes, cache.folder(), outer_rates(architecture), numbers=job.numbers, workers=job.workers,
+        refine=job.refine, simulate=_alone(job, architecture, say) if job.refine else None,
+    )  # fmt: skip
+    if job.mapping is None:
+        return Asked(workload, asked)
+    from archsim.lab import mapping_file
 
-    asked = Options(objective, dtypes, cache.folder(), outer_rates(architecture), numbers=job.numbers)
-    compiled = compile_model(workload, architecture, asked)
-    return Built(architecture, compiled.program, workload, compiled.mapping, compiled.warnings)
+    pinned = mapping_file.load(job.mapping)
+    found = Asked(workload, asked, pinned.strangers(workload, architecture), pinned.sha256)
+    try:
+        given = pinned.given(workload, resolve_dtypes(architecture, dtypes))
+    except (ConfigError, MappingError) as error:
+        raise found.explained(error) from None
+    return replace(found, options=replace(asked, given=given))
+
+
+def _alone(job: Job, architecture: Architecture, say: Progress) -> Callable[[Program], int]:
+    """What gives the compiler the cycles of a layer's Program, at the fidelity of a run of it."""
+    from archsim.ir.activity import to_cycles
+    from archsim.system import simulate
+
+    def cycles(program: Program) -> int:
+        say(f"simulating mappings of {program.layers[0]}")
+        chip = architecture if job.fidelity is not None else affordable(architecture, program)[0]
+        return to_cycles(simulate(program, chip).total_ps, architecture.clock_hz)
+
+    return cycles
 
 
 def load_chip(job: Job) -> Architecture:
@@ -131,7 +200,7 @@ def _program(job: Job) -> tuple[Program, str]:
     from archsim.ir.asm.parser import parse_program
 
     plain = Job(job.model, job.chip)
-    for name in ("batch", "objective", "dtype", "on_unsupported", "lookups"):
+    for name in ("batch", "objective", "dtype", "on_unsupported", "lookups", "mapping", "refine"):
         if getattr(job, name) != getattr(plain, name):
             flag = "--" + name.replace("_", "-")
             raise ConfigError(f"{flag}: the Program {job.model} is compiled already; compile the model anew instead")

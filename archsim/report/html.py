@@ -24,7 +24,7 @@ from archsim.report.dram_rows import parts_with_rows, sentence
 from archsim.report.format import count, percent
 from archsim.report.headline import headline, setting, title
 from archsim.report.promise import HEADINGS, PROMISES
-from archsim.report.rows import layer_row, operand_rows, why_rows
+from archsim.report.rows import layer_row, operand_rows, refined_rows, refinement, why_rows
 from archsim.report.verdict import sentences, slow_layers
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -121,6 +121,8 @@ def _tables(summary: Mapping[str, Any]) -> Page:
     provenance = {key: value for key, value in summary["provenance"].items() if key != "warnings"}
     return {
         "why": why_rows(summary["details"].get("why", [])),
+        "refined": refined_rows(summary),
+        "refinement": refinement(summary),
         "layers": [layer_row(layer, summary["cycles_total"]) for layer in summary["layers"]],
         "estimated": estimated(sources),
         "sourced": sourced(sources),
@@ -136,6 +138,7 @@ def _contents(page: Page) -> list[tuple[str, str]]:
         ("waterfall", "MAC waterfall", True),
         ("time", "Where the time went", True),
         ("why", "What would help", bool(page["why"])),
+        ("predicted", "Predicted and simulated", bool(page["refinement"])),
         ("roofline", "Roofline", bool(page["roofline"])),
         ("dram", "DRAM over time", bool(page["drams"])),
         ("energy", "Energy", True),

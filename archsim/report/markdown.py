@@ -12,7 +12,7 @@ from archsim.report.dram_rows import parts_with_rows, sentence, table_rows
 from archsim.report.format import count, percent
 from archsim.report.headline import headline, setting, title
 from archsim.report.promise import HEADINGS, PROMISES
-from archsim.report.rows import layer_row, operand_rows, why_rows
+from archsim.report.rows import layer_row, operand_rows, refined_rows, refinement, why_rows
 from archsim.report.verdict import sentences
 
 Alignment = str  # one letter per column: l or r
@@ -35,6 +35,7 @@ def render(summary: Mapping[str, Any]) -> str:
         _operands(summary),
     ]
     blocks += _why(summary)
+    blocks += _refined(summary)
     blocks += _drams(summary)
     blocks += [
         "## Energy",
@@ -106,6 +107,15 @@ def _why(summary: Mapping[str, Any]) -> list[str]:
     return (
         ["## What would help", table(headings, "llrrrrr", [[row[key] for key in keys] for row in rows])] if rows else []
     )
+
+
+def _refined(summary: Mapping[str, Any]) -> list[str]:
+    if not refinement(summary):
+        return []
+    keys = ("name", "bound", "alone", "over", "span", "proof")
+    headings = ("layer", "predicted, cycles", "simulated alone", "above", "span in the run", "search")
+    rows = [[row[key] for key in keys] for row in refined_rows(summary)]
+    return ["## Predicted and simulated", refinement(summary), table(headings, "lrrrrl", rows)]
 
 
 def _drams(summary: Mapping[str, Any]) -> list[str]:

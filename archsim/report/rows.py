@@ -87,6 +87,39 @@ def operand_rows(summary: Mapping[str, Any], most: int = 12) -> list[Row]:
     return rows
 
 
+def refined_rows(summary: Mapping[str, Any]) -> list[Row]:
+    """Of a refined run each layer: predicted, simulated alone (where chosen so) and in the run, and the proof."""
+    spans = {layer["name"]: layer["cycles_total"] for layer in summary["layers"]}
+    return [
+        {
+            "name": name,
+            "bound": count(row["bound_cycles"]),
+            "alone": NONE if row["alone_cycles"] is None else count(row["alone_cycles"]),
+            "over": percent(_over(row), row["bound_cycles"]),
+            "span": count(spans.get(name, 0)),
+            "proof": row["proof"],
+        }
+        for name, row in summary["details"].get("predicted", {}).items()
+        if "refinement" in summary["details"]
+    ]
+
+
+def _over(row: Mapping[str, Any]) -> int | None:
+    return None if row["alone_cycles"] is None else row["alone_cycles"] - row["bound_cycles"]
+
+
+def refinement(summary: Mapping[str, Any]) -> str:
+    """A sentence on what refining gained, '' without it."""
+    found = summary["details"].get("refinement")
+    if not found:
+        return ""
+    text = (
+        f"Refined over up to {count(found['candidates'])} mappings a layer: {count(found['refined_cycles'])} cycles, "
+        f"{count(found['analytic_cycles'])} with the analytic choice."
+    )
+    return text if found["kept"] == "refined" else f"{text} Layers overlap so that the analytic choice is kept."
+
+
 def why_rows(rows: Sequence[Mapping[str, Any]]) -> list[Row]:
     """The what-ifs: gains in cycles and percent, differences of area and power with their sign."""
     return [

@@ -3,9 +3,11 @@
 It holds the public keys of ``archsim.result/1`` and one more, ``details``, with what pages draw beyond them:
 ``critical`` (layer -> cause -> cycles on the critical path), ``area_breakdown_mm2``, ``sources`` (key path ->
 where the number comes from), ``timeline`` (the slowest layers), ``power_trace`` ([[time_s, watts], ...], 400
-windows at most), ``dram`` (each part's rows, refreshes and traffic over time), ``row_hit_rate`` (by layer), where the
-chip has caches ``caches`` (name -> ``hits`` and ``misses`` of the lines that gathers asked for, ``write_hits`` and
-``write_misses`` of scatters) and, where asked for, ``why`` (re-simulated changes of the chip).
+windows at most), ``dram`` (each part's rows, refreshes and traffic over time), ``row_hit_rate`` (by layer),
+``predicted`` (layer -> ``bound_cycles`` of its mapping, ``alone_cycles`` where it was simulated by itself, ``proof``),
+with refined mappings ``refinement`` (cycles with and without), where the chip has caches ``caches`` (name -> ``hits``
+and ``misses`` of the lines that gathers asked for, ``write_hits`` and ``write_misses`` of scatters) and, where asked
+for, ``why`` (re-simulated changes of the chip).
 """
 
 from __future__ import annotations
@@ -41,6 +43,10 @@ def summarise(result: Result, why: Sequence[Mapping[str, Any]] = ()) -> dict[str
     }
     if result.activity is not None and result.activity.caches:
         details["caches"] = {name: asdict(stats) for name, stats in result.activity.caches.items()}
+    if result.predicted:
+        details["predicted"] = {layer: dict(row) for layer, row in result.predicted.items()}
+    if result.refinement:
+        details["refinement"] = dict(result.refinement)
     if why:
         details["why"] = [dict(row) for row in why]
     return {**result.to_json(), "details": details}

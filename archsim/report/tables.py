@@ -19,14 +19,25 @@ UNITS = {
     "macs": "MAC",
     "utilization": "1",
     "row_hit_rate": "1",
+    "bound_cycles": "cycles",
+    "alone_cycles": "cycles",
     "stalls": "cycles",
 }
 
 
 def layer_table(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A row per layer; ``row_hit_rate``: share of its DRAM bursts that found their row open, None without bursts."""
-    rates = summary["details"].get("row_hit_rate", {})
-    return [{**layer, "row_hit_rate": rates.get(layer["name"])} for layer in summary["layers"]]
+    """A row per layer; ``row_hit_rate``: share of its DRAM bursts that found their row open, None without bursts;
+    ``bound_cycles``: the analytic bound of its mapping; ``alone_cycles``: simulated by itself for that choice, or None.
+    """
+    rates, predicted = summary["details"].get("row_hit_rate", {}), summary["details"].get("predicted", {})
+    return [
+        {
+            **layer,
+            "row_hit_rate": rates.get(layer["name"]),
+            **{key: predicted.get(layer["name"], {}).get(key) for key in ("bound_cycles", "alone_cycles")},
+        }
+        for layer in summary["layers"]
+    ]
 
 
 def layers_csv(summary: Mapping[str, Any]) -> str:

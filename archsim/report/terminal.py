@@ -13,7 +13,7 @@ from rich.text import Text
 from archsim.report.causes import cause, in_order
 from archsim.report.format import count, percent, shorten
 from archsim.report.headline import headline, setting, title
-from archsim.report.rows import layer_row, why_rows
+from archsim.report.rows import layer_row, refinement, why_rows
 from archsim.report.verdict import sentences, slow_layers
 
 WIDTH = 100
@@ -34,6 +34,8 @@ def show(summary: Mapping[str, Any], console: Console) -> None:
     console.print()
     for sentence in sentences(summary):
         console.print(Text(sentence))
+    if refinement(summary):
+        console.print(Text(refinement(summary)))
     show_why(summary, console)
     for warning in summary["provenance"].get("warnings", []):
         console.print(Text(f"warning: {warning}", style="yellow"))

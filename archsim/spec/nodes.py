@@ -95,12 +95,15 @@ def read(path: str | Path) -> Node:
         raise ConfigError(f"{path}: not UTF-8 text (byte {error.start})") from None
 
 
-def parse(text: str, file: str = "<text>") -> Node:
-    """The tree of YAML text; ``file`` names it in messages. Raises ConfigError with file:line:column."""
+def parse(text: str, file: str = "<text>", most: int = MAX_NODES) -> Node:
+    """The tree of YAML text; ``file`` names it in messages, ``most``: values that it may have.
+
+    Raises ConfigError with file:line:column.
+    """
     _refuse_tabs(text, file)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return _Builder(yaml.parse(text, Loader=loader), file).document()
+        return _Builder(yaml.parse(text, Loader=loader), file, most).document()
     except yaml.MarkedYAMLError as error:
         raise ConfigError(_syntax_message(error, file)) from None
     except yaml.YAMLError as error:
@@ -130,7 +133,8 @@ def of_value(value: object, mark: Mark) -> Node:
 class _Builder:
     """Consumes parser events; counts what it expands."""
 
-    def __init__(self, events: Iterator[Any], file: str) -> None:
+    def __init__(self, events: Iterator[Any], file: str, most: int) -> None:
+        self._most = most
         self._events = events
         self._file = file
         self._anchors: dict[str, Node | None] = {}
@@ -212,8 +216,8 @@ class _Builder:
 
     def _count(self, nodes: int, mark: Mark) -> None:
         self._nodes += nodes
-        if self._nodes > MAX_NODES:
-            raise ConfigError(f"{mark}: more than {MAX_NODES} values after expanding aliases; allowed fewer")
+        if self._nodes > self._most:
+            raise ConfigError(f"{mark}: more than {self._most} values after expanding aliases; allowed fewer")
 
     def _mark(self, event: Any) -> Mark:
         return Mark(self._file, event.start_mark.line + 1, event.start_mark.column + 1)

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
-from archsim.spec.architecture import Architecture
-from mapper.cost import Costs
-from mapper.grid import Grid, depths, needs, traffic
+from mapper.cost import Costs, held_bytes
+from mapper.grid import Grid, depths
 from mapper.problem import GROUPS, OperandPlan
 
 ORDERS: tuple[tuple[str, ...], ...] = (("B", "N", "M", "K"), ("B", "M", "N", "K"))
@@ -67,42 +66,12 @@ def depth_choices(grid: Grid, order: tuple[str, ...]) -> Iterator[dict[str, int]
 
 def feasible(grid: Grid) -> NDArray[np.bool_]:
     """Cells whose smallest need (every operand at its deepest) fits: a superset of all templates' legal cells."""
-    used: dict[str, np.ndarray] = {}
-    for plan in grid.problem.operands:
-        used[plan.level] = used.get(plan.level, np.zeros(grid.shape)) + _least(grid, plan)
+    order = ORDERS[0]
+    moved = {plan.name: grid.traffic(plan, order, len(order)) for plan in grid.problem.operands}
     legal = np.ones(grid.shape, dtype=bool)
-    for level, need in used.items():
+    for level, need in held_bytes(grid.problem, moved).items():
         legal &= need <= grid.problem.capacity[level]
     return legal
-
-
-def _least(grid: Grid, plan: OperandPlan) -> np.ndarray:
-    order = ORDERS[0]
-    return needs(plan, traffic(grid, plan, order, len(order)))
-
-
-def reason(grid: Grid, architecture: Architecture) -> str:
-    """Which tensor at which level does not fit even at the smallest tiles."""
-    problem = grid.problem
-    least = {plan.name: _least(grid, plan) for plan in problem.operands}
-    worst: tuple[float, str, int, list[OperandPlan]] = (0.0, "", 0, [])
-    for level in sorted({plan.level for plan in problem.operands}):
-        plans = [plan for plan in problem.operands if plan.level == level]
-        need = int(sum((least[plan.name] for plan in plans), np.zeros(grid.shape)).min())
-        has = problem.capacity[level]
-        ratio = need / has if has else float("inf")
-        if ratio > worst[0]:
-            worst = (ratio, level, need, plans)
-    _, level, need, plans = worst
-    largest = max(plans, key=lambda plan: float(least[plan.name].min()))
-    total = architecture.memory(level).capacity_bytes
-    return (
-        f"layer '{problem.layer.name}' ({problem.layer.op}): no tiling fits '{level}' of chip '{architecture.name}': "
-        "the smallest "
-        f"needs {need:,} bytes, of which {int(least[largest.name].min()):,} for tensor "
-        f"'{largest.tensor or largest.name}' "
-        f"({largest.name}, {largest.slots} slots); it has {problem.capacity[level]:,} of {total:,} bytes free"
-    )
 
 
 def tree(
@@ -113,6 +82,8 @@ def tree(
     loops = [(dim, tile, group) for group in order for dim, tile in chosen[group].loops]
     keeps: dict[int, list[tuple[OperandPlan, bool]]] = {}
     for plan in grid.problem.operands:
+        if not plan.buffered and not plan.resident:
+            continue
         allowed = set(order[: kept[plan.name]])
         moving = [i for i, (dim, _, group) in enumerate(loops) if dim in plan.dims and group in allowed]
         depth = moving[-1] + 1 if moving else 0
@@ -144,5 +115,4 @@ def _nodes(
 
 
 def _keep(plan: OperandPlan, costs: Costs, cell: tuple[int, ...], reserve_at: int) -> Keep:
-    slots = 0 if plan.resident else int(min(plan.slots, costs.moved[plan.name].moves[cell]))
-    return Keep(plan.name, plan.level, slots, reserve_at)
+    return Keep(plan.name, plan.level, int(costs.moved[plan.name].slots[cell]), reserve_at)

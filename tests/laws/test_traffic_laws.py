@@ -19,6 +19,7 @@ from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Compiled, Options, compile_model
 from mapper.costs import ChipCosts
+from mapper.options import Given
 from mapper.problem import build
 from mapper.search.exhaustive import search
 from tests.tools.layers import Net, random_net, small_chip
@@ -102,7 +103,7 @@ def test_law_14_halo(kept: bool, bits: int) -> None:
         Keep("b", "l1", 1, 0), Keep("bias", "l1", 1, 1), Loop("q", 28), *middle,
         Keep("out", "l1", 2, 5), Keep("acc", "acc", 2, 6),
     )  # fmt: skip
-    _, activity = run(workload, BIG, Options(pinned={"conv_y": tree(nodes)}))
+    _, activity = run(workload, BIG, Options(given=Given(layers={"conv_y": tree(nodes)})))
     weights = 9 * 64 * 8 + 4 * 8
     assert (count(activity, "dram", "read_bytes") - weights) * 8 == bits
 
@@ -117,7 +118,7 @@ def test_law_15_partial_sums_of_a_cut_reduction(pieces: int) -> None:
         Keep("out", "l1", 1, 0), Keep("acc", "acc", 1, 1), Loop("k", 8), Keep("a", "l1", 2, 3), Keep("b", "l1", 2, 4),
     )  # fmt: skip
     chip = small_chip(1 << 14, 1 << 12, dataflow="output_stationary")
-    _, activity = run(gemm(6, 5, 8 * pieces), chip, Options(pinned={"gemm_y": tree(nodes, "gemm_y")}))
+    _, activity = run(gemm(6, 5, 8 * pieces), chip, Options(given=Given(layers={"gemm_y": tree(nodes, "gemm_y")})))
     outputs = 6 * 5
     assert count(activity, "acc", "write_bytes") == 4 * outputs * pieces
     assert count(activity, "acc", "read_bytes") == 4 * outputs * (pieces - 1) + 4 * outputs
@@ -143,7 +144,7 @@ def test_law_17_imperfect_tiles() -> None:
         Keep("out", "l1", 2, 3),
         Keep("acc", "acc", 2, 4),
     )
-    compiled, activity = run(gemm(4096, 4, 8), BIG, Options(pinned={"gemm_y": tree(nodes, "gemm_y")}))
+    compiled, activity = run(gemm(4096, 4, 8), BIG, Options(given=Given(layers={"gemm_y": tree(nodes, "gemm_y")})))
     array = next(queue for queue in compiled.program.queues if queue.engine == "array")
     assert sum(step.command.op == "MATMUL" for step in unroll(array)) == 22
     assert count(activity, "mxu", "mac") == 4096 * 4 * 8

@@ -114,7 +114,7 @@ def mappings() -> st.SearchStrategy[ModelMapping]:
     )
     placement = st.builds(Placement, NAMES, NAMES, *(INTEGERS,) * 4)
     dtypes = st.dictionaries(NAMES, NAMES, max_size=2)
-    return st.builds(ModelMapping, NAMES, NAMES, NAMES, tuples(layer), tuples(placement), dtypes)
+    return st.builds(ModelMapping, NAMES, NAMES, NAMES, tuples(layer), tuples(placement), dtypes, NAMES, NAMES)
 
 
 @given(mapping=mappings())
@@ -149,21 +149,13 @@ ERRORS: list[tuple[str, str, str, str]] = [
     ("workload.yaml", "'{\"kernel", "'{kernel", "layers[0].attributes: found"),
     ("workload.yaml", "  fused: [relu1]", "  fused: relu1", "layers[0].fused: found 'relu1'; allowed a list"),
     ("workload.yaml", "dims: {h: 12", "dims: {h: -12", "layers[0].dims.h: found -12; allowed an integer of 0 or more"),
-    (
-        "mapping.yaml",
-        "for h in tiles of 5",
-        "for h in tile of 5",
-        "expected 'tiles' and 'of', found 'tile' (did you mean",
-    ),
-    (
-        "mapping.yaml",
-        "keep acc in acc",
-        "keap acc in acc",
-        "expected a loop or a keep: for, keep, found 'keap' (did you",
-    ),
-    ("mapping.yaml", "slots 2 reserve 4", "slots 2 reserve 4 5", "expected the end of layers[0].nodes[2], found '5'"),
+    ("mapping.yaml", "{loop: h, tile: 5}", "{loop: h, tile: five}", "layers[0].nodes[3].tile: found 'five'; allowed"),
+    ("mapping.yaml", "{loop: h, tile: 5}", "{loop: h, tiles: 5}", "layers[0].nodes[3].tile: missing"),
+    ("mapping.yaml", "{keep: acc, in", "{keap: acc, in", "layers[0].nodes[6]: found {'keap': 'acc'"),
+    ("mapping.yaml", "reserve_at: 4", "reserve: 4", "layers[0].nodes[2].reserve: unknown key; allowed"),
     ("mapping.yaml", "layers 0 to 0", "layers 0 - 0", "expected 'to' and the number of the last layer, found '-'"),
-    ("mapping.yaml", "proof:", "prof:", "layers[0].proof: missing"),
+    ("mapping.yaml", "proof:", "prof:", "layers[0].prof: unknown key; allowed"),
+    ("mapping.yaml", "  unit: mxu", "  units: mxu", "layers[0].unit: missing"),
 ]
 READERS: dict[str, Callable[[str, str], object]] = {
     "workload.yaml": workload_from_yaml,

@@ -14,6 +14,7 @@ from archsim.ir.asm.lexer import phrase
 from archsim.spec.nodes import Node, parse, scalar
 
 T = TypeVar("T")
+MOST = 2_000_000  # values: a mapping of thousands of layers
 LONG = 1 << 16  # columns before a text is folded
 
 
@@ -118,7 +119,7 @@ def phrase_of(node: Node, path: str, read: Callable[[Cursor], T]) -> T:
 
 def open_form(text: str, path: str, schema: str) -> Fields:
     """The document's fields after checking its ``schema`` line."""
-    fields = Fields(parse(text, path), "")
+    fields = Fields(parse(text, path, MOST), "")
     fields.text("schema", (schema,))
     return fields
 

@@ -12,7 +12,7 @@ time of full ones, but only PEs with work act and are counted.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple, TypedDict
 
@@ -91,18 +91,15 @@ class ArrayShape:
     rate: Fraction = Fraction(1)
     weight_double_buffer: bool = False
     fold_overlap: bool = False
+    pack: int = field(init=False, compare=False)  # reduction elements that one PE takes in one step: ceil(rate)
 
     def __post_init__(self) -> None:
         """Raise ConfigError for an impossible shape or rate."""
+        object.__setattr__(self, "pack", ceil_div(self.rate.numerator, self.rate.denominator))
         if self.rows < 1 or self.cols < 1:
             raise ConfigError(f"array shape must be at least 1 x 1, found {self.rows} x {self.cols}")
         if self.rate <= 0:
             raise ConfigError(f"array rate must be > 0 MACs per PE and cycle, found {self.rate}")
-
-    @property
-    def pack(self) -> int:
-        """Reduction elements that one PE takes in one step: ceil(rate)."""
-        return ceil_div(self.rate.numerator, self.rate.denominator)
 
     @property
     def macs_per_cycle(self) -> Fraction:

@@ -1,0 +1,138 @@
+"""Why a layer takes what it takes: its resources, the runner-up, and the layer mapped anew on a larger chip.
+
+All figures are analytic (``archsim run --why`` simulates). Doublings are those of ``archsim.lab.why``: each resource
+alone, the layer searched again, what stays on chip planned again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from archsim.errors import ArchsimError, ConfigError, nearest
+from archsim.lab.job import Job, Progress, load_chip, prepare, quiet
+from archsim.lab.offchip import outer_rates
+from archsim.lab.why import variants
+from archsim.spec.architecture import Architecture
+from mapper.explain import Figures, figures, runner_up
+from mapper.layers import Layers
+from mapper.lower.model import Mapped
+from mapper.options import resolve_dtypes
+
+
+@dataclass(frozen=True)
+class Doubled:
+    """A changed chip: key paths with values, and the layer's figures there in cycles of the chip as it is."""
+
+    name: str
+    keys: dict[str, str]
+    cycles: int | None
+    energy_pj: float | None
+    bounded_by: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One layer: what was chosen, what came second (None: nothing else is legal), what larger chips would give."""
+
+    layer: str
+    op: str
+    chip: str
+    objective: str
+    chosen: Figures
+    second: Figures | None
+    doubled: tuple[Doubled, ...]
+
+    @property
+    def lost_by(self) -> tuple[str, float, float] | None:
+        """(figure, its value, the winner's) in which the runner-up is first worse; None when all are equal."""
+        if self.second is None:
+            return None
+        pairs = zip(self.second.ranked(self.objective), self.chosen.ranked(self.objective), strict=True)
+        return next(((name, value, best) for (name, value), (_, best) in pairs if value != best), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types (schema ``archsim.explain/1``)."""
+        lost = self.lost_by
+        return {
+            "schema": "archsim.explain/1",
+            "layer": self.layer,
+            "op": self.op,
+            "chip": self.chip,
+            "objective": self.objective,
+            "chosen": _figures(self.chosen),
+            "runner_up": None if self.second is None else _figures(self.second),
+            "lost_by": None if lost is None else {"figure": lost[0], "runner_up": lost[1], "chosen": lost[2]},
+            "doubled": [vars(row) for row in self.doubled],
+        }
+
+
+def _figures(found: Figures) -> dict[str, Any]:
+    from archsim.ir.forms.mapping import node_form
+
+    names = ("cycles", "energy_pj", "moves", "held_bytes", "bounded_by")
+    return {
+        "unit": found.mapping.unit,
+        "bound_cycles": found.mapping.bound_cycles,
+        **{name: getattr(found, name) for name in names},
+        "resources": dict(found.resources),
+        "nodes": [node_form(node, index) for index, node in enumerate(found.mapping.nodes)],
+        "resident": list(found.mapping.resident),
+    }
+
+
+def explained(job: Job, layer: str, say: Progress = quiet) -> Explanation:
+    """The explanation of a layer of the job's model; raises ConfigError when there is none or it runs on the host."""
+    architecture = load_chip(job)
+    asked = prepare(job, architecture, say)
+    names = [found.name for found in asked.workload.layers]
+    if layer not in names:
+        raise ConfigError(f"--explain: no layer '{layer}' in {asked.workload.name}{nearest(layer, names)}")
+    index = names.index(layer)
+    layers = Layers(
+        asked.workload, architecture, resolve_dtypes(architecture, asked.options.dtypes or {}), asked.options
+    )
+    mapped = layers.map()
+    problem = mapped.problems[index]
+    if problem is None:
+        raise ConfigError(f"--explain: layer '{layer}' runs on the host; there is no mapping to explain")
+    return Explanation(
+        layer,
+        asked.workload.layers[index].op,
+        architecture.name,
+        job.objective,
+        figures(layers, problem, mapped.mappings[index]),
+        runner_up(layers, mapped, index),
+        tuple(_doubled(layers, mapped, index, variant.name, variant.keys, say) for variant in variants(architecture)),
+    )
+
+
+def _doubled(layers: Layers, mapped: Mapped, index: int, name: str, keys: Any, say: Progress) -> Doubled:
+    """The layer on the chip with some keys changed; what may not stay on chip stays barred."""
+    from archsim.spec.load import replace as changed
+
+    say(f"mapping with {name}")
+    texts = {key: str(value) for key, value in keys.items()}
+    try:
+        chip = changed(layers.architecture, keys)
+        found = _again(layers, mapped, index, chip)
+    except ArchsimError as error:
+        return Doubled(name, texts, None, None, "", str(error).partition("\n")[0])
+    cycles = -(-found.cycles * layers.architecture.clock_hz // chip.clock_hz)
+    return Doubled(name, texts, cycles, found.energy_pj, found.bounded_by)
+
+
+def _again(layers: Layers, mapped: Mapped, index: int, chip: Architecture) -> Figures:
+    from mapper.layers import TooTightError
+
+    options = replace(layers.options, outer=outer_rates(chip), refine=0, simulate=None)
+    others, barred = Layers(layers.workload, chip, layers.dtypes, options), mapped.barred
+    while True:
+        try:
+            problem, mapping = others.map_layer(index, others.residency(barred))
+        except TooTightError as tight:
+            barred |= {tight.tensor}
+            continue
+        assert problem is not None
+        return figures(others, problem, mapping)

@@ -1,0 +1,117 @@
+"""An explanation of one layer's mapping, from its JSON form: a table for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from archsim.report.format import NONE, count, percent
+
+Told = Mapping[str, Any]  # archsim.explain/1
+UNITS = {"energy": " pJ", "cycles x energy": " cycles pJ"}
+
+
+def to_json(told: Told) -> str:
+    """JSON text."""
+    return json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def to_table(told: Told) -> str:
+    """What bounds the layer, the runner-up beside it, and the layer on larger chips."""
+    chosen, second = told["chosen"], told["runner_up"]
+    lines = [
+        f"{told['layer']} ({told['op']}) on {chosen['unit']} of {told['chip']}, by {told['objective']}",
+        f"bounded by: {chosen['bounded_by']}, {count(chosen['cycles'])} cycles (analytic)",
+        "",
+        *_aligned(("resource, cycles", "chosen", "", "runner-up"), _resources(chosen, second)),
+        "",
+        *_aligned(("", "chosen", "runner-up"), _totals(chosen, second)),
+        "",
+        *_nests(chosen, second),
+        "",
+        _lost(told),
+        "",
+        *_aligned(("if", "cycles", "change", "memory energy", "change", "then bounded by"), _doubled(told)),
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _resources(chosen: Told, second: Told | None) -> Iterator[Sequence[str]]:
+    """The largest first; bars of up to 20 characters."""
+    other = second["resources"] if second is not None else {}
+    for name, cycles in sorted(chosen["resources"].items(), key=lambda item: (-item[1], item[0])):
+        bar = "#" * round(20 * cycles / chosen["cycles"]) if chosen["cycles"] else ""
+        yield name, count(round(cycles)), f"{bar:20}", count(round(other[name])) if name in other else NONE
+
+
+def _totals(chosen: Told, second: Told | None) -> Iterator[Sequence[str]]:
+    for key, label in (("cycles", "cycles"), ("energy_pj", "energy of memory accesses, pJ"), ("moves", "moves"),
+                       ("held_bytes", "bytes held")):  # fmt: skip
+        yield label, count(round(chosen[key])), NONE if second is None else count(round(second[key]))
+
+
+def _nests(chosen: Told, second: Told | None) -> Iterator[str]:
+    yield f"chosen:     {_nest(chosen)}"
+    if second is not None:
+        yield f"runner-up:  {_nest(second)}"
+
+
+def _nest(found: Told) -> str:
+    """``for p 16 [a out] for k 8 [b]``: loops with tiles, and what is kept below them."""
+    words, kept = [], list[str]()
+    for node in found["nodes"]:
+        if "loop" in node:
+            words += [f"[{' '.join(kept)}]"] if kept else []
+            words.append(f"for {node['loop']} in {node['tile']}")
+            kept = []
+        else:
+            kept.append(f"{node['keep']}:{node['slots']}" + ("~" if "reserve_at" in node else ""))
+    return " ".join([*words, f"[{' '.join(kept)}]"]) + f" on {found['unit']}"
+
+
+def _lost(told: Told) -> str:
+    lost = told["lost_by"]
+    if told["runner_up"] is None:
+        return "There is no other legal mapping in the space."
+    if lost is None:
+        return "The runner-up ties in every figure; the chosen mapping comes first in order."
+    unit = UNITS.get(lost["figure"], "")
+    more = percent(lost["runner_up"] - lost["chosen"], lost["chosen"]) if lost["chosen"] else NONE
+    text = (
+        f"The runner-up lost by {lost['figure']}: {lost['runner_up']:,.0f}{unit} to {lost['chosen']:,.0f}{unit}, {more}"
+    )
+    second = told["runner_up"]["bounded_by"]
+    return f"{text} more; it is bounded by {second}."
+
+
+def _doubled(told: Told) -> Iterator[Sequence[str]]:
+    cycles, energy = told["chosen"]["cycles"], told["chosen"]["energy_pj"]
+    for row in told["doubled"]:
+        if row["cycles"] is None:
+            yield row["name"], NONE, "", NONE, "", row["reason"]
+            continue
+        yield (
+            row["name"], count(row["cycles"]), _change(row["cycles"], cycles),
+            f"{count(round(row['energy_pj']))} pJ", _change(row["energy_pj"], energy), row["bounded_by"],
+        )  # fmt: skip
+
+
+def _change(now: float, before: float) -> str:
+    return f"{100 * (now - before) / before:+.1f} %" if before else NONE
+
+
+def _aligned(headings: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
+    """Columns padded to their widest cell; numbers to the right."""
+    cells = [tuple(headings), *(tuple(row) for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(headings))]
+    for row in cells:
+        padded = [
+            cell.ljust(width) if column == 0 or not _is_number(cell, column, headings) else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  " + "  ".join(padded)
+
+
+def _is_number(cell: str, column: int, headings: Sequence[str]) -> bool:
+    return headings[column] not in ("", "then bounded by") or cell[:1].isdigit()

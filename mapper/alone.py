@@ -1,0 +1,59 @@
+"""The Program of one layer by itself: what it reads lies ready, in DRAM or where it stays on chip."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from archsim.ir.mapping import LayerMapping
+from archsim.ir.program import Program
+from archsim.ir.workload import Kind, Layer, Tensor, Workload
+from archsim.spec.architecture import Architecture
+from mapper.lower.model import Lowering, Mapped
+from mapper.options import Given, Options
+from mapper.placement import Lifetime
+from mapper.problem import Problem, base_of
+from mapper.residency import Residency
+
+ALWAYS = Lifetime(-1, 1)
+
+
+def lower_alone(
+    workload: Workload,
+    architecture: Architecture,
+    dtypes: Mapping[str, str],
+    options: Options,
+    problem: Problem,
+    residency: Residency,
+    mapping: LayerMapping,
+) -> Program:
+    """The Program of ``problem`` under ``mapping``, beside the tensors that stay on chip while it runs."""
+    index = [layer.name for layer in workload.layers].index(problem.layer.name)
+    stays = {found.tensor: replace(found, life=ALWAYS) for found in residency.at(index)}
+    mapped = Mapped(
+        Residency(residency.memory, residency.capacity, stays),
+        (problem,),
+        (replace(mapping, layer=problem.layer.name),),
+        frozenset(),
+    )
+    single = _single(workload, problem.layer)
+    return Lowering(single, architecture, dtypes, replace(options, given=Given())).lower(mapped).program
+
+
+def _single(workload: Workload, layer: Layer) -> Workload:
+    """A workload of one layer: its inputs are given, its output is asked for."""
+    made = base_of(workload, layer.output.tensor)
+    tensors: dict[str, Tensor] = {}
+    for operand in (*layer.inputs, layer.output):
+        name = operand.tensor
+        while name not in tensors:
+            tensor = workload.tensors[name]
+            tensors[name] = replace(tensor, kind=_kind(tensor, made=base_of(workload, name) == made))
+            name = tensor.view.base if tensor.view is not None else name
+    return replace(workload, layers=(layer,), tensors=tensors, views=())
+
+
+def _kind(tensor: Tensor, made: bool) -> Kind:
+    if made:
+        return "output"
+    return "weight" if tensor.kind == "weight" else "input"

@@ -1,0 +1,72 @@
+"""What bounds the mapping of one layer, what came second and why it lost: the figures that the search ranked by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from archsim.ir.mapping import LayerMapping
+from mapper.given.priced import CELL, price
+from mapper.layers import Layers
+from mapper.lower.model import Mapped
+from mapper.problem import Problem
+from mapper.search import exhaustive
+from mapper.search.templates import open_space
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A mapping and what it is ranked by.
+
+    ``cycles``: latency with DRAM traffic in whole bursts; ``energy_pj``: of all accesses to memories; ``moves``: DMA
+    commands; ``held_bytes``: of all rings; ``resources``: cycles that each engine and port needs, the largest is the
+    latency.
+    """
+
+    mapping: LayerMapping
+    cycles: int
+    energy_pj: float
+    moves: int
+    held_bytes: int
+    resources: Mapping[str, float]
+
+    @property
+    def bounded_by(self) -> str:
+        """The resource that needs most cycles."""
+        return max(self.resources, key=lambda name: self.resources[name])
+
+    def ranked(self, objective: str) -> tuple[tuple[str, float], ...]:
+        """(name, figure) in the order in which mappings are compared."""
+        cycles, energy = ("cycles", float(self.cycles)), ("energy", self.energy_pj)
+        first = {
+            "latency": (cycles, energy),
+            "energy": (energy, cycles),
+            "edp": (("cycles x energy", self.cycles * self.energy_pj), cycles),
+        }[objective]
+        return (*first, ("moves", float(self.moves)), ("bytes held", float(self.held_bytes)))
+
+
+def figures(layers: Layers, problem: Problem, mapping: LayerMapping) -> Figures:
+    """Figures of any mapping of a problem."""
+    costs = price(problem, mapping, layers.chip, layers.dtypes)
+    return Figures(
+        replace(mapping, bound_cycles=int(costs.bound[CELL])),
+        int(costs.cycles[CELL]),
+        float(costs.energy_pj[CELL]),
+        int(costs.commands[CELL]),
+        int(costs.held[CELL]),
+        {name: float(cycles.flat[0]) for name, cycles in costs.terms.items()},
+    )
+
+
+def runner_up(layers: Layers, mapped: Mapped, index: int) -> Figures | None:
+    """The best mapping beside the one that was chosen, on any engine; None where the space has no other."""
+    chosen, objective = mapped.mappings[index], layers.options.objective
+    found: list[Figures] = []
+    for problem, rules in layers.searched(index, mapped.residency):
+        space = open_space(problem, layers.chip, layers.dtypes, rules)
+        for choice in islice(exhaustive.candidates(space, objective, by="cycles"), 2):
+            if (choice.mapping.unit, choice.mapping.nodes) != (chosen.unit, chosen.nodes):
+                found.append(figures(layers, problem, choice.mapping))
+    return min(found, key=lambda other: [value for _, value in other.ranked(objective)], default=None)

@@ -1,0 +1,1 @@
+"""Mappings that are stated instead of searched: their checks and their cost."""

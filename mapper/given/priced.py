@@ -1,0 +1,120 @@
+"""The cost of one stated LoopTree, by the same formulas as a cell of the grid: latency bound, energy, traffic.
+
+What an operand brings follows from the loops above its Keep alone, in any order: each one that does not move it repeats
+all that lies below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+import numpy as np
+
+from archsim.ir.mapping import Keep, LayerMapping
+from mapper.candidates import Cut
+from mapper.cost import Costs, costed
+from mapper.costs import ChipCosts
+from mapper.geometry import Component, ranges, slot_padding, slot_sizes
+from mapper.grid import Grid, Traffic
+from mapper.lower.frame import Frame
+from mapper.problem import GROUPS, OperandPlan, Problem
+from mapper.strides import block_bytes
+from mapper.tables import geometry
+from mapper.work import work
+
+CELL = (0, 0, 0, 0)
+
+
+def price(problem: Problem, mapping: LayerMapping, chip: ChipCosts, dtypes: Mapping[str, str]) -> Costs:
+    """Costs of the mapping, at cell (0, 0, 0, 0); legal whatever it holds (capacity is checked where it is placed)."""
+    frame = Frame(problem, mapping, {})
+    grid = _grid(frame)
+    done = work(grid, chip, dtypes, np.ones(grid.shape, dtype=bool))
+    moved = {plan.name: _traffic(frame, plan) for plan in problem.operands}
+    return costed(grid, chip, done, moved)
+
+
+def _grid(frame: Frame) -> Grid:
+    """One cell: the tile sizes of the whole nest."""
+    problem, cut = frame.problem, frame.cut(len(frame.loops))
+    cuts = {}
+    for group in GROUPS:
+        names = problem.groups[group]
+        tiles = {dim: cut.get(dim, problem.dims[dim]) for dim in names}
+        cuts[group] = [Cut(tiles, tuple((dim, cut[dim]) for dim in cut if dim in names))]
+    return Grid(problem, geometry(problem), cuts, {})
+
+
+def _depth(frame: Frame, plan: OperandPlan) -> tuple[int, bool]:
+    """(loops above the operand, whether it slides); what is not kept has its tile below all loops."""
+    if plan.name in frame.keeps and not plan.resident:
+        return frame.keeps[plan.name]
+    return len(frame.loops), False
+
+
+def _traffic(frame: Frame, plan: OperandPlan) -> Traffic:
+    problem = frame.problem
+    depth, sliding = _depth(frame, plan)
+    above = frame.loops[:depth]
+    if plan.resident or not plan.buffered:
+        moving = [number for number, loop in enumerate(above) if loop.dim in plan.dims]
+        above = above[: moving[-1] + 1 if moving else 0]
+    parts = frame.parts[plan.name]
+    slid = above[-1].dim if sliding else None
+    tiles = {**problem.dims, **{loop.dim: loop.tile for loop in above}}
+    cut = {loop.dim: loop.tile for loop in above}
+    sums = [_sums(part, cut, problem, slid) for part in parts]
+    again = prod(_trips(problem, loop.dim, loop.tile) for loop in above if loop.dim not in plan.dims)
+    moves = prod(_trips(problem, loop.dim, loop.tile) for loop in above)
+    slot = prod(part.size(tiles) for part in parts)
+    padded = slot_padding(parts, problem.dims, plan.element_bytes, plan.pad_bytes)
+    held = block_bytes(slot_sizes(parts, tiles), plan.element_bytes, padded)
+    filled, touched, first = (prod(column) for column in zip(*sums, strict=True)) if sums else (1, 1, 1)
+    return Traffic(
+        slot=_cell(slot),
+        filled=_cell(filled * again),
+        touched=_cell(touched * again),
+        first=_cell(first),
+        moves=_cell(moves),
+        slides=np.full((1,) * len(GROUPS), sliding),
+        run=_cell(_run(parts, plan, tiles)),
+        slot_bytes=_cell(held),
+        again=_cell(again),
+        slots=_cell(_slots(frame, plan)),
+    )
+
+
+def _slots(frame: Frame, plan: OperandPlan) -> int:
+    nodes = frame.mapping.nodes
+    return next((node.slots for node in nodes if isinstance(node, Keep) and node.operand == plan.name), 0)
+
+
+def _sums(part: Component, cut: Mapping[str, int], problem: Problem, slid: str | None) -> tuple[int, int, int]:
+    """(filled, touched, touched by the first) over the tiles of a component."""
+    dim = next((name for name, _ in part.terms if name in cut and cut[name] < problem.dims[name]), None)
+    tiles = ranges(part, dim, cut.get(dim or "", 0), problem.dims, dim is not None and dim == slid)
+    return sum(filled for filled, _ in tiles), sum(touched for _, touched in tiles), tiles[0][1]
+
+
+def _run(parts: tuple[Component, ...], plan: OperandPlan, tiles: Mapping[str, int]) -> int:
+    """Contiguous elements of a tile in DRAM, 0 where padding may cut it: as the grid has it."""
+    run = 1
+    joined = True
+    for part in reversed(parts):
+        if not part.terms:
+            continue
+        size = part.size(tiles)
+        if part.clip is not None:
+            return 0 if joined else run
+        joined = joined and (plan.strides[part.axis] * part.unit == run or size == 1)
+        run = run * size if joined else run
+    return run
+
+
+def _trips(problem: Problem, dim: str, tile: int) -> int:
+    return -(-problem.dims[dim] // tile)
+
+
+def _cell(value: float) -> np.ndarray:
+    return np.full((1,) * len(GROUPS), float(value))

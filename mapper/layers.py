@@ -1,0 +1,157 @@
+"""The first half of the compiler: what stays on chip, and one mapping per layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from archsim.energy.chip import energy_per_byte
+from archsim.errors import ConfigError, MappingError
+from archsim.ir.mapping import LayerMapping
+from archsim.ir.workload import Layer, Workload
+from archsim.spec.architecture import Architecture
+from mapper import constrain
+from mapper.alone import lower_alone
+from mapper.capacity import usable
+from mapper.costs import ChipCosts
+from mapper.given.take import Stated, StatedError
+from mapper.lower.model import Mapped
+from mapper.options import Options
+from mapper.problem import Problem, build
+from mapper.residency import Residency, plan_residency
+from mapper.solve import Solver
+
+Barred = frozenset[str]
+
+
+class Layers:
+    """Maps the layers of one workload to one chip."""
+
+    def __init__(
+        self, workload: Workload, architecture: Architecture, dtypes: Mapping[str, str], options: Options
+    ) -> None:
+        self.workload, self.architecture, self.dtypes, self.options = workload, architecture, dtypes, options
+        self.chip = ChipCosts(architecture, options.outer, energy_per_byte(architecture))
+        self.solver = Solver(self.chip, dtypes, options)
+        self.stated = Stated(workload, self.chip, dtypes, options.given)
+        self.rules = {layer.name: constrain.merge(layer, options.given.constraints) for layer in workload.layers}
+
+    def map(self) -> Mapped:
+        """Residency and a mapping per layer; a layer that cannot be mapped sends the largest pinned tensor to DRAM.
+
+        Raises MappingError (tensor, level, needs, has) when a layer cannot be mapped at all.
+        """
+        self.stated.check()
+        barred: Barred = frozenset()
+        while True:
+            residency = self.residency(barred)
+            self.solver.prepare(self._searched(residency))
+            try:
+                pairs = [self.map_layer(index, residency) for index in range(len(self.workload.layers))]
+            except TooTightError as tight:
+                barred |= {tight.tensor}
+                continue
+            self.solver.cache.save()
+            problems, mappings = zip(*pairs, strict=True) if pairs else ((), ())
+            return Mapped(residency, problems, mappings, barred)
+
+    def residency(self, barred: Barred) -> Residency:
+        """What stays on chip when the tensors ``barred`` may not."""
+        return plan_residency(self.workload, self.architecture, self.dtypes, barred, self.stated.placed)
+
+    def map_layer(self, index: int, residency: Residency) -> tuple[Problem | None, LayerMapping]:
+        """Problem and mapping of one layer; raises TooTightError where a tensor that stays on chip leaves no room."""
+        layer = self.workload.layers[index]
+        if layer.kind == "host":
+            return None, LayerMapping(layer.name, "host", "host", (), (), 0, 1, 1, "runs on the host")
+        self._check_tables(layer)
+        fixed = {*self.stated.placed, *self.stated.resident(layer)}
+        pinned = [found for found in residency.at(index) if found.tensor not in fixed]
+        try:
+            found = list(self._found(index, layer, residency))
+        except StatedError:
+            raise
+        except MappingError:
+            if not pinned:
+                raise
+            raise TooTightError(max(pinned, key=lambda r: (r.layout.size_bytes, r.tensor)).tensor) from None
+        return min(found, key=lambda pair: pair[1].simulated_cycles or pair[1].bound_cycles)
+
+    def _found(self, index: int, layer: Layer, residency: Residency) -> Iterator[tuple[Problem, LayerMapping]]:
+        rules = self.rules[layer.name]
+        if self.stated.has(layer):
+            problem = self.problem(index, residency, self.stated.engine(layer, self._possible(layer)))
+            yield problem, self.stated.mapping(problem, self._free(index, residency), rules)
+            return
+        for problem, _ in self.searched(index, residency):
+            yield problem, self._solved(problem, residency, rules)
+
+    def _solved(self, problem: Problem, residency: Residency, rules: constrain.Rules) -> LayerMapping:
+        simulate = self.options.simulate
+        if not self.options.refine or simulate is None:
+            return self.solver.solve(problem, rules)
+
+        def alone(mapping: LayerMapping) -> int:
+            assert simulate is not None
+            program = lower_alone(
+                self.workload, self.architecture, self.dtypes, self.options, problem, residency, mapping
+            )
+            return simulate(program)
+
+        return self.solver.refined(problem, rules, alone)
+
+    def _searched(self, residency: Residency) -> Iterator[tuple[Problem, constrain.Rules]]:
+        """The problems that no file states."""
+        for index, layer in enumerate(self.workload.layers):
+            if not self.stated.has(layer):
+                yield from self.searched(index, residency)
+
+    def searched(self, index: int, residency: Residency) -> Iterator[tuple[Problem, constrain.Rules]]:
+        """What a search of a layer looks at: a problem for each engine, none on the host."""
+        layer = self.workload.layers[index]
+        for engine in self._engines(layer) if layer.kind != "host" else ():
+            yield self.problem(index, residency, engine), self.rules[layer.name]
+
+    def _possible(self, layer: Layer) -> list[str]:
+        """Engines on which a layer of this kind can run."""
+        if layer.kind in ("copy", "vector"):
+            return [layer.kind]
+        engines = [("array", self.architecture.arrays), ("vector", self.architecture.vectors)]
+        return [engine for engine, parts in engines if parts] or ["array"]
+
+    def _engines(self, layer: Layer) -> list[str]:
+        """Those that are searched: the vector unit for matmuls only where groups leave an array empty."""
+        possible, rules = self._possible(layer), self.rules[layer.name]
+        if rules.units is not None:
+            return constrain.engines(layer, possible, rules, self.architecture)
+        grouped = any(layer.dims[dim] > 1 for dim in layer.batch)
+        return possible if grouped else possible[:1]
+
+    def _check_tables(self, layer: Layer) -> None:
+        """A copy changes no element, so rows have the activations' format."""
+        tables, inputs = self.dtypes.get("tables", self.dtypes["weights"]), self.dtypes["inputs"]
+        if layer.kind == "copy" and tables != inputs and any(operand.role == "tables" for operand in layer.inputs):
+            raise ConfigError(
+                f"layer '{layer.name}' ({layer.op}) gathers rows of {tables} tables as {inputs} inputs; a gather "
+                f"changes no element: state dtypes.tables of the chip, or --dtype with tables={inputs}"
+            )
+
+    def problem(self, index: int, residency: Residency, engine: str) -> Problem:
+        """The layer as a mapping problem on ``engine``, beside what stays on chip."""
+        free, capacity = self._free(index, residency), {}
+        for memory in self.architecture.memories:
+            shared = memory.name == residency.memory
+            capacity[memory.name] = usable(memory, free[memory.name], memory.capacity_bytes, shared)
+        resident = frozenset(r.tensor for r in residency.at(index))
+        layer = self.workload.layers[index]
+        return build(layer, self.workload, self.architecture, self.dtypes, capacity, resident, engine)
+
+    def _free(self, index: int, residency: Residency) -> dict[str, int]:
+        return residency.free_by_memory(index, self.architecture)
+
+
+class TooTightError(Exception):
+    """A layer cannot be mapped while ``tensor`` is pinned."""
+
+    def __init__(self, tensor: str) -> None:
+        super().__init__(tensor)
+        self.tensor = tensor

@@ -1,0 +1,200 @@
+"""From mapped layers to the Program: addresses of tensors and rings, commands, queues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from archsim.ir.dtypes import size_bytes
+from archsim.ir.mapping import LayerMapping, ModelMapping, Placement
+from archsim.ir.program import Command, Program
+from archsim.ir.program import Tensor as StoredTensor
+from archsim.ir.workload import Layer, Workload
+from archsim.spec.architecture import Architecture
+from mapper.lower.frame import Frame, Stored
+from mapper.lower.layer import Item, commands, layer_rings, scratch
+from mapper.lower.program import LoweredLayer, assemble, border_items, queue_names
+from mapper.numbers import PLAIN, of_operands
+from mapper.options import Options
+from mapper.placement import Lifetime, PlaceError, layout, lifetimes, place_dram, view_strides
+from mapper.problem import Problem, base_of, home_role, operand_dtype
+from mapper.residency import Residency
+from mapper.rings import Slot, allocate
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """Residency, and the problem (None on the host) and mapping of every layer; ``barred``: tensors kept off chip."""
+
+    residency: Residency
+    problems: tuple[Problem | None, ...]
+    mappings: tuple[LayerMapping, ...]
+    barred: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A mapped and lowered model. ``frames``: each layer's lowering (None on the host), ``residency``.
+
+    What is pinned.
+    """
+
+    mapping: ModelMapping
+    program: Program
+    frames: tuple[Frame | None, ...]
+    residency: Residency
+    warnings: tuple[str, ...] = ()
+
+
+class Lowering:
+    """The second half of the compiler: addresses, rings, commands, Program."""
+
+    def __init__(
+        self, workload: Workload, architecture: Architecture, dtypes: Mapping[str, str], options: Options
+    ) -> None:
+        self.workload, self.architecture, self.dtypes, self.options = workload, architecture, dtypes, options
+        self.base = {name: base_of(workload, name) for name in workload.tensors}
+        self.lives = lifetimes(workload, self.base)
+        uses = ((self.base[op.tensor], op.role) for layer in workload.layers for op in layer.inputs)
+        self.roles = {name: role for name, role in uses if role == "tables"}
+
+    def lower(self, mapped: Mapped) -> Compiled:
+        """The Program of mapped layers."""
+        residency, problems, mappings = mapped.residency, mapped.problems, mapped.mappings
+        tensors = self._place(residency)
+        by_name = {tensor.name: tensor for tensor in tensors}
+        lowered: list[LoweredLayer] = []
+        frames: list[Frame | None] = []
+        rings: dict[str, Slot] = {}
+        for index, (layer, problem, mapping) in enumerate(zip(self.workload.layers, problems, mappings, strict=True)):
+            lowered += self._borders(index, layer, residency)
+            if problem is None:
+                lowered.append(LoweredLayer(layer.name, None, [self._host(layer)], []))
+                frames.append(None)
+                rings = {}
+                continue
+            rings = allocate(
+                problem, mapping, self.architecture, residency.free_by_memory(index, self.architecture), rings
+            )
+            frame = Frame(
+                problem,
+                mapping,
+                {op.name: self._stored(op.tensor, by_name, residency) for op in problem.operands if op.tensor},
+                self.architecture.dma.channels,
+                index % self.architecture.dma.channels,
+            )
+            frames.append(frame)
+            numbers = of_operands(problem, self.base, self.options.numbers)
+            tensors += tuple(scratch(frame, rings, numbers))
+            declared = list(layer_rings(frame, rings, queue_names(self.architecture), numbers))
+            lowered.append(LoweredLayer(layer.name, frame, commands(frame, rings), declared))
+        outputs = tuple(
+            sorted({self.base[t.name] for t in self.workload.tensors.values() if t.kind == "output"} & set(by_name))
+        )
+        program = assemble(self.workload.name, self.architecture, lowered, tensors, outputs)
+        program = replace(program, layers=tuple(layer.name for layer in self.workload.layers))
+        whole = ModelMapping(
+            self.workload.name,
+            self.architecture.name,
+            self.options.objective,
+            tuple(mappings),
+            self._placements(by_name.values()),
+            self.dtypes,
+            self.workload.sha256,
+            self.architecture.sha256,
+        )
+        return Compiled(whole, program, tuple(frames), residency, self._warnings())
+
+    def _warnings(self) -> tuple[str, ...]:
+        """What the user should know of the compilation."""
+        dtype, source = self.dtypes["inputs"], self.workload.dtype
+        if "float" in source and "int" in dtype:
+            return (f"the model is {source}; it is timed as {dtype} (quantised), the chip's dtype",)
+        return ()
+
+    def _borders(self, index: int, layer: Layer, residency: Residency) -> list[LoweredLayer]:
+        found = []
+        for pinned in residency.at(index):
+            if pinned.life.first == index:
+                shape = self.workload.tensors[pinned.tensor].shape
+                items = border_items(layer.name, pinned, shape)
+                if items:
+                    found.append(LoweredLayer(layer.name, None, items, []))
+        return found
+
+    def _host(self, layer: Layer) -> Item:
+        touches = (
+            *((self.base[op.tensor], False) for op in layer.inputs),
+            (self.base[layer.output.tensor], True),
+        )
+        flops, nbytes = int(str(layer.attributes.get("flops", 0))), int(str(layer.attributes.get("bytes", 0)))
+        command = Command(f"{layer.name}.host", "HOST", layer.name, role="host", flops=flops, nbytes=nbytes)
+        return Item("host", 0, command, touches)
+
+    def _stored(self, tensor: str, by_name: Mapping[str, StoredTensor], residency: Residency) -> Stored:
+        base = self.workload.tensors[self.base[tensor]]
+        size = size_bytes(by_name[base.name].dtype)
+        pinned = residency.tensors.get(base.name)
+        stored = pinned.layout if pinned is not None else layout(base, size)
+        offset, strides = view_strides(self.workload.tensors[tensor], base, stored)
+        return Stored(base.name, offset, strides, self.workload.tensors[tensor].shape)
+
+    def _place(self, residency: Residency) -> tuple[StoredTensor, ...]:
+        dtypes = self._tensor_dtypes()
+        by_home: dict[str, list[tuple[str, int, Lifetime]]] = {}
+        for name, dtype in dtypes.items():
+            if name in residency.tensors:
+                continue
+            tensor = self.workload.tensors[name]
+            home = self.architecture.outer(home_role(tensor.kind, self.roles.get(name, ""))).name
+            by_home.setdefault(home, []).append((name, tensor.elements * size_bytes(dtype), self.lives[name]))
+        placed: dict[str, tuple[str, int]] = {}
+        for home, wanted in by_home.items():
+            stated = {name: place for name, place in self._stated().items() if place.memory == home}
+            addresses = place_dram(wanted, self.architecture.memory(home).capacity_bytes, home, stated)
+            placed |= {name: (home, address) for name, address in addresses.items()}
+        return tuple(self._tensor(name, dtype, placed, residency) for name, dtype in dtypes.items())
+
+    def _stated(self) -> dict[str, Placement]:
+        """Stated places by tensor, those of DRAM in the tensor's home."""
+        found = dict(self.options.given.placements)
+        for name, place in found.items():
+            home = self.architecture.outer(home_role(self.workload.tensors[name].kind, self.roles.get(name, ""))).name
+            if self.architecture.memory(place.memory).kind == "dram" and place.memory != home:
+                raise PlaceError(name, f"tensor '{name}' in '{place.memory}': its home is '{home}'")
+        return found
+
+    def _tensor_dtypes(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for layer in self.workload.layers:
+            for operand in (*layer.inputs, layer.output):
+                found.setdefault(self.base[operand.tensor], operand_dtype(operand, self.dtypes))
+        return found
+
+    def _tensor(
+        self, name: str, dtype: str, placed: Mapping[str, tuple[str, int]], residency: Residency
+    ) -> StoredTensor:
+        tensor = self.workload.tensors[name]
+        pinned = residency.tensors.get(name)
+        stored = pinned.layout if pinned is not None else layout(tensor, size_bytes(dtype))
+        memory, address = (pinned.memory, pinned.address) if pinned is not None else placed[name]
+        role = home_role(tensor.kind, self.roles.get(name, ""))
+        return StoredTensor(
+            name,
+            memory,
+            address,
+            stored.size_bytes,
+            dtype,
+            role,
+            tensor.shape,
+            stored.strides,
+            tensor.kind in ("input", "weight"),
+            stored.origin,
+            *self.options.numbers.get(name, PLAIN),
+        )
+
+    def _placements(self, tensors: Iterable[StoredTensor]) -> tuple[Placement, ...]:
+        return tuple(
+            Placement(t.name, t.memory, t.base, t.size_bytes, self.lives[t.name].first, self.lives[t.name].last)
+            for t in tensors
+        )

@@ -1,0 +1,107 @@
+"""Why nothing fits: the tensor, the memory, what it needs and has, and the least size that would do.
+
+Every cell of every template is looked at, so the sizes are the least: with a memory of that size, and the others as
+they are, some mapping of the space fits; with less none does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from archsim import units
+from archsim.spec.architecture import Architecture
+from mapper.capacity import least_size
+from mapper.cost import held_bytes
+from mapper.grid import Grid, Reals, Traffic, needs
+from mapper.problem import Problem, inner
+from mapper.search.space import ORDERS, depth_choices
+
+
+@dataclass(frozen=True)
+class _Needs:
+    """Bytes by memory of every cell, over all templates; ``moved``: each template's traffic, ``cells`` in each."""
+
+    by_level: Mapping[str, Reals]
+    moved: Sequence[Mapping[str, Traffic]]
+    cells: int
+
+    def largest(self, problem: Problem, level: str, index: int) -> tuple[float, str, str, int]:
+        """(bytes, tensor, operand, slots) of the operand that needs most of ``level`` in a cell."""
+        moved, cell = self.moved[index // self.cells], index % self.cells
+        found = []
+        for plan in problem.operands:
+            if plan.level == level:
+                need, slots = needs(moved[plan.name]), moved[plan.name].slots
+                found.append((_at(need, cell), plan.tensor or plan.name, plan.name, int(_at(slots, cell))))
+        return max(found)
+
+
+def _at(values: Reals, cell: int) -> float:
+    return float(np.ravel(values)[cell])
+
+
+def reason(grid: Grid, architecture: Architecture) -> str:
+    """Which tensor does not fit which memory at any tiles, and what would do; '' when some tiling fits."""
+    problem, all_needs = grid.problem, _needs(grid)
+    over = {level: need - problem.capacity[level] for level, need in all_needs.by_level.items()}
+    excess = sum((np.maximum(extra, 0.0) for extra in over.values()), np.zeros(()))
+    if float(excess.min()) <= 0.0:
+        return ""
+    alone = {level: cell for level in over if (cell := _least_alone(over, level)) is not None}
+    level, index = min(alone.items(), key=lambda item: (over[item[0]][item[1]], item[0])) if alone else ("", -1)
+    if not alone:
+        index = int(excess.argmin())
+        level = max(over, key=lambda name: (over[name][index], name))
+    need = int(all_needs.by_level[level][index])
+    most, tensor, operand, slots = all_needs.largest(problem, level, index)
+    enough = _would_do(all_needs, alone, over, index, architecture)
+    return (
+        f"layer '{problem.layer.name}' ({problem.layer.op}): no tiling fits '{level}' of chip '{architecture.name}': "
+        f"the smallest needs {need:,} bytes, of which {int(most):,} for tensor '{tensor}' "
+        f"({operand}, {slots} slot{'s' if slots != 1 else ''}); it has {problem.capacity[level]:,} of "
+        f"{architecture.memory(level).capacity_bytes:,} bytes free; {enough}"
+    )
+
+
+def _needs(grid: Grid) -> _Needs:
+    moved = [
+        {plan.name: grid.traffic(plan, order, kept[plan.name]) for plan in grid.problem.operands}
+        for order in ORDERS
+        for kept in depth_choices(grid, order)
+    ]
+    held = [held_bytes(grid.problem, flows) for flows in moved]
+    whole = {
+        level: np.concatenate([np.ravel(np.broadcast_to(need[level], grid.shape)) for need in held])
+        for level in held[0]
+    }
+    return _Needs(whole, moved, int(np.prod(grid.shape)))
+
+
+def _least_alone(over: Mapping[str, Reals], level: str) -> int | None:
+    """The cell that needs least of ``level`` among those that fit all other memories."""
+    fits = np.ones(over[level].shape, dtype=bool)
+    for other, extra in over.items():
+        fits &= (extra <= 0) | (other == level)
+    return int(np.where(fits, over[level], np.inf).argmin()) if fits.any() else None
+
+
+def _would_do(
+    found: _Needs, alone: Mapping[str, int], over: Mapping[str, Reals], index: int, architecture: Architecture
+) -> str:
+    """``l1 of 24 KiB would do``: any one memory that can be enlarged alone, else those that must be together."""
+    if alone:
+        sizes = [_size(level, found.by_level[level][cell], architecture) for level, cell in sorted(alone.items())]
+        return f"{' or '.join(sizes)} would do"
+    sizes = [
+        _size(level, found.by_level[level][index], architecture) for level in sorted(over) if over[level][index] > 0
+    ]
+    return f"{' and '.join(sizes)} would do together"
+
+
+def _size(level: str, need: float, architecture: Architecture) -> str:
+    memory = architecture.memory(level)
+    shared = inner(architecture, "outputs").name == level
+    return f"{level} of {units.exact(least_size(memory, int(need), shared), units.SIZE)}"

@@ -1,0 +1,117 @@
+"""One problem to one mapping: stated, cached or searched. Equal problems are searched once, in parallel if asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+
+from archsim.errors import MappingError
+from archsim.ir.mapping import LayerMapping
+from mapper.cache import MACHINE, MappingCache, code_sha256, digest
+from mapper.constrain import FREE, Rules
+from mapper.costs import ChipCosts
+from mapper.options import Options
+from mapper.problem import Problem
+from mapper.refine import refine
+from mapper.search import exhaustive, random
+from mapper.search.templates import open_space
+
+Found = LayerMapping | str  # a mapping, or why there is none
+
+
+@dataclass(frozen=True)
+class Search:
+    """What one search needs beside its problem; can be sent to another process."""
+
+    chip: ChipCosts
+    dtypes: Mapping[str, str]
+    objective: str
+
+    def run(self, work: tuple[Problem, Rules]) -> Found:
+        """The best mapping, or the reason why there is none."""
+        problem, rules = work
+        try:
+            return exhaustive.search(problem, self.chip, self.dtypes, self.objective, rules).mapping
+        except MappingError as error:
+            return str(error)
+
+
+class Solver:
+    """Searches the problems of one compilation; ``cache`` outlives it."""
+
+    def __init__(self, chip: ChipCosts, dtypes: Mapping[str, str], options: Options) -> None:
+        self.search = Search(chip, dtypes, options.objective)
+        self.options = options
+        self.cache = MappingCache(options.cache, chip.architecture.sha256)
+        self._memo: dict[str, Found] = {}
+
+    def solve(self, problem: Problem, rules: Rules = FREE) -> LayerMapping:
+        """The mapping of a problem; raises MappingError when there is none."""
+        if self.options.random:
+            seed = self.options.random
+            return random.search(problem, self.search.chip, self.search.dtypes, seed).mapping
+        key = self.key(problem, rules)
+        found = self._known(key)
+        if found is None:
+            found = self._learn(key, self.search.run((problem, rules)))
+        if isinstance(found, str):
+            del self._memo[key]  # it names the layer that was searched
+            raise MappingError(found)
+        return replace(found, layer=problem.layer.name)
+
+    def refined(self, problem: Problem, rules: Rules, simulated: Callable[[LayerMapping], int]) -> LayerMapping:
+        """The best mapping by simulation; ``simulated``: cycles of the problem alone. Raises as ``solve``."""
+        key = digest([self.key(problem, rules), self.options.refine, code_sha256(MACHINE)])
+        found = self._known(key)
+        if found is None:
+            space = open_space(problem, self.search.chip, self.search.dtypes, rules)
+            first = exhaustive.best(space, self.options.objective)
+            candidates = exhaustive.candidates(space, self.options.objective)
+            most = self.options.refine
+            found = self._learn(key, refine(first, candidates, simulated, most, self.options.objective))
+        assert not isinstance(found, str)
+        return replace(found, layer=problem.layer.name)
+
+    def prepare(self, works: Iterable[tuple[Problem, Rules]]) -> None:
+        """Search what is not known yet, in ``options.workers`` processes."""
+        if self.options.workers == 1 or self.options.random or self.options.refine:
+            return
+        missing = {key: work for work in works if self._known(key := self.key(*work)) is None}
+        if len(missing) < 2:
+            return
+        with ProcessPoolExecutor(min(self.options.workers, len(missing)), get_context("spawn")) as pool:
+            for key, found in zip(missing, pool.map(self.search.run, missing.values()), strict=True):
+                if not isinstance(found, str):
+                    self._learn(key, found)
+
+    def _known(self, key: str) -> Found | None:
+        return self._memo.get(key) or self.cache.get(key)
+
+    def _learn(self, key: str, found: Found) -> Found:
+        if not isinstance(found, str):
+            self.cache.put(key, found)
+        self._memo[key] = found
+        return found
+
+    def key(self, problem: Problem, rules: Rules = FREE) -> str:
+        """Content of a problem and of all that its mapping depends on beside the chip and the code."""
+        layer = problem.layer
+        plans = [replace(plan, tensor="") for plan in problem.operands]
+        groups = (layer.batch, layer.m, layer.n, layer.k, layer.whole, layer.kind)
+        return digest(
+            [
+                problem.engine,
+                sorted(problem.dims.items()),
+                list(problem.dims),
+                groups,
+                plans,
+                [(step.passes, step.slow) for step in layer.steps],
+                sorted(problem.capacity.items()),
+                sorted(self.search.dtypes.items()),
+                self.options.objective,
+                sorted(self.options.outer.items()),
+                *([replace(rules, place="")] if rules else []),
+            ]
+        )

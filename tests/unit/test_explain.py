@@ -1,0 +1,77 @@
+"""map --explain: what bounds a layer, what came second, what larger chips would give."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from archsim import cli
+from archsim.lab.explain import Explanation, explained
+from archsim.lab.job import Job, build
+from archsim.report import explanation
+
+
+@pytest.fixture(scope="module")
+def told() -> Explanation:
+    return explained(Job("eye_tracking", "edge_npu"), "stage1")
+
+
+def test_what_was_chosen_has_the_figures_of_the_search(told: Explanation) -> None:
+    mapping = build(Job("eye_tracking", "edge_npu")).mapping
+    assert mapping is not None
+    searched = next(layer for layer in mapping.layers if layer.layer == "stage1")
+    assert told.chosen.mapping.nodes == searched.nodes
+    assert told.chosen.mapping.bound_cycles == searched.bound_cycles <= told.chosen.cycles
+    assert told.chosen.cycles == pytest.approx(max(told.chosen.resources.values()), abs=1)
+    assert told.chosen.bounded_by == "array"
+    assert {"array", "vector unit", "load engine", "dram pins", "l1 read ports"} <= set(told.chosen.resources)
+
+
+@pytest.mark.parametrize("objective", ["latency", "energy", "edp"])
+def test_the_runner_up_is_worse_or_ties(objective: str) -> None:
+    found = explained(Job("eye_tracking", "edge_npu", objective=objective), "stage2")
+    assert found.second is not None and found.second.mapping.nodes != found.chosen.mapping.nodes
+    chosen, second = ([value for _, value in one.ranked(objective)] for one in (found.chosen, found.second))
+    assert chosen <= second
+    lost = found.lost_by
+    assert (lost is None) == (chosen == second)
+    if lost is not None:
+        assert lost[1] > lost[2]
+
+
+def test_larger_chips_never_do_worse(told: Explanation) -> None:
+    """Law 47: what fits a smaller memory fits a larger one, so twice a memory never costs cycles."""
+    names = [row.name for row in told.doubled]
+    assert {"l1 size x2", "l1 ports x2", "acc size x2", "dram channels x2", "mxu columns x2"} <= set(names)
+    for row in told.doubled:
+        assert row.cycles is not None and row.energy_pj is not None and row.bounded_by
+        if "columns" not in row.name:  # a wider array may drain longer than it saves
+            assert row.cycles <= told.chosen.cycles
+    assert min(row.cycles or 0 for row in told.doubled) < told.chosen.cycles
+
+
+def test_json_and_table_say_the_same(told: Explanation, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["map", "eye_tracking", "--on", "edge_npu", "--explain", "stage1", "--format", "json"])
+    assert not caught.value.code
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema"] == "archsim.explain/1" and found == json.loads(explanation.to_json(told.to_json()))
+    table = explanation.to_table(told.to_json())
+    assert f"bounded by: array, {told.chosen.cycles:,} cycles" in table
+    assert "The runner-up " in table and "mxu columns x2" in table
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--explain", "stag1"], "--explain: no layer 'stag1' in eye_tracking (did you mean 'stage1'?)"),
+        (["--format", "json"], "--explain LAYER"),
+        (["--explain", "stage1", "--layer", "stage1"], "--layer and --explain"),
+    ],
+)
+def test_bad_use_exits_2(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["map", "eye_tracking", "--on", "edge_npu", *arguments])
+    out, err = capsys.readouterr()
+    assert caught.value.code == 2 and out == "" and words in " ".join(err.replace("\u2502", " ").split())
