@@ -16,7 +16,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 def _sources_digest() -> str:
     """Of every file in a folder with kernels: constants and layouts are compiled into them."""
-    files = {path: path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py"))}
+    roots = (Path(__file__).parent, Path(__file__).parents[1] / "mapper")
+    files = {path: path.read_bytes() for root in roots for path in sorted(root.rglob("*.py"))}
     folders = {path.parent for path, text in files.items() if b"archsim.kernels" in text}
     digest = hashlib.sha256()
     for path, text in files.items():
@@ -46,11 +47,21 @@ def _use_cache() -> bool:
 _CACHED = _use_cache()
 
 
+# Without Python objects; ``_nrt``: without reference counts either, which cost an atomic operation at every array that
+# is passed on. A kernel therefore allocates nothing.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+
+
 def njit(function: _Function) -> _Function:
-    """Compile ``function`` on first call, without Python objects; kept on disk unless ARCHSIM_NO_CACHE=1."""
+    """Compile ``function`` on first call, to allocate nothing; kept on disk unless ARCHSIM_NO_CACHE=1."""
+    return cast(_Function, numba.njit(cache=_CACHED, **_OPTIONS)(function))
+
+
+def allocating(function: _Function) -> _Function:
+    """Compile ``function`` on first call; it may make arrays. Kept on disk unless ARCHSIM_NO_CACHE=1."""
     return cast(_Function, numba.njit(cache=_CACHED, nogil=True, error_model="numpy")(function))
 
 
 def inlined(function: _Function) -> _Function:
     """A part of compiled functions that is put in the place of each call; worth it where calls are the cost."""
-    return cast(_Function, numba.njit(nogil=True, inline="always", error_model="numpy")(function))
+    return cast(_Function, numba.njit(forceinline=True, **_OPTIONS)(function))

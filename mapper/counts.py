@@ -61,9 +61,11 @@ def _touch(
     element: int,
     word: int,
     times: int,
+    lead: Sequence[int] | None = None,
 ) -> None:
-    """Bytes and whole accesses of a strided block."""
-    runs = runs_of(0, element, [(n, s) for n, s in zip(sizes, strides, strict=True) if n > 1 and s])
+    """Bytes and whole accesses of a strided block, walked in the order of ``lead``: strides of a move's other side."""
+    axes = [(n, s, led) for n, s, led in zip(sizes, strides, lead or strides, strict=True) if n > 1 and s]
+    runs = runs_of(0, element, [(n, s) for n, s, _ in axes], [led for _, _, led in axes])
     counts[memory, f"{direction}_bytes"] += runs.size_bytes * times
     if word:
         counts[memory, f"{direction}_accesses"] += runs.accesses(word) * times
@@ -76,6 +78,9 @@ def _copy(frame: Frame, counts: Counts, words: Mapping[str, int]) -> None:
     reads = source.level if source.resident or source.buffered else source.home
     writes = target.level if target.resident else target.home
     ends = [(source, reads, "read"), (target, writes, "write")]
+    leading = next((plan for plan, memory, _ in ends if memory not in words), source)
+    gathers = not source.buffered and frame.dims_lookup(source, depth) is not None
+    lead = {} if gathers else dict(frame.dims_region(leading, "", depth).strides)
     if not source.resident and not source.buffered:  # straight from DRAM: what lies in the padding is not read
         ends.pop(0)
         again = 0 if source.cached else _repeats(frame, source, depth)
@@ -86,7 +91,8 @@ def _copy(frame: Frame, counts: Counts, words: Mapping[str, int]) -> None:
             strides = dict(frame.dims_region(plan, "", depth).strides)
             sizes = list(extents.values())
             steps = [strides.get(dim, 0) for dim in extents]
-            _touch(counts, memory, direction, sizes, steps, plan.element_bytes, words.get(memory, 0), times)
+            led = [lead.get(dim, 0) for dim in extents]
+            _touch(counts, memory, direction, sizes, steps, plan.element_bytes, words.get(memory, 0), times, led)
 
 
 def _move(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str, int]) -> None:

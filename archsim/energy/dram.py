@@ -14,7 +14,10 @@ SCHEMA = "archsim.dram_energy/1"
 
 @dataclass(frozen=True, slots=True)
 class DramTable:
-    """Commands and background hold for a channel of ``width_bits`` and are in proportion at other widths."""
+    """Commands and standing power hold for a channel of ``width_bits`` and are in proportion at other widths.
+
+    ``background_mw`` of a rank with a row open, ``precharged_mw`` of one without (the same where a table has none).
+    """
 
     name: str
     width_bits: float
@@ -23,6 +26,7 @@ class DramTable:
     activate_pj: Sourced
     refresh_pj: Sourced
     background_mw: Sourced
+    precharged_mw: Sourced
     interface_mm2_per_bit: Sourced
 
 
@@ -43,12 +47,14 @@ def widths(part: Memory, table: DramTable) -> tuple[float, float]:
 def load_dram(standard: str) -> DramTable:
     """The table of a DRAM standard in configs/dram; raises ConfigError naming those that exist."""
     document = Document(find("dram", standard, "DRAM energy table"), SCHEMA)
+    closed = "precharged_mw" if "precharged_mw" in document.mapping() else "background_mw"
     keys = (
         "read_pj_per_bit",
         "write_pj_per_bit",
         "activate_pj",
         "refresh_pj",
         "background_mw",
+        closed,
         "interface_mm2_per_bit",
     )
     width = document.number(document.mapping().get("width_bits"), "width_bits")

@@ -138,15 +138,17 @@ def _price_registers(part: Memory, context: Context) -> Priced:
 def _price_dram(part: Memory) -> Priced:
     table = load_dram(part.standard)
     share, whole = widths(part, table)
+    opened = table.background_mw.value - table.precharged_mw.value  # mW x ps = 1e-3 pJ
     return Priced(
         {
             "read": Rate({"pin_read_bytes": table.read_pj_per_bit.value * 8}, table.read_pj_per_bit.source, 8),
             "write": Rate({"pin_write_bytes": table.write_pj_per_bit.value * 8}, table.write_pj_per_bit.source, 8),
             "activate": Rate({"activates": table.activate_pj.value * share}, table.activate_pj.source),
             "refresh": Rate({"refreshes": table.refresh_pj.value * share}, table.refresh_pj.source),
+            "open rows": Rate({"row_open_ps": opened * 1e-3 * share}, table.background_mw.source),
         },
         ("read_bytes", "write_bytes", "read_accesses", "write_accesses", "row_hits", "row_misses", "row_conflicts"),
-        Sourced(table.background_mw.value * 1e-3 * whole, table.background_mw.source),
+        Sourced(table.precharged_mw.value * 1e-3 * whole, table.precharged_mw.source),
         Sourced(
             table.interface_mm2_per_bit.value * part.width_bits * part.channels,
             table.interface_mm2_per_bit.source,

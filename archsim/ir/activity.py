@@ -101,8 +101,8 @@ class Activity:
     ``records``: unit -> its commands in order; every engine instance of the chip is a key, unused ones are empty.
     ``counts``: (layer, part, action) -> integer. Actions: memories ``read_bytes``, ``write_bytes``, ``read_accesses``,
     ``write_accesses`` (dram also ``pin_read_bytes``, ``pin_write_bytes``, ``row_hits``, ``row_misses``,
-    ``row_conflicts``, ``activates``, ``refreshes``; caches ``lookups``); arrays ``mac`` and the dataflow's inner
-    actions; vector ``lane_ops``; host ``flops``, ``link_bytes``.
+    ``row_conflicts``, ``activates``, ``refreshes``, ``row_open_ps``; caches ``lookups``); arrays ``mac`` and the
+    dataflow's inner actions; vector ``lane_ops``; host ``flops``, ``link_bytes``.
     """
 
     program: str

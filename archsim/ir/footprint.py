@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from archsim.ir.program import Region
@@ -59,8 +60,15 @@ def reachable(region: Region, step: Step) -> Footprint:
     return runs_of(row.offset, row.run_bytes, axes) if row.size_bytes else row
 
 
-def footprint(region: Region, step: Step, ranges: dict[str, tuple[int, int]] | None = None) -> Footprint:
+def footprint(
+    region: Region,
+    step: Step,
+    ranges: dict[str, tuple[int, int]] | None = None,
+    lead: Mapping[str, int] | None = None,
+) -> Footprint:
     """The bytes that ``region`` touches in ``step``; ``ranges`` overrides its own clipping (a move's other side).
+
+    ``lead``: byte strides by dim of the side whose address order the region is walked in; absent: its own.
 
     Broadcast extents (stride 0 or absent) are not counted: an operand is touched once per command. Of the table of a
     lookup these are the bytes of row 0.
@@ -69,6 +77,7 @@ def footprint(region: Region, step: Step, ranges: dict[str, tuple[int, int]] | N
         ranges = clip(region, step)
     offset = region.offset.at(step.env)
     axes: list[tuple[int, int]] = []
+    led: list[int] = []
     for dim, stride in region.strides:
         low, high = ranges.get(dim, (0, step.extents[dim]))
         if high <= low:
@@ -76,14 +85,31 @@ def footprint(region: Region, step: Step, ranges: dict[str, tuple[int, int]] | N
         offset += low * stride
         if high - low > 1 and stride:
             axes.append((high - low, stride))
-    return runs_of(offset, region.element_bytes, axes)
+            led.append(lead.get(dim, 0) if lead else 0)
+    return runs_of(offset, region.element_bytes, axes, led)
 
 
-def runs_of(offset: int, element_bytes: int, axes: list[tuple[int, int]]) -> Footprint:
-    """Join axes into one contiguous run where their strides chain (overlapping windows join too)."""
+def runs_of(offset: int, element_bytes: int, axes: Sequence[tuple[int, int]], lead: Sequence[int] = ()) -> Footprint:
+    """Join axes into one contiguous run where their strides chain (overlapping windows join too).
+
+    They are walked in address order, or in that of another side, whose stride by axis is ``lead``: axes that do not
+    move it (0) keep their place. A region whose axes overlap, and would be walked in part twice, goes in its own order.
+    """
+    own = sorted(range(len(axes)), key=lambda n: (axes[n][1], axes[n][0]))
+    found = _joined_runs(offset, element_bytes, [axes[n] for n in own])
+    if not any(lead):
+        return found
+    common = iter(sorted((n for n in own if lead[n]), key=lambda n: lead[n]))
+    order = [next(common) if lead[n] else n for n in own]
+    led = _joined_runs(offset, element_bytes, [axes[n] for n in order])
+    return led if led.size_bytes == found.size_bytes else found
+
+
+def _joined_runs(offset: int, element_bytes: int, axes: Sequence[tuple[int, int]]) -> Footprint:
+    """The runs of axes that are walked innermost first."""
     run = element_bytes
     outer: list[tuple[int, int]] = []
-    for extent, stride in sorted(axes, key=lambda axis: (axis[1], axis[0])):
+    for extent, stride in axes:
         if stride <= run and not outer:
             run += (extent - 1) * stride
         else:

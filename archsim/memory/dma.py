@@ -2,14 +2,17 @@
 
 A move reads the indices that exist at its source and at its destinations; it writes the whole destination, also
 what was clipped at the source (``fill``), which is on-chip traffic without source traffic; a move without source
-fills its destination. Several destinations are one read and several writes. ``combine`` (add, max) reads what it
+fills its destination. It goes through its indices in the address order of its side in DRAM, else of what it reads;
+where the other side is contiguous in another order (a transposition), its elements are accesses of their own there, and
+may collide in banks. Several destinations are one read and several writes. ``combine`` (add, max) reads what it
 combines with at the destination.
 
 Time: ``setup`` cycles for the descriptor and ``run_setup`` for each contiguous run in DRAM, then two things at once:
 the transfers on DRAM (burst for burst in the DRAM model), and the streams on on-chip ports, at the DRAM's peak rate or
 the ports' if lower. The move ends at the first edge at or after both; the part until the last beat, seen on an edge, is
 the DRAM's. Not modelled: the time until the first beat does not delay the on-chip stream; DRAM and stream do not slow
-each other beyond that.
+each other beyond that. With ``outstanding`` n a move has at most n bursts under way in a DRAM: burst i, in the order of
+its region, is not asked for before burst i - n has had its last beat (``memory.dram.kernel.pace``).
 
 GATHER and SCATTER are in ``archsim.memory.gather``. A move passes caches by; it drops their lines that it writes.
 """
@@ -137,8 +140,9 @@ class DmaEngine(TileEngine):
     def _make(self, step: Step) -> Plan:
         command, storage = step.command, self.storage
         moved = _common([clip(region, step) for region in (*command.reads, *command.writes)])
-        sides = [(region, False, footprint(region, step, moved)) for region in command.reads]
-        sides += [(region, True, footprint(region, step)) for region in command.writes]
+        lead = self._lead(step)
+        sides = [(region, False, footprint(region, step, moved, lead)) for region in command.reads]
+        sides += [(region, True, footprint(region, step, None, lead)) for region in command.writes]
         legs = [leg for side in sides if (leg := self._leg(step, *side)) is not None]
         if len({leg.shape.write for leg in legs}) > 1:
             raise ProgramError(f"{step.where} of {step.queue}: a move from DRAM to DRAM has no path on the chip")
@@ -150,6 +154,12 @@ class DmaEngine(TileEngine):
             storage.streams(demands, cycles, self.clock),
             self.around.tally.bill(command.layer, [*memory_entries(demands), *_dram_entries(legs)]),
         )
+
+    def _lead(self, step: Step) -> Mapping[str, int]:
+        """Strides of the side in whose address order the move goes: in DRAM, else what it reads."""
+        regions = (*step.command.reads, *step.command.writes)
+        leading = [region for region in regions if self.around.stores.memory(step, region) in self._drams]
+        return dict((*leading, *regions)[0].strides)
 
     def _leg(self, step: Step, region: Region, write: bool, touched: Footprint) -> Leg | None:
         dram = self._drams.get(self.around.stores.memory(step, region))
@@ -165,7 +175,7 @@ class DmaEngine(TileEngine):
         shift = touched.offset - region.offset.at(step.env)
         reach = touched.run_bytes + sum((extent - 1) * stride for extent, stride in touched.outer)
         cache = self._caches.get(self.around.stores.role(step, region))
-        shape = dram.shape(touched, write=write)
+        shape = dram.shape(touched, write=write, outstanding=self._spec.outstanding)
         return Leg(dram, region, shift, touched.size_bytes, touched.runs, reach, shape, cache)
 
     def _demands(self, step: Step, region: Region, write: bool, touched: Footprint) -> list[Demand]:

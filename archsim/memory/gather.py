@@ -1,13 +1,15 @@
 """Rows by index: GATHER on a load engine, SCATTER on a store engine.
 
-A row is a DRAM transfer of its own at its real address, so a row that does not fill or meet whole bursts pays for
-them. The engine works through the rows in order: a descriptor each (``row_setup``), then its transfer, while at most
-``outstanding`` rows are under way; rows are retired in order, so that one more is issued when the oldest has ended. All
-the while the other side streams through its ports, as of a MOVE: at the peak rate of the DRAM or the ports', if lower,
-and no faster than the descriptors. The command ends at the first edge at or after both.
+A row is read or written at its real address, so a row that does not fill or meet whole bursts pays for them. The engine
+works through the rows in order: a descriptor each (``row_setup``), then its bursts, while at most ``outstanding`` rows
+are under way; rows are retired in order, so that one more is issued when the oldest has ended. All rows of a command
+are one transfer of the memory model, which takes them in by that rule (``memory.dram.interface.RowList``). All the
+while the other side streams through its ports, as of a MOVE: at the peak rate of the DRAM or the ports', if lower, and
+no faster than the descriptors. The command ends at the first edge at or after both.
 
 Rows of a role that a cache keeps go through it (``archsim.memory.cache``). A table on the chip is read and written
-through its ports. ``combine`` reads what it combines with: a scatter reads each row before it writes it.
+through its ports. ``combine`` reads what it combines with: a scatter reads each row before it writes it, a transfer
+each, when the read is retired.
 
 Not modelled: how the engine comes by the indices (part of ``row_setup``); conflicts of the rows in the banks of on-chip
 memories.
@@ -19,6 +21,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -29,7 +32,9 @@ from archsim.ir.program import Region
 from archsim.ir.streams import rows_of
 from archsim.ir.unroll import Step
 from archsim.memory.cache import TableCache
-from archsim.memory.offchip import OffChip, Shape
+from archsim.memory.dram.interface import Completion, RowList
+from archsim.memory.offchip import OffChip
+from archsim.memory.runs import Runs, dense, stretches
 from archsim.ops.lru.lines import BoolArray, IntArray, Touches
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Demand, Execution, Outcome, Streams
@@ -38,23 +43,28 @@ from archsim.sim.machine import Surroundings
 from archsim.sim.tally import Entry, memory_entries
 from archsim.spec.architecture import Dma
 
-Piece = tuple[Shape, int]  # a transfer and its address
 Wait = Iterator[Event]
 
 
 @dataclass(slots=True)
 class Task:
-    """One command: transfers of each row in order (``first``, then ``after`` it the write of a combining scatter).
+    """One command of so many ``rows``: in DRAM those of ``first`` (of a combining scatter then of each row ``after``).
 
     ``demands`` on ports, ``entries`` of the books, DRAM bytes to be ``moved`` (read and written).
     """
 
     dram: OffChip | None
-    first: list[list[Piece]]
-    after: list[list[Piece]] = field(default_factory=list)
+    rows: int
+    first: Runs | None = None
+    after: Runs | None = None
     demands: list[Demand] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
     moved: int = 0
+
+    @property
+    def in_dram(self) -> bool:
+        """Whether any bytes move there."""
+        return any(runs is not None and len(runs.row) for runs in (self.first, self.after))
 
 
 class RowEngine:
@@ -98,7 +108,7 @@ class RowEngine:
         for part, action, amount in (*task.entries, *memory_entries(task.demands)):
             around.tally.add(command.layer, part, action, amount)
         around.tally.streamed(streams.demands, start_ps, flow.end_ps)
-        if not any(task.first):
+        if not task.in_dram:
             return Outcome((("sram_port", kernel.now),))
         return Outcome((("dram", last_beat_ps), ("sram_port", kernel.now)))
 
@@ -115,7 +125,7 @@ class RowEngine:
         rows = rows_of(step)
         memory = self._around.stores.memory(step, table)
         dram = self._drams.get(memory)
-        task = Task(dram, [[] for _ in rows])
+        task = Task(dram, len(rows))
         self._other_side(step, task)
         writes, combines = command.op == "SCATTER", bool(command.combine)
         if dram is None:
@@ -155,36 +165,28 @@ class RowEngine:
         accesses = touched.accesses(storage.word_bytes(memory)) * times
         return storage.demand(memory, touched.size_bytes * times, write=write, accesses=accesses)
 
-    def _read(
-        self, task: Task, dram: OffChip, addresses: IntArray, row: Footprint, cache: TableCache | None
-    ) -> list[list[Piece]]:
-        """Transfers that bring the rows: themselves, or the lines that the cache lacks."""
+    def _read(self, task: Task, dram: OffChip, addresses: IntArray, row: Footprint, cache: TableCache | None) -> Runs:
+        """What brings the rows: themselves, or the lines that the cache lacks."""
         if cache is None:
-            shape = dram.shape(row, write=False)
             self._books(task, dram, "read_bytes", row.size_bytes * len(addresses))
-            return [[(shape, address)] for address in addresses.tolist()]
+            return dense(addresses, row, write=False)
         asked = cache.touches(addresses, row)
         hits = cache.read(dram.name, asked)
         self._used(task, cache, asked, hits, write=False)
         missing = asked.line[~hits]
         self._fill(task, cache, len(missing))
         self._books(task, dram, "read_bytes", cache.line_bytes * len(missing))
-        pieces: list[list[Piece]] = [[] for _ in addresses]
-        for place, first, count in _stretches(asked.row[~hits], missing):
-            shape = dram.shape(Footprint(0, count * cache.line_bytes, ()), write=False)
-            pieces[place].append((shape, first * cache.line_bytes))
-        return pieces
+        return stretches(asked.row[~hits], missing, cache.line_bytes)
 
     def _written(
         self, task: Task, dram: OffChip, addresses: IntArray, row: Footprint, cache: TableCache | None
-    ) -> list[list[Piece]]:
-        """Transfers that write the rows; lines that the cache holds are written too."""
-        shape = dram.shape(row, write=True)
+    ) -> Runs:
+        """What writes the rows; lines that the cache holds are written too."""
         self._books(task, dram, "write_bytes", row.size_bytes * len(addresses))
         if cache is not None:
             asked = cache.touches(addresses, row)
             self._used(task, cache, asked, cache.write(dram.name, asked), write=True)
-        return [[(shape, address)] for address in addresses.tolist()]
+        return dense(addresses, row, write=True)
 
     def _books(self, task: Task, dram: OffChip, action: str, size_bytes: int) -> None:
         task.moved += size_bytes
@@ -206,44 +208,60 @@ class RowEngine:
 
     def _streams(self, task: Task) -> Streams:
         storage, clock = self._storage, self._clock
-        cycles = max(storage.shortest(task.demands, clock), Fraction(len(task.first) * self._spec.row_setup_cycles))
+        cycles = max(storage.shortest(task.demands, clock), Fraction(task.rows * self._spec.row_setup_cycles))
         if task.dram is not None and task.dram.peak_bytes_per_s is not None:
             cycles = max(cycles, task.moved * clock.hz / task.dram.peak_bytes_per_s)
         return storage.streams(task.demands, cycles, clock)
 
-    def _issue(self, step: Step, task: Task) -> Wait:
-        under_way: deque[list[Event]] = deque()
+    def _issue(self, step: Step, task: Task) -> Any:
+        if task.first is None or not task.in_dram:
+            yield from self._pause(task.rows * self._spec.row_setup_cycles)
+        elif task.after is not None:
+            yield from self._one_by_one(step, task, task.first, task.after)
+        else:
+            kernel = self._around.kernel
+            done: Completion = yield self._submit(step, task, task.first, 0, task.rows, self._spec.row_setup_cycles)
+            self._charge(step, task, done)
+            if done.asked_ps > kernel.now:
+                yield kernel.timeout(done.asked_ps - kernel.now)
+
+    def _one_by_one(self, step: Step, task: Task, read: Runs, write: Runs) -> Wait:
+        """Each row is read, and written when that is retired."""
+        under_way: deque[tuple[int, Event | None]] = deque()
         written: list[Event] = []
-        retired = issued = 0
+        order = count()
+
+        def submit(runs: Runs, row: int) -> Event | None:
+            low, high = np.searchsorted(runs.row, (row, row + 1)).tolist()
+            if low == high:
+                return None
+            part = Runs(runs.write, runs.address[low:high], runs.size_bytes[low:high], runs.row[low:high] - row)
+            return self._submit(step, task, part, next(order), 1, 0)
 
         def retire() -> Any:
-            nonlocal retired, issued
-            for event in under_way.popleft():
+            row, event = under_way.popleft()
+            if event is not None:
                 self._charge(step, task, (yield event))
-            if task.after:
-                written.extend(self._submit(step, task, task.after[retired], issued))
-                issued += len(task.after[retired])
-            retired += 1
+            after = submit(write, row)
+            if after is not None:
+                written.append(after)
 
-        for pieces in task.first:
+        for row in range(task.rows):
             yield from self._pause(self._spec.row_setup_cycles)
             if len(under_way) == self._spec.outstanding:
                 yield from retire()
-            under_way.append(self._submit(step, task, pieces, issued))
-            issued += len(pieces)
+            under_way.append((row, submit(read, row)))
         while under_way:
             yield from retire()
         for event in written:
             self._charge(step, task, (yield event))
 
-    def _submit(self, step: Step, task: Task, pieces: list[Piece], issued: int) -> list[Event]:
-        if task.dram is None:
-            return []
-        order = (self._port, step.index)
-        return [
-            task.dram.submit((*order, issued + number), shape, address, self._clock)
-            for number, (shape, address) in enumerate(pieces)
-        ]
+    def _submit(self, step: Step, task: Task, runs: Runs, number: int, rows: int, setup_cycles: int) -> Event:
+        assert task.dram is not None
+        asked = RowList(rows, runs.address, runs.size_bytes, runs.row, setup_cycles, self._clock.hz)
+        limit = self._spec.outstanding
+        order = (self._port, step.index, number)
+        return task.dram.submit_rows(order, asked, self._clock, write=runs.write, outstanding=limit)
 
     def _charge(self, step: Step, task: Task, completion: Any) -> None:
         assert task.dram is not None
@@ -260,13 +278,3 @@ def _table(step: Step) -> Region:
     if table is None:
         raise ProgramError(f"{step.where} of {step.queue}: {step.command.op} without index")
     return table
-
-
-def _stretches(rows: IntArray, lines: IntArray) -> Iterator[tuple[int, int, int]]:
-    """(row, first line, lines) of neighbouring lines of one row."""
-    if not len(lines):
-        return
-    breaks = np.flatnonzero((np.diff(rows) != 0) | (np.diff(lines) != 1)) + 1
-    starts = np.concatenate(([0], breaks))
-    counts = np.diff(np.concatenate((starts, [len(lines)])))
-    yield from zip(rows[starts].tolist(), lines[starts].tolist(), counts.tolist(), strict=True)

@@ -17,7 +17,7 @@ from archsim.memory.dram.constant import ConstantRateMemory
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.device import Policy, Refresh, Rows
 from archsim.memory.dram.fast import FastDram
-from archsim.memory.dram.interface import Completion, DramModel, Transfer
+from archsim.memory.dram.interface import Completion, DramModel, RowList, Transfer
 from archsim.sim.clock import PS_PER_S, Clock
 from archsim.sim.kernel import Event, Kernel
 from archsim.sim.tally import Tally
@@ -29,13 +29,17 @@ ROWS = ("row_hits", "row_misses", "row_conflicts", "activates")  # of a Completi
 
 
 class Shape(NamedTuple):
-    """A transfer without its address; ``least_ps``: what it takes at least."""
+    """A transfer without its address.
+
+    ``least_ps``: what it takes at least; ``outstanding``: bursts under way at most.
+    """
 
     write: bool
     run_bytes: int
     extents: tuple[int, ...]
     strides: tuple[int, ...]
     least_ps: int
+    outstanding: int | None = None
 
 
 class OffChip:
@@ -58,16 +62,24 @@ class OffChip:
 
         ``order`` sorts the transfers of one instant.
         """
-        write, run_bytes, extents, strides, least_ps = shape
-        transfer = Transfer(next(self._ids), write, address, run_bytes, extents, strides)
+        write, run_bytes, extents, strides, least_ps, outstanding = shape
+        transfer = Transfer(next(self._ids), write, address, run_bytes, extents, strides, outstanding)
         return self._kernel.submit(self._number, order, transfer, clock, least_ps)
 
-    def shape(self, touched: Footprint, *, write: bool) -> Shape:
+    def submit_rows(
+        self, order: tuple[int, ...], rows: RowList, clock: Clock, *, write: bool, outstanding: int | None
+    ) -> Event:
+        """Move ``rows``, as ``submit``; ``outstanding``: rows under way at most."""
+        transfer = Transfer(next(self._ids), write, 0, 0, outstanding=outstanding, rows=rows)
+        least_ps = self.model.least_ps(int(rows.sizes.sum()), write=write)
+        return self._kernel.submit(self._number, order, transfer, clock, least_ps)
+
+    def shape(self, touched: Footprint, *, write: bool, outstanding: int | None = None) -> Shape:
         """What a transfer of ``touched`` is, wherever it starts."""
         least_ps = self.model.least_ps(touched.size_bytes, write=write)
         extents = tuple(extent for extent, _ in touched.outer)
         strides = tuple(stride for _, stride in touched.outer)
-        return Shape(write, touched.run_bytes, extents, strides, least_ps)
+        return Shape(write, touched.run_bytes, extents, strides, least_ps, outstanding)
 
     def charge(self, layer: str, completion: Completion) -> None:
         """Count what a transfer of ``layer`` cost on the pins and in rows."""
@@ -89,9 +101,13 @@ class OffChip:
         )
 
     def close(self) -> DramStats:
-        """Totals, and refreshes charged to no layer, once the model has reached the end of the simulation."""
+        """Totals; refreshes and the time of open rows are charged to no layer.
+
+        To be called once the model has reached the end of the simulation.
+        """
         stats = self.model.stats
         self._tally.add("_static", self.name, "refreshes", self.model.rank_refreshes)
+        self._tally.add("_static", self.name, "row_open_ps", stats.open_ps)
         return DramStats(
             read_bytes=stats.read_bytes,
             write_bytes=stats.write_bytes,

@@ -223,7 +223,7 @@ class Dma(Part):
     setup_cycles: int = 0  # descriptor cost of one move
     run_setup_cycles: int = 0  # of each contiguous run of a move in DRAM
     row_setup_cycles: int = 0  # of each row of a gather or scatter
-    outstanding: int | None = None  # rows of a gather or scatter under way; None = no limit
+    outstanding: int | None = None  # bursts of a move, rows of a gather or scatter under way; None = no limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,7 +139,9 @@ class Dma(Part):
     run_setup: Cycles = Field(NONE_CYCLES, description="descriptor cost of each contiguous run of a move in DRAM")
     row_setup: Cycles = Field(NONE_CYCLES, description="descriptor cost of each row of a gather or scatter")
     outstanding: Annotated[int, d.count(1, 65536)] | None = Field(
-        None, description="rows of a gather or scatter under way, retired in order; no limit unless stated"
+        None,
+        description="bursts of a move, rows of a gather or scatter under way in DRAM, retired in order; "
+        "no limit unless stated",
     )
 
 

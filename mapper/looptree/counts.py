@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from archsim.ir.mapping import Loop
+from archsim.ir.mapping import Keep, Loop
 from mapper.looptree.conventions import Convention
 from mapper.looptree.einsum import Operand
 from mapper.looptree.hierarchy import READ, WRITE, Hierarchy
@@ -113,8 +113,13 @@ def _shares(hierarchy: Hierarchy, operand: Operand, loop: Loop) -> bool:
 
 
 def _still(nest: Nest, edge: Edge) -> set[int]:
-    """Temporal loops above the inner tile over which it does not change: nothing that indexes it loops below them."""
-    found = set()
+    """Temporal loops above the inner tile over which it does not change: nothing that indexes it loops below them.
+
+    None when it slides: at the end of a loop below it holds the last window, not the first.
+    """
+    found: set[int] = set()
+    if _slides(nest, edge):
+        return found
     for at, loop in reversed(nest.above(edge.child)):
         if loop.axis:
             continue
@@ -124,6 +129,12 @@ def _still(nest: Nest, edge: Edge) -> set[int]:
         else:
             found.add(at)
     return found
+
+
+def _slides(nest: Nest, edge: Edge) -> bool:
+    keep = nest.nodes[edge.child]
+    assert isinstance(keep, Keep)
+    return any(nest.trips(at) > 1 for at, _ in nest.above(keep.reserve_at) if at > edge.child)
 
 
 def _instances(nest: Nest, memory: str, child: int) -> set[int]:

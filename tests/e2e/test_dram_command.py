@@ -110,8 +110,17 @@ BAD = [
     ("cycle,address,write\n5,-64,R\n", "t.csv:2: address: found -64"),
     ("cycle,address,write\n5,abc,R\n", "t.csv:2: address: found abc; allowed integers"),
     ("cycle,address,write\n5,0,X\n", "t.csv:2: write: found X; allowed 0, 1, R, W"),
-    ("cycle,adress,write\n5,0,R\n", "no column 'address'"),
-    ("address,write\n0,R\n", "one of the columns 'cycle' and 'time_ns'"),
+    ("cycle,adress,write\n5,0,R\n", "t.csv:1: unknown column 'adress' (did you mean 'address'?)"),
+    ("time_n,address,write\n5,0,R\n", "t.csv:1: unknown column 'time_n' (did you mean 'time_ns'?)"),
+    ("cycle,where,write\n5,0,R\n", "t.csv:1: no column 'address'; the first line names the columns"),
+    ("address,write\n0,R\n", "t.csv:1: no column 'cycle' or 'time_ns'; the first line names the columns"),
+    ("cycle,time_ns,address,write\n0,0,0,R\n", "found columns 'cycle' and 'time_ns'; needed is one of them"),
+    ("cycle,address,write\n0,0,R,1\n", "t.csv:1: fewer names of columns than values in the rows"),
+    ("cycle, cycle,address,write\n0,0,0,R\n", "t.csv:1: column 'cycle' twice"),
+    ("cycle,address,write\n5,0,R\n6,0\n", "t.csv:3: no value for write; needed in each row are cycle, address, write"),
+    ("cycle,address,write\n5,0,R\n\n6,0,R\n", "t.csv:3: no value for cycle; needed in each row are"),
+    (f"cycle,address,write\n5,0,R\n{2**40},0,R\n", f"t.csv:3: cycle: found {2**40}; allowed 0 to {2**40 - 1}"),
+    ("time_ns,address,write\n5,0,R\n1e30,0,R\n", f"t.csv:3: time_ns: found 1e30; allowed times before cycle {2**40}"),
     ("time_ns,address,write\nx,0,R\n", "t.csv:2: time_ns: found x; allowed numbers"),
     ("cycle,address,write\n", "no requests"),
     ("", "cannot be read"),
@@ -124,6 +133,48 @@ def test_bad_traces(archsim: Archsim, tmp_path: Path, text: str, said: str) -> N
     path.write_text(text)
     done = archsim("dram", str(path), "--standard", "ddr4", "--speed", "2400")
     assert done.returncode == 2 and done.stdout == "" and said in done.stderr.replace("\n", "")
+
+
+MESSAGES = [
+    ((), "cycle,adress,write\n5,0,R\n", "{path}:1: unknown column 'adress' (did you mean 'address'?)"),
+    ((), "cycle,address,write\n5,0\n", "{path}:2: no value for write; needed in each row are cycle, address, write"),
+    (
+        (),
+        "cycle,address,write\n1,0,R\n1099511627776,0,R\n",
+        "{path}:3: cycle: found 1099511627776; allowed 0 to 1099511627775",
+    ),
+    (
+        ("--capacity", "200 B"),
+        "cycle,address,write\n5,192,R\n",
+        "{path}:2: address: found 192; allowed 0 to 128 (--capacity)",
+    ),
+    (("--capacity", "1 B"), "cycle,address,write\n5,0,R\n", "--capacity: found '1 B'; allowed 64 B, a burst, or more"),
+    (
+        ("--capacity", "8"),
+        "cycle,address,write\n5,0,R\n",
+        "--capacity: found '8', a bare number where a unit is due; allowed a size with one of the units "
+        "B, KiB, MiB, GiB, TiB, kB, KB, MB, GB, TB, b, Kib, Mib, Gib, kb, Mb, Gb",
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "text", "message"), MESSAGES)
+def test_whole_messages(archsim: Archsim, tmp_path: Path, options: tuple[str, ...], text: str, message: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    done = archsim("dram", str(path), "--standard", "ddr4", "--speed", "2400", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.strip() == f"error: {message.format(path=path)}"
+
+
+def test_blanks_around_names_and_values(tmp_path: Path) -> None:
+    """Spaces beside commas, and empty lines at the end, change nothing."""
+    found = []
+    for text in ("cycle,address,write\n5,0x40,R\n9,64,W\n", " cycle , address, write \n 5, 0x40, R\n9 ,64 , W \n\n\n"):
+        path = tmp_path / "t.csv"
+        path.write_text(text)
+        found.append(measure(Asked(trace=path, standard="ddr4", speed_mts=2400)))
+    assert found[0] == found[1]
 
 
 def test_bad_memories(archsim: Archsim, tmp_path: Path) -> None:

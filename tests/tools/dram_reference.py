@@ -13,6 +13,7 @@ from archsim.memory.dram.device import AddressMap, Device, Dram, Policy
 from archsim.memory.dram.interface import Completion, Transfer
 
 INTAKE = 8
+Burst = tuple[int, int]  # number on the channel, request of the transfer: its row, or itself in order
 Place = tuple[int, int, int]  # bank of the channel, row, column
 
 
@@ -25,6 +26,44 @@ class Job:
     left: int = 0  # bursts that have not been issued, merged or served from a write
     beats: list[int] = field(default_factory=list)  # ends
     counted: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    order: int = 0
+    at_ps: int = 0
+    bursts: dict[int, int] = field(default_factory=lambda: defaultdict(int))  # of each request
+    ends: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))  # of bursts, by request
+    asked_ps: list[int] = field(default_factory=list)  # by request, as far as known
+    retired: int = 0  # requests, in order
+
+    def over(self, request: int, hz: int, at: int) -> int | None:
+        """When all bursts of a request have ended, in ps, if that is known in cycle ``at``; 0 without bursts."""
+        ends = self.ends[request]
+        if len(ends) < self.bursts[request] or max(ends, default=0) > at:
+            return None
+        return max(ends, default=0) * 10**12 // hz
+
+    def may_ask(self, request: int, now: int, hz: int) -> bool:
+        """Whether a request may be taken in now."""
+        limit = self.transfer.outstanding
+        if self.transfer.rows is None:
+            while limit is not None and self.retired <= request - limit:
+                if self.over(self.retired, hz, now) is None:
+                    return False
+                self.retired += 1
+            return True
+        while len(self.asked_ps) <= request:
+            number = len(self.asked_ps)
+            ended = 0 if limit is None or number < limit else self.over(number - limit, hz, now)
+            if ended is None:
+                return False
+            self.asked_ps.append(self.next_ask(ended))
+        return self.asked_ps[request] < now * 10**12 // hz
+
+    def next_ask(self, ended_ps: int) -> int:
+        """The edge of the engine at which it asks for its next row."""
+        rows = self.transfer.rows
+        assert rows
+        before = self.asked_ps[-1] if self.asked_ps else self.at_ps
+        first, second = (-(-at_ps * rows.engine_hz // 10**12) for at_ps in (before, ended_ps))
+        return max(first + rows.setup_cycles, second) * 10**12 // rows.engine_hz
 
 
 @dataclass(eq=False)
@@ -33,6 +72,7 @@ class Access:
 
     job: Job
     burst: int
+    request: int
     place: Place
     arrived: int
     counted: str = ""
@@ -57,18 +97,27 @@ class Reference:
             visible = at_ps * hz // 10**12
             while visible * 10**12 // hz <= at_ps:
                 visible += 1
-            jobs += [Job(transfer, visible) for transfer in transfers]
+            jobs += [Job(transfer, visible, order=len(jobs) + n, at_ps=at_ps) for n, transfer in enumerate(transfers)]
+        self.ticked = 0
         self.channels = [ReferenceChannel(self, number) for number in range(self.dram.channels)]
         for job in jobs:
             for channel in self.channels:
                 channel.expect(job)
-        now = 0
         while any(job.left for job in jobs):
-            for channel in self.channels:
-                channel.tick(now)
-            now += 1
+            self.tick()
         ends = [(max(job.beats, default=job.visible), n) for n, job in enumerate(jobs)]
         return [self.completion(jobs[n]) for _, n in sorted(ends)]
+
+    def tick(self) -> None:
+        for channel in self.channels:
+            channel.tick(self.ticked)
+        self.ticked += 1
+
+    def open_cycles(self, end: int) -> int:
+        """Cycles below ``end`` in which a rank has a row open, of all ranks and channels."""
+        while self.ticked < end:
+            self.tick()
+        return sum(sum(channel.rank_open[:end]) for channel in self.channels)
 
     def completion(self, job: Job) -> Completion:
         device = self.dram.device
@@ -79,6 +128,9 @@ class Reference:
         useful = job.transfer.run_bytes
         for extent in job.transfer.extents:
             useful *= extent
+        if rows := job.transfer.rows:
+            useful = sum(rows.sizes.tolist())
+            job.may_ask(rows.count - 1, 2**62, device.clock_hz)
         on_pins = sum(job.counted[kind] for kind in ("hit", "miss", "conflict"))
         return Completion(
             id=job.transfer.id,
@@ -91,24 +143,31 @@ class Reference:
             row_misses=job.counted["miss"],
             row_conflicts=job.counted["conflict"],
             activates=job.counted["activate"],
+            asked_ps=job.asked_ps[-1] if job.asked_ps else 0,
         )
 
-    def bursts(self, transfer: Transfer, channel: int) -> list[int]:
-        """Burst numbers on a channel, in order; the last of one run is not repeated as the first of the next."""
-        size = self.dram.device.burst_bytes
+    def runs(self, transfer: Transfer) -> list[tuple[int, int, int]]:
+        """Address, bytes and row of each run, in order; one row if it is not by rows."""
+        if rows := transfer.rows:
+            return list(zip(rows.addresses.tolist(), rows.sizes.tolist(), rows.row.tolist(), strict=True))
         starts = [transfer.address]
         for extent, stride in zip(transfer.extents, transfer.strides, strict=True):
             starts = [start + i * stride for start in starts for i in range(extent)]
-        found: list[int] = []
+        return [(start, transfer.run_bytes, 0) for start in starts] if transfer.run_bytes else []
+
+    def bursts(self, transfer: Transfer, channel: int) -> list[Burst]:
+        """Bursts on a channel, in order; the last of one run is not repeated as the first of the next of its row."""
+        size = self.dram.device.burst_bytes
+        found: list[Burst] = []
         last = None
-        for start in starts if transfer.run_bytes else []:
-            for burst in range(start // size, (start + transfer.run_bytes - 1) // size + 1):
-                if burst != last:
-                    found.append(burst)
-                last = burst
+        for start, run_bytes, row in self.runs(transfer):
+            for burst in range(start // size, (start + run_bytes - 1) // size + 1):
+                if (burst, row) != last:
+                    found.append((burst, row if transfer.rows else len(found)))
+                last = burst, row
         channels = self.dram.channels
-        mine = [burst for burst in found if burst // self.interleave % channels == channel]
-        return [b // self.interleave // channels * self.interleave + b % self.interleave for b in mine]
+        mine = [(burst, request) for burst, request in found if burst // self.interleave % channels == channel]
+        return [(b // self.interleave // channels * self.interleave + b % self.interleave, n) for b, n in mine]
 
     def place(self, burst: int) -> Place:
         values = dict.fromkeys(("column", "rank", "bankgroup", "bank"), 0)
@@ -133,9 +192,10 @@ class ReferenceChannel:
         self.memory, self.number = memory, number
         self.device: Device = memory.dram.device
         self.policy = memory.policy
-        self.pending: list[tuple[Job, list[int]]] = []
-        self.rings: dict[bool, list[tuple[Job, list[int]]]] = {False: [], True: []}
+        self.pending: list[tuple[Job, list[Burst]]] = []
+        self.rings: dict[bool, list[tuple[Job, list[Burst]]]] = {False: [], True: []}
         self.turns = {False: 0, True: 0}
+        self.parked: list[tuple[Job, list[Burst]]] = []
         self.queues: dict[bool, list[Access]] = {False: [], True: []}
         self.active: list[Access] = []
         self.open: dict[int, int] = {}
@@ -148,6 +208,7 @@ class ReferenceChannel:
         self.interval = self.due = intervals.get(self.policy.refresh, 0)
         self.accessed: dict[int, int] = defaultdict(int)
         self.asked = self.done = 0
+        self.rank_open: list[int] = []  # by cycle: ranks with a row that is open, or half way there
         self.issued: list[tuple[int, str, int, int]] = []  # cycle, command, bank, row
         self.times: dict[tuple[str, int], list[int]] = defaultdict(list)  # by command and bank
         split = self.device.protocol == "split"
@@ -162,6 +223,8 @@ class ReferenceChannel:
         if bursts:
             self.pending.append((job, bursts))
             job.left += len(bursts)
+            for _, request in bursts:
+                job.bursts[request] += 1
 
     def tick(self, now: int) -> None:
         if self.due and now == self.due:
@@ -173,9 +236,15 @@ class ReferenceChannel:
             self.row_bus(now)
         else:
             self.command_bus(now)
+        banks = [*self.open, *([self.held[0].place[0]] if self.held else [])]
+        self.rank_open.append(len({bank // self.device.size_of("rank") for bank in banks}))
         for job, bursts in [entry for entry in self.pending if entry[0].visible <= now]:
             self.rings[job.transfer.write].append((job, bursts))
         self.pending = [entry for entry in self.pending if entry[0].visible > now]
+        for entry in sorted(self.parked, key=lambda entry: entry[0].order):
+            if entry[0].may_ask(entry[1][0][1], now, self.device.clock_hz):
+                self.parked.remove(entry)
+                self.rings[entry[0].transfer.write].append(entry)
         self.take_in(now, False)
         self.take_in(now, True)
 
@@ -184,15 +253,19 @@ class ReferenceChannel:
     def take_in(self, now: int, write: bool) -> None:
         room = self.policy.write_queue if write else self.policy.read_queue
         ring, queue = self.rings[write], self.queues[write]
-        for _ in range(INTAKE):
-            if not ring or len(queue) >= room:
-                return
+        taken = 0
+        while ring and len(queue) < room and taken < INTAKE:
             job, bursts = ring[0]
-            burst = bursts.pop(0)
+            if not job.may_ask(bursts[0][1], now, self.device.clock_hz):
+                self.parked.append(ring.pop(0))
+                self.turns[write] = 0
+                continue
+            burst, request = bursts.pop(0)
+            taken += 1
             if any(other.burst == burst for other in self.queues[True]):
-                self.ends(job, now, write)
+                self.ends(job, request, now, write)
             else:
-                queue.append(Access(job, burst, self.memory.place(burst), now))
+                queue.append(Access(job, burst, request, self.memory.place(burst), now))
             self.turns[write] += 1
             if not bursts:
                 ring.pop(0)
@@ -201,9 +274,10 @@ class ReferenceChannel:
                 ring.append(ring.pop(0))
                 self.turns[write] = 0
 
-    def ends(self, job: Job, now: int, write: bool) -> None:
+    def ends(self, job: Job, request: int, now: int, write: bool) -> None:
         latency = self.device.write_latency if write else self.device.read_latency
         job.beats.append(now + latency + self.device.burst_cycles)
+        job.ends[request].append(job.beats[-1])
         job.left -= 1
 
     # ---- choice
@@ -241,9 +315,10 @@ class ReferenceChannel:
         elif len(writes) > self.policy.write_high * self.policy.write_queue or not reads:
             self.writing = True
         known: dict[tuple[str, int], bool] = {}
+        waiting = self.next_unit() if self.asked > self.done else []
         for access in self.queues[self.writing]:
             need, bank = self.needs(access), access.place[0]
-            if need in allowed:
+            if need in allowed and bank not in waiting:
                 if (need, bank) not in known:
                     known[need, bank] = self.legal(self.names[need], bank, now)
                 if known[need, bank]:
@@ -266,8 +341,10 @@ class ReferenceChannel:
         if (access := self.oldest_active(now)) is not None:
             self.issue(access, now)
             return True
-        if self.asked > self.done:
-            return self.refresh(now)
+        if self.asked > self.done and self.refresh(now):
+            return True
+        if self.all_wait():
+            return False
         access = self.oldest_queued(now, ("RD", "WR", "PRE") if self.held else ("RD", "WR", "PRE", "ACT"))
         if access is not None:
             self.issue(access, now)
@@ -275,15 +352,14 @@ class ReferenceChannel:
 
     def column_bus(self, now: int) -> None:
         access = self.oldest_active(now)
-        if access is None and self.asked == self.done:
+        if access is None and not self.all_wait():
             access = self.oldest_queued(now, ("RD", "WR"))
         if access is not None:
             self.issue(access, now)
 
     def row_bus(self, now: int) -> None:
-        if self.asked > self.done:
-            issued = self.refresh(now)
-        else:
+        issued = self.asked > self.done and self.refresh(now)
+        if not issued and not self.all_wait():
             access = self.oldest_queued(now, ("PRE", "ACT"))
             issued = access is not None
             if access is not None:
@@ -369,16 +445,23 @@ class ReferenceChannel:
         self.put(f"{need}A" if closes else need, bank, row, now)
         if closes:
             del self.open[bank]
-        self.ends(access.job, now, access.write)
+        self.ends(access.job, access.request, now, access.write)
         self.clock_until = max(self.clock_until, access.job.beats[-1] + self.device.clock_linger)
+
+    def all_wait(self) -> bool:
+        """Whether a refresh of a rank keeps all queued accesses waiting; one of single banks, those of its banks."""
+        return self.asked > self.done and self.policy.refresh == "all_bank"
+
+    def next_unit(self) -> list[int]:
+        """The banks of the refresh that was asked for first."""
+        of_rank = self.device.size_of("rank")
+        in_rank = 1 if self.policy.refresh == "all_bank" else of_rank // self.device.bank_refresh_banks
+        number = self.done % (in_rank * self.device.ranks)
+        return self.unit(number // in_rank * of_rank + number % in_rank)
 
     def refresh(self, now: int) -> bool:
         """Whether a command for the refresh that was asked for first was issued."""
-        per_rank = self.policy.refresh == "all_bank"
-        of_rank = self.device.size_of("rank")
-        in_rank = 1 if per_rank else of_rank // self.device.bank_refresh_banks
-        number = self.done % (in_rank * self.device.ranks)
-        unit = self.unit(number // in_rank * of_rank + number % in_rank)
+        per_rank, unit = self.policy.refresh == "all_bank", self.next_unit()
         if any(bank in self.holder for bank in unit):
             return False
         is_open = [bank for bank in unit if bank in self.open]

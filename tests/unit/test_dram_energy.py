@@ -11,9 +11,11 @@ import pytest
 from archsim.energy.dram import load_dram
 from archsim.energy.dram_currents import Currents, load_currents, per_command
 from archsim.errors import ConfigError
-from archsim.lab.validate.dram_energy import OTHERS, beside, open_cycles
+from archsim.lab.validate.dram_energy import OTHERS, beside
+from archsim.memory.dram.bit_order import mapped
 from archsim.memory.dram.compiled import COMMANDS
-from archsim.memory.dram.trace import Replayed
+from archsim.memory.dram.device import Policy
+from archsim.memory.dram.trace import replay
 
 DATA = Path(__file__).parents[2] / "studies" / "validation" / "dram" / "runs.json"
 RUNS = [run for run in json.loads(DATA.read_text())["results"] if run["config"] in OTHERS]
@@ -30,6 +32,7 @@ def test_the_table_is_its_currents() -> None:
     assert round(found.activate_pj) == table.activate_pj.value
     assert round(found.refresh_pj) == table.refresh_pj.value
     assert found.open_mw == pytest.approx(table.background_mw.value)
+    assert found.closed_mw == pytest.approx(table.precharged_mw.value)
     io = 10  # pJ/bit, apart from the devices
     assert table.read_pj_per_bit.value == pytest.approx(found.read_pj / 512 + io, abs=0.005)
     assert table.write_pj_per_bit.value == pytest.approx(found.write_pj / 512 + io, abs=0.005)
@@ -62,21 +65,24 @@ def test_standing_power_of_the_runs(config: str) -> None:
 
 
 def test_open_time() -> None:
-    """Open from a first activate to the last precharge, of one bank or of all; the end of the trace closes nothing."""
-    names = [
-        (10, "ACT"),
-        (20, "RD"),
-        (30, "ACT"),
-        (50, "PREpb"),
-        (60, "PREab"),
-        (90, "REFab"),
-        (100, "ACT"),
-        (120, "RD"),
-    ]
-    rows = np.array([[cycle, COMMANDS[name], 0, 0, 0] for cycle, name in names], np.int64)
-    none = np.zeros(0, np.int64)
-    result = Replayed(none, np.array([140]), none, none, none, none, (rows,))
-    assert open_cycles(result) == (60 - 10) + (140 - 100)
+    """Two rows of a bank: open from the first activate to the end but for a precharge; or from activates to reads."""
+    found = {}
+    for rows in ("open", "closed"):
+        policy = Policy(rows=rows, refresh="none")  # type: ignore[arg-type]
+        memory = OTHERS["ds3_ddr4_2400_1r_bglow"].memory()
+        mapping, _ = mapped("row bank column bankgroup", memory)
+        reads = np.array([100, 5000]), np.array([0, 64 * 128 * 64]), np.zeros(2, np.int64)
+        found[rows] = replay(memory.device, mapping, policy, *reads, log=True)
+    for rows, result in found.items():
+        assert result.commands is not None
+        issued = {COMMANDS[name]: [] for name in ("ACT", "PREpb", "RD", "RDA")}  # type: ignore[var-annotated]
+        for cycle, command, *_ in result.commands[0].tolist():
+            issued.setdefault(command, []).append(cycle)
+        acts, columns = issued[COMMANDS["ACT"]], issued[COMMANDS["RD"]] + issued[COMMANDS["RDA"]]
+        if rows == "open":
+            assert result.opened.tolist() == [result.cycles - acts[0] - (acts[1] - issued[COMMANDS["PREpb"]][0])]
+        else:
+            assert result.opened.tolist() == [sum(columns) - sum(acts)]
 
 
 @pytest.mark.slow

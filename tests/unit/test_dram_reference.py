@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from archsim.memory.dram.constraints import Timings
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.device import AddressMap, Device, Dram, Policy
 from archsim.memory.dram.families import DDR, DDR5, GDDR6, HBM2, HBM3, LPDDR4, LPDDR5
-from archsim.memory.dram.interface import Completion, Transfer
+from archsim.memory.dram.interface import Completion, RowList, Transfer
 from tests.tools.dram_commands import named, violations
 from tests.tools.dram_reference import Reference
 
@@ -66,7 +67,24 @@ def random_map(rng: Random, device: Device) -> AddressMap:
     return by_name(rng.choice(["RoRaBaCoBg", "RoBaRaCoCh", "MOP4CLXOR"]), device)
 
 
-def random_transfer(rng: Random, number: int) -> Transfer:
+def random_rows(rng: Random, hz: int) -> RowList:
+    count = rng.randint(1, 20)
+    row = [n for n in range(count) for _ in range(rng.choice([0, 1, 1, 1, 1, 3]))]
+    room = rng.choice([16, 3000])
+    return RowList(
+        count=count,
+        addresses=np.array([rng.randint(5000, 5000 + room) for _ in row], np.int64),
+        sizes=np.array([rng.choice([1, 32, rng.randint(1, 90), rng.randint(1, 700)]) for _ in row], np.int64),
+        row=np.array(row, np.int64),
+        setup_cycles=rng.choice([0, 0, 1, rng.randint(1, 30)]),
+        engine_hz=rng.choice([hz, hz * 3 // 7, 4 * hz + 1]),
+    )
+
+
+def random_transfer(rng: Random, number: int, hz: int) -> Transfer:
+    limit = rng.choice([None, None, 1, 2, 3, rng.randint(1, 60)])
+    if rng.random() < 0.2:
+        return Transfer(number, rng.random() < 0.5, 0, 0, outstanding=limit, rows=random_rows(rng, hz))
     count = rng.choice([0, 0, 1, 2, 5])
     loops = [(rng.randint(1, 2 if count == 5 else 4), rng.randint(-300, 300)) for _ in range(count)]
     if rng.random() < 0.1:
@@ -78,6 +96,7 @@ def random_transfer(rng: Random, number: int) -> Transfer:
         run_bytes=rng.choice([0, rng.randint(0, 100), rng.randint(0, 900), rng.randint(0, 4000)]) // (1 + len(loops)),
         extents=tuple(extent for extent, _ in loops),
         strides=tuple(stride for _, stride in loops),
+        outstanding=limit,
     )
 
 
@@ -108,7 +127,7 @@ def submissions(rng: Random, case: Case) -> list[tuple[int, list[Transfer]]]:
     result, at, number = [], 0, 0
     for _ in range(rng.randint(1, 8)):
         at += rng.randint(0, rng.choice([1, case.ps(20), case.ps(800)]))
-        batch = [random_transfer(rng, number + i) for i in range(rng.randint(1, 4))]
+        batch = [random_transfer(rng, number + i, case.part.device.clock_hz) for i in range(rng.randint(1, 4))]
         result.append((at, batch))
         number += len(batch)
     return result
@@ -133,6 +152,7 @@ def test_kernel_equals_reference(seed: int) -> None:
     assert served(case, submitted, expected[-1].time_ps + case.ps(1)) == expected
     check_commands(case)
     check_totals(case.dram, expected)
+    check_open_rows(case, expected[-1].time_ps + case.ps(1))
 
 
 @given(st.integers(0, 2**64))
@@ -142,7 +162,7 @@ def test_submits_at_completions_equal_reference(seed: int) -> None:
     rng = Random(seed)
     case = Case(rng)
     dram = case.dram
-    todo = [random_transfer(rng, number) for number in range(12)]
+    todo = [random_transfer(rng, number, case.part.device.clock_hz) for number in range(12)]
     start = [todo.pop() for _ in range(rng.randint(1, 6))]
     submitted, completions = [(0, start)], []
     dram.submit(0, start)
@@ -168,6 +188,13 @@ def check_commands(case: Case) -> None:
         last = channel.issued[-1][0] if channel.issued else -1
         assert [command for command in found if command[0] <= last] == channel.issued
         assert violations(device, found) == []
+
+
+def check_open_rows(case: Case, end_ps: int) -> None:
+    """Standing time with an open row, of all ranks together."""
+    hz = case.part.device.clock_hz
+    cycles = case.reference.open_cycles(-(-end_ps * hz // 10**12))
+    assert case.dram.stats.open_ps == cycles * 10**12 // hz
 
 
 def check_totals(dram: DramController, expected: list[Completion]) -> None:

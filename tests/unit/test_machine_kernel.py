@@ -245,8 +245,8 @@ def test_looking_less_often_at_the_memory_changes_nothing(
     text = streaming(tiles, sizes, stride, second)
     usual = simulate(text, real_chip())
 
-    def without_bound(self: OffChip, touched: Any, *, write: bool) -> Shape:
-        return shape(self, touched, write=write)._replace(least_ps=0)
+    def without_bound(self: OffChip, touched: Any, *, write: bool, outstanding: int | None = None) -> Shape:
+        return shape(self, touched, write=write, outstanding=outstanding)._replace(least_ps=0)
 
     def in_steps(self: DramController, until_ps: int) -> list[Any]:
         while True:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from archsim.energy.dram import load_dram
+from archsim.energy.dram import DramTable, load_dram
 from archsim.errors import ConfigError
 from archsim.lab.dram.requests import Requests, load
 from archsim.memory.dram import catalogue
@@ -16,7 +16,7 @@ from archsim.memory.dram.bit_order import mapped
 from archsim.memory.dram.compiled import COMMANDS
 from archsim.memory.dram.device import ROW_TIMEOUT_PS, Device, Dram, Policy
 from archsim.memory.dram.trace import Replayed, replay
-from archsim.units import SIZE, TIME, parse_whole
+from archsim.units import SIZE, TIME, Kind, parse_whole
 
 SCHEMA = "archsim.dram/1"
 PERCENTILES = (50, 90, 99, 99.9)
@@ -50,9 +50,11 @@ def measure(asked: Asked) -> dict[str, Any]:
     usual_width, usual_capacity = catalogue.usual(asked.standard)
     width = asked.width_bits or usual_width
     usual = usual_capacity * asked.channels * width // usual_width
-    capacity = parse_whole(asked.capacity, SIZE) if asked.capacity is not None else usual
+    capacity = usual if asked.capacity is None else _option("--capacity", asked.capacity, SIZE)
     memory = catalogue.dram(asked.standard, asked.speed_mts, width, asked.channels, capacity)
     device = memory.device
+    if capacity < device.burst_bytes:
+        raise ConfigError(f"--capacity: found '{asked.capacity}'; allowed {device.burst_bytes} B, a burst, or more")
     requests = load(asked.trace, device.clock_hz, device.burst_bytes, capacity)
     policy = Policy(rows=asked.rows, row_timeout_ps=_row_timeout_ps(asked), refresh=asked.refresh)
     mapping, interleave = mapped(asked.mapping, memory)
@@ -83,12 +85,20 @@ def measure(asked: Asked) -> dict[str, Any]:
     return found | _energy(asked.standard, memory, asked.channels * width, result, seconds)
 
 
+def _option(name: str, text: str, kind: Kind) -> int:
+    """The number of an option; its name goes before what is wrong with it."""
+    try:
+        return parse_whole(text, kind)
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
+
+
 def _row_timeout_ps(asked: Asked) -> int:
     if asked.row_timeout is None:
         return ROW_TIMEOUT_PS
     if asked.rows != "timeout":
         raise ConfigError(f"--row-timeout has no meaning with --rows {asked.rows}; allowed with --rows timeout")
-    found = parse_whole(asked.row_timeout, TIME)
+    found = _option("--row-timeout", asked.row_timeout, TIME)
     if found == 0:
         raise ConfigError(f"--row-timeout: found '{asked.row_timeout}'; allowed more than 0 ns")
     return found
@@ -142,6 +152,13 @@ def _latency(cycles: Any, clock_hz: int) -> dict[str, Any] | None:
     return found | {"histogram": [{"from_ns": float(a), "to_ns": float(b), "reads": int(n)} for a, b, n in bins if n]}
 
 
+def _standing_j(table: DramTable, share: float, memory: Dram, result: Replayed, seconds: float) -> float:
+    """Of every rank, a ``share`` of the table's channel, with a row open and with none."""
+    opened_s = int(result.opened.sum()) / memory.device.clock_hz
+    closed_s = seconds * memory.channels * memory.device.ranks - opened_s
+    return (table.background_mw.value * opened_s + table.precharged_mw.value * closed_s) * 1e-3 * share
+
+
 def _energy(standard: str, memory: Dram, width_bits: int, result: Replayed, seconds: float) -> dict[str, Any]:
     """Joules by cause: the table's energies of commands and bits, and standing power over the time of the trace.
 
@@ -163,7 +180,7 @@ def _energy(standard: str, memory: Dram, width_bits: int, result: Replayed, seco
         "read": issued("RD", "RDA") * bits * table.read_pj_per_bit.value * PJ,
         "write": issued("WR", "WRA") * bits * table.write_pj_per_bit.value * PJ,
         "refresh": refreshes * table.refresh_pj.value * share * PJ,
-        "background": table.background_mw.value * 1e-3 * whole * device.ranks / device.buses * seconds,
+        "background": _standing_j(table, whole / (memory.channels * device.buses), memory, result, seconds),
     }
     values = {name: float(value) for name, value in parts.items()}
     sources = {
@@ -171,6 +188,6 @@ def _energy(standard: str, memory: Dram, width_bits: int, result: Replayed, seco
         "write": table.write_pj_per_bit.source,
         "activate": table.activate_pj.source,
         "refresh": table.refresh_pj.source,
-        "background": table.background_mw.source,
+        "background": f"a row open: {table.background_mw.source}; none: {table.precharged_mw.source}",
     }
     return {"energy_j": values | {"total": sum(values.values())}, "sources": sources}

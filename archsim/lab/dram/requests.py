@@ -6,6 +6,7 @@ Addresses are bytes, decimal or 0x..., at burst boundaries; ``write`` is 0 or 1,
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from archsim.errors import ConfigError, nearest
+from archsim.memory.dram.trace import LAST_CYCLE
 
 Numbers = npt.NDArray[np.int64]
 _WRITES = {"0": 0, "1": 1, "r": 0, "w": 1, "rd": 0, "wr": 1, "read": 0, "write": 1, "false": 0, "true": 1}
+_TIMES = ("cycle", "time_ns")  # either
 _PS_PER_NS = 1000
 
 
@@ -33,31 +36,73 @@ def load(path: Path, clock_hz: int, burst_bytes: int, capacity_bytes: int) -> Re
     """The requests of a file; raises ConfigError (file:line) for the first one that cannot be."""
     table = _table(path)
     arrivals = _arrivals(path, table, clock_hz)
+    _check(path, arrivals >= LAST_CYCLE, arrivals, "cycle", f"0 to {LAST_CYCLE - 1}")
     addresses, writes = _integers(path, table, "address"), _flags(path, table)
     _check(path, arrivals < 0, arrivals, "cycle", "0 or more")
     falls = np.concatenate(([False], arrivals[1:] < arrivals[:-1]))
     _check(path, falls, arrivals, "cycle", "times that do not fall; sort the trace")
     outside = (addresses < 0) | (addresses + burst_bytes > capacity_bytes)
-    _check(path, outside, addresses, "address", f"0 to {capacity_bytes - burst_bytes} (--capacity)")
+    _check(
+        path, outside, addresses, "address", f"0 to {(capacity_bytes // burst_bytes - 1) * burst_bytes} (--capacity)"
+    )
     _check(path, addresses % burst_bytes != 0, addresses, "address", f"multiples of {burst_bytes} B, a burst")
     return Requests(arrivals, addresses, writes)
 
 
 def _table(path: Path) -> Any:
+    """The needed columns; a value that is not there is reported by its line."""
     import pandas as pd
 
     try:
-        table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path, dtype=str)
+        table = pd.read_parquet(path) if path.suffix == ".parquet" else _csv(path)
     except (OSError, ValueError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from None
     if table.empty:
         raise ConfigError(f"{path}: no requests; needed are columns cycle or time_ns, address, write and a row each")
-    for name in ("address", "write"):
-        if name not in table:
-            raise ConfigError(f"{path}:1: no column '{name}'{nearest(name, list(map(str, table.columns)))}")
-    if ("cycle" in table) == ("time_ns" in table):
-        raise ConfigError(f"{path}:1: needed is one of the columns 'cycle' and 'time_ns'")
-    return table
+    table.columns = [str(name).strip() for name in table.columns]
+    needed = _needed(path, list(table.columns))
+    for name in needed:
+        absent = table[name].isna().to_numpy()
+        if absent.any():
+            line = int(np.argmax(absent)) + 2
+            raise ConfigError(f"{path}:{line}: no value for {name}; needed in each row are {', '.join(needed)}")
+    return table[needed]
+
+
+def _csv(path: Path) -> Any:
+    """Text as it stands, a row for each line below the header; empty lines at the end do not count."""
+    import pandas as pd
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            table = pd.read_csv(path, dtype=str, index_col=False, skip_blank_lines=False)
+        except pd.errors.ParserWarning:
+            raise ConfigError(f"{path}:1: fewer names of columns than values in the rows") from None
+    filled = np.flatnonzero(table.notna().any(axis=1).to_numpy())
+    return table.iloc[: int(filled[-1]) + 1 if filled.size else 0]
+
+
+def _needed(path: Path, columns: list[str]) -> list[str]:
+    """The columns to read; raises ConfigError naming a misspelt one, or one that is not there."""
+    times = [name for name in _TIMES if name in columns]
+    needed = [*(times or _TIMES[:1]), "address", "write"]
+    for name in needed:
+        if columns.count(name) > 1:
+            raise ConfigError(f"{path}:1: column '{name}' twice")
+        if name not in columns:
+            raise ConfigError(f"{path}:1: {_absent(name, [other for other in columns if other not in needed])}")
+    if len(times) > 1:
+        raise ConfigError(f"{path}:1: found columns 'cycle' and 'time_ns'; needed is one of them")
+    return needed
+
+
+def _absent(name: str, others: list[str]) -> str:
+    meant = _TIMES if name == "cycle" else (name,)
+    for other in others:
+        if hint := nearest(other, meant):
+            return f"unknown column '{other}'{hint}"
+    return f"no column {' or '.join(repr(each) for each in meant)}; the first line names the columns"
 
 
 def _arrivals(path: Path, table: Any, clock_hz: int) -> Numbers:
@@ -67,6 +112,8 @@ def _arrivals(path: Path, table: Any, clock_hz: int) -> Numbers:
 
     times = pd.to_numeric(table["time_ns"], errors="coerce").to_numpy(np.float64)
     _check(path, ~np.isfinite(times), table["time_ns"].to_numpy(), "time_ns", "numbers")
+    late = times * clock_hz >= LAST_CYCLE * 1e9
+    _check(path, late, table["time_ns"].to_numpy(), "time_ns", f"times before cycle {LAST_CYCLE}")
     picoseconds = np.rint(times * _PS_PER_NS).astype(np.int64)
     return np.asarray([-(-int(ps) * clock_hz // 10**12) for ps in picoseconds], np.int64)
 

@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from archsim.energy.dram_currents import CommandEnergy, load_currents, per_command
 from archsim.lab.validate.dram_streams import stream
 from archsim.lab.validate.suite import Scored
@@ -94,7 +92,7 @@ def beside(case: str, row: Mapping[str, Any]) -> list[Scored]:
     )
     mapping, _ = mapped(other.order, memory)
     requests = stream(row["pattern"], row["n"], row["req_bytes"], row["num"], row["den"])
-    result = replay(memory.device, mapping, Policy(), *requests, log=True)
+    result = replay(memory.device, mapping, Policy(), *requests)
     theirs = {
         "activates": stats["num_act_cmds"],
         "reads": stats["num_read_cmds"],
@@ -131,7 +129,7 @@ def _by_formula(
 
 def _parts(energy: CommandEnergy, counts: Mapping[str, int], result: Replayed, memory: Dram) -> dict[str, float]:
     period_ns = 1e9 / memory.device.clock_hz
-    opened = open_cycles(result)
+    opened = int(result.opened.sum())
     return {
         "act": counts["activates"] * energy.activate_pj,
         "read": counts["reads"] * energy.read_pj,
@@ -140,17 +138,3 @@ def _parts(energy: CommandEnergy, counts: Mapping[str, int], result: Replayed, m
         "act_stb": opened * period_ns * energy.open_mw,
         "pre_stb": (result.cycles - opened) * period_ns * energy.closed_mw,
     }
-
-
-def open_cycles(result: Replayed) -> int:
-    """Cycles of a replayed trace, of one rank, in which a row was open: from a first activate to the last precharge."""
-    assert result.commands is not None
-    rows = result.commands[0]
-    cycles, codes = rows[:, 0], rows[:, 1]
-    change = (codes == COMMANDS["ACT"]).astype(np.int64) - (codes == COMMANDS["PREpb"])
-    all_closed = codes == COMMANDS["PREab"]
-    total = np.cumsum(change)
-    last_closed = np.maximum.accumulate(np.where(all_closed, np.arange(codes.size), -1))
-    still_open = total - np.where(last_closed >= 0, total[last_closed], 0) > 0
-    spans = np.diff(np.append(cycles, max(result.cycles, int(cycles[-1]) if cycles.size else 0)))
-    return int(spans[still_open].sum())

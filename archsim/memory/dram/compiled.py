@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -31,9 +32,12 @@ _PROTOCOLS = {"single": k.SINGLE, "split": k.SPLIT, "dual": k.DUAL}
 _ROWS = {"open": k.OPEN, "closed": k.CLOSED, "timeout": k.TIMEOUT}
 _PS_PER_S = 10**12
 _OF_RANK = (k.PREAB, k.REFAB)  # commands to all banks of a rank, kept at its first bank
+_SAME_BANK = (-1, 0, 1)  # mask, flip, size
 LONG_AGO = -(1 << 40)  # cycles; before time 0 by more than any constraint
 
-Rule = tuple[int, int, int, int, int]  # follow, size, around, step, cycles (see Rules)
+Rule = tuple[int, int, int, int]  # follow; banks of a unit; 0 or, for other units, the banks that hold them; cycles
+Within = tuple[int, int, int, int, int]  # follow, mask, flip, size, cycles (see k.Rules)
+Window = tuple[int, int, int, int, int]  # before, follow, bits, count, cycles
 
 
 @lru_cache(maxsize=64)
@@ -49,6 +53,8 @@ def rules(device: Device, policy: Policy, mapping: AddressMap) -> Any:
 
 
 def _scalars(device: Device, policy: Policy) -> dict[str, int]:
+    if device.ranks > k.MOST_RANKS:
+        raise ConfigError(f"{device.standard}: {device.ranks} ranks; allowed at most {k.MOST_RANKS}")
     if device.all_banks > k.MOST_BANKS or max(policy.read_queue, policy.write_queue) > k.MOST_QUEUED:
         raise ConfigError(
             f"{device.standard}: {device.all_banks} banks, queues of {policy.read_queue} and {policy.write_queue}; "
@@ -57,7 +63,9 @@ def _scalars(device: Device, policy: Policy) -> dict[str, int]:
     interval, scope, stride = _refreshes(device, policy)
     write_leave = policy.write_low * policy.write_queue
     return {
-        "bank_bits": device.all_banks.bit_length() - 1,
+        "rank_bits": _bits(device.size_of("rank")),
+        "ranks": device.ranks,
+        "follows": 1 << k.COMMAND_BITS,
         "banks": device.all_banks,
         "protocol": _PROTOCOLS[device.protocol],
         "burst": device.burst_cycles,
@@ -72,6 +80,7 @@ def _scalars(device: Device, policy: Policy) -> dict[str, int]:
         "refresh_interval": interval or k.NEVER,
         "refresh_scope": scope,
         "refresh_stride": stride,
+        "rank_banks": device.size_of("rank"),
         "activate_window": device.activate_window,
         "clock_linger": device.clock_linger,
     }
@@ -97,32 +106,71 @@ def _used(device: Device, policy: Policy) -> set[int]:
 
 def _enter_rules(found: Any, device: Device, used: set[int]) -> None:
     after, windows = _sorted_out(device, used)
-    kept = [(command, rule) for command, listed in after.items() for rule in _without_weaker(listed)]
-    if len(kept) > k.MOST_RULES or len(windows) > k.MOST_WINDOWS:
+    within: list[Within] = []
+    found["spacing"] = k.IMPLIED
+    for command, rules_ in after.items():
+        spacing = found["spacing"][0, command]
+        _enter_spacing(spacing, device, rules_)
+        rest = _within(device, [rule for rule in rules_ if rule[3] > spacing[0, rule[0]]])
+        alone = [rule for rule in rest if rule[1:4] == _SAME_BANK]
+        found["first"][0, command] = len(within)
+        found["first_wide"][0, command] = len(within) + len(alone)
+        within += alone + [rule for rule in rest if rule[1:4] != _SAME_BANK]
+    found["first"][0, k.COMMANDS] = len(within)
+    if len(within) > k.MOST_RULES or len(windows) > k.MOST_WINDOWS:
         raise ConfigError(f"{device.standard}: more constraints than {k.MOST_RULES}, {k.MOST_WINDOWS} with windows")
-    for command in range(k.COMMANDS + 1):
-        found["first"][0, command] = sum(before < command for before, _ in kept)
-    for number, (_, rule) in enumerate(kept):
-        for name, value in zip(("follow", "size", "around", "step", "cycles"), rule, strict=True):
-            found[name][0, number] = value
+    _enter_columns(found, ("follow", "mask", "flip", "size", "cycles"), within)
+    _enter_columns(found, [f"window_{name}" for name in ("before", "follow", "bits", "count", "cycles")], windows)
     found["windows"] = len(windows)
-    for number, window in enumerate(windows):
-        for name, value in zip(("before", "follow", "size", "count", "cycles"), window, strict=True):
-            found[f"window_{name}"][0, number] = value
 
 
-def _sorted_out(device: Device, used: set[int]) -> tuple[dict[int, list[Rule]], list[Rule]]:
-    """Rules by the command that they follow, and windows (before, follow, size, count, cycles)."""
+def _enter_columns(found: Any, names: Sequence[str], rows: Sequence[Sequence[int]]) -> None:
+    for number, row in enumerate(rows):
+        for name, value in zip(names, row, strict=True):
+            found[name][0, number] = value
+
+
+def _enter_spacing(spacing: Any, device: Device, listed: list[Rule]) -> None:
+    """Rules between ranks and within the whole of one: ``spacing`` is (2, commands) of own and other ranks."""
+    of_rank = device.size_of("rank")
+    for follow, size, around, cycles in listed:
+        if size < of_rank and follow not in _OF_RANK:
+            continue
+        own, others = size < of_rank or not around, size > of_rank or around > of_rank
+        for column, applies in enumerate((own, others)):
+            if applies:
+                spacing[column, follow] = max(spacing[column, follow], cycles)
+
+
+def _within(device: Device, listed: list[Rule]) -> list[Within]:
+    """Rules on some banks of a rank, without those that another one implies: of a larger unit, at least as long."""
+    kept: list[Rule] = []
+    for rule in sorted(set(listed), key=lambda rule: (rule[2], -rule[1], -rule[3])):
+        follow, size, around, cycles = rule
+        whole = size >= device.size_of("rank") or follow in _OF_RANK
+        implied = any(other[0] == follow and other[2] == around == 0 and other[3] >= cycles for other in kept)
+        if not whole and not implied:
+            kept.append(rule)
+    return [
+        (follow << _bits(device.size_of("rank")), -size, flip, size, cycles)
+        for follow, size, around, cycles in kept
+        for flip in (range(size, around, size) if around else (0,))
+    ]
+
+
+def _sorted_out(device: Device, used: set[int]) -> tuple[dict[int, list[Rule]], list[Window]]:
+    """Rules by the command that they follow, and windows."""
     after: dict[int, list[Rule]] = {command: [] for command in range(k.COMMANDS)}
-    windows: list[Rule] = []
+    windows: list[Window] = []
     for constraint in device.constraints:
         size = device.size_of(constraint.level)
         alone = constraint.siblings and size == device.around(constraint.level)
         for first, second in _pairs(device, constraint, used):
             if constraint.window > 1:
-                windows.append((first, second, size, constraint.window, constraint.cycles))
+                windows.append((first, second, _bits(size), constraint.window, constraint.cycles))
             elif not alone:
-                after[first].append(_rule(device, constraint, second))
+                around = device.around(constraint.level) if constraint.siblings else 0
+                after[first].append((second, size, around, constraint.cycles))
     return after, windows
 
 
@@ -136,22 +184,14 @@ def _pairs(device: Device, constraint: Constraint, used: set[int]) -> list[tuple
     return [(first, second) for first in before for second in sorted({COMMANDS[n] for n in constraint.after} & used)]
 
 
-def _rule(device: Device, constraint: Constraint, follow: int) -> Rule:
-    size = device.size_of(constraint.level)
-    step = device.size_of("rank") if follow in _OF_RANK else 1
-    if constraint.siblings:
-        return follow, size, device.around(constraint.level), step, constraint.cycles
-    return follow, 0 if size == device.all_banks else size, 0, step, constraint.cycles
+def _bits(power_of_two: int) -> int:
+    return power_of_two.bit_length() - 1
 
 
-def _without_weaker(listed: list[Rule]) -> list[Rule]:
-    """Without rules that another one implies: on the same command, in a unit at least as large, at least as long."""
-    kept: list[Rule] = []
-    for rule in sorted(set(listed), key=lambda rule: (rule[2], rule[1] != 0, -rule[1], -rule[4])):
-        wider = [other for other in kept if other[0] == rule[0] and other[2] == rule[2] == 0]
-        if not any(other[4] >= rule[4] for other in wider):
-            kept.append(rule)
-    return kept
+def opened(channels_: Any, now: int) -> Any:
+    """Cycles before ``now`` in which a bank was open, by channel, summed over ranks."""
+    still = np.where(channels_["open_banks"] > 0, now - channels_["open_since"], 0)
+    return (channels_["open_cycles"] + still).sum(axis=1)
 
 
 def channels(device: Device, rules_: Any, count: int) -> Any:
@@ -159,10 +199,9 @@ def channels(device: Device, rules_: Any, count: int) -> Any:
     found = np.zeros(count, k.CHANNEL)
     found["free_slots"] = k.MOST_ENTRIES
     found["free"] = np.arange(k.MOST_ENTRIES)[::-1]
-    found["held"] = found["synced"] = found["open_row"] = found["bank_list"] = k.NONE
+    found["held"] = found["synced"] = found["open_row"] = found["refresh_low"] = k.NONE
+    found["following"] = found["before"] = np.arange(found["following"].shape[1])
     found["refresh_due"] = rules_["refresh_interval"][0]
     found["planned_at"] = found["column_at"] = k.NEVER
     found["history"] = LONG_AGO
-    blocked = k.BLOCKED * device.all_banks
-    found["ready"][:, blocked : blocked + device.all_banks] = k.NEVER
     return found

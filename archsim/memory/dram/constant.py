@@ -3,20 +3,50 @@
 A transfer of n bytes submitted at t starts on the port at s = max(t, end of the one before), leaves it at s + n / rate
 and completes ``latency_ps`` later, rounded up to a whole picosecond; the port itself keeps exact rational time, so a
 stream of n transfers ends at ceil(sum of bytes / rate) and not n roundings later. With no rate (None) the port takes no
-time. Empty transfers do not wait for the port.
+time. Empty transfers do not wait for the port. There are no bursts: a move is one request, however many may be
+``outstanding``. Rows come to the port one by one when their engine asks for them; of one instant, those of transfers
+under way come before new ones.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
+from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
 from archsim.errors import ConfigError, SimulationError
-from archsim.memory.dram.interface import Completion, DramStats, Transfer, useful_bytes
-from archsim.sim.clock import PS_PER_S
+from archsim.memory.dram.interface import Completion, DramStats, RowList, Transfer, useful_bytes
+from archsim.sim.clock import PS_PER_S, Clock
+
+NEVER_PS = 1 << 62
+
+
+@dataclass(slots=True)
+class _UnderWay:
+    """A list of rows: the next one, when it is asked for, and when those end that are under way."""
+
+    transfer: Transfer
+    rows: RowList
+    order: int
+    sizes: list[list[int]]
+    asked_ps: int
+    row: int = -1
+    first_ps: int | None = None
+    last_ps: int = 0
+    ends_ps: deque[int] = field(default_factory=deque)
+
+    def step(self) -> None:
+        """On to the next row."""
+        clock = Clock(self.rows.engine_hz)
+        edge = clock.cycle(self.asked_ps) + self.rows.setup_cycles
+        if len(self.ends_ps) == self.transfer.outstanding:
+            edge = max(edge, clock.cycle(self.ends_ps.popleft()))
+        self.asked_ps = clock.edge(edge)
+        self.row += 1
 
 
 class ConstantRateMemory:
@@ -42,6 +72,7 @@ class ConstantRateMemory:
         self._submitted_ps = self._now_ps = 0
         self._submitted = 0
         self._ending: list[tuple[int, int, Completion]] = []
+        self._asking: list[tuple[int, int, _UnderWay]] = []
         self._moved = {False: 0, True: 0}
         self._count = {False: 0, True: 0}
 
@@ -60,17 +91,23 @@ class ConstantRateMemory:
         if at_ps < reached_ps:
             raise SimulationError(f"memory: transfer submitted at {at_ps} ps, after it reached {reached_ps} ps")
         self._submitted_ps = at_ps
+        self._ask(at_ps)
         for transfer in transfers:
-            completion = self._serve(at_ps, transfer)
-            heapq.heappush(self._ending, (completion.time_ps, self._submitted, completion))
+            if transfer.rows is not None:
+                self._begin(at_ps, transfer, transfer.rows)
+                self._ask(at_ps)
+            else:
+                self._end(self._submitted, self._serve(at_ps, transfer))
             self._submitted += 1
 
     def advance(self, until_ps: int) -> list[Completion]:
         """All completions of the first instant <= ``until_ps`` that has one, or []."""
         if until_ps < self._now_ps:
             raise SimulationError(f"memory: told to run to {until_ps} ps, already at {self._now_ps} ps")
-        instant = self.next_event_ps()
-        if instant is None or instant > until_ps:
+        while self._asking and self._asking[0][0] <= min(until_ps, self._first_end_ps()):
+            self._ask(self._asking[0][0])
+        instant = self._first_end_ps()
+        if instant > until_ps:
             self._now_ps = until_ps
             return []
         completions = []
@@ -83,8 +120,10 @@ class ConstantRateMemory:
         return completions
 
     def next_event_ps(self) -> int | None:
-        """Time of the next completion; None when nothing is under way."""
-        return self._ending[0][0] if self._ending else None
+        """A lower bound of the next completion; None when nothing is under way."""
+        if not self._ending and not self._asking:
+            return None
+        return min([self._first_end_ps(), *(asking[0] for asking in self._asking[:1])])
 
     @property
     def rank_refreshes(self) -> int:
@@ -111,26 +150,70 @@ class ConstantRateMemory:
             row_conflicts=0,
             activates=0,
             refreshes=0,
+            open_ps=0,
             busy_ps=(math.ceil(self._port_busy),),
         )
 
-    def _serve(self, at_ps: int, transfer: Transfer) -> Completion:
-        size_bytes = useful_bytes(transfer)
+    def _first_end_ps(self) -> int:
+        return self._ending[0][0] if self._ending else NEVER_PS
+
+    def _begin(self, at_ps: int, transfer: Transfer, rows: RowList) -> None:
+        sizes: list[list[int]] = [[] for _ in range(rows.count)]
+        for row, size_bytes in zip(rows.row.tolist(), rows.sizes.tolist(), strict=True):
+            sizes[row].append(size_bytes)
+        job = _UnderWay(transfer, rows, self._submitted, sizes, at_ps)
+        job.step()
+        heapq.heappush(self._asking, (job.asked_ps, job.order, job))
+
+    def _ask(self, until_ps: int) -> None:
+        """Serve the rows that are asked for up to ``until_ps``."""
+        while self._asking and self._asking[0][0] <= until_ps:
+            at_ps, order, job = heapq.heappop(self._asking)
+            ended_ps = at_ps
+            for size_bytes in job.sizes[job.row]:
+                start, end = self._on_port(at_ps, size_bytes)
+                ended_ps = math.ceil(end) + self._latency_ps
+                job.first_ps = math.ceil(start) + self._latency_ps if job.first_ps is None else job.first_ps
+            job.last_ps = max(job.last_ps, ended_ps)
+            job.ends_ps.append(ended_ps)
+            if job.row + 1 < job.rows.count:
+                job.step()
+                heapq.heappush(self._asking, (job.asked_ps, order, job))
+            else:
+                first_ps = job.last_ps if job.first_ps is None else job.first_ps
+                size = useful_bytes(job.transfer)
+                self._end(order, _completion(job.transfer, size, first_ps, job.last_ps, at_ps))
+
+    def _end(self, order: int, completion: Completion) -> None:
+        heapq.heappush(self._ending, (completion.time_ps, order, completion))
+
+    def _on_port(self, at_ps: int, size_bytes: int) -> tuple[Fraction, Fraction]:
+        """From when to when bytes are on the port."""
         start = Fraction(at_ps)
         if size_bytes:
             start = max(start, self._port_free)
             self._port_free = start + size_bytes * self._ps_per_byte
             self._port_busy += size_bytes * self._ps_per_byte
-        end = start + size_bytes * self._ps_per_byte
-        return Completion(
-            id=transfer.id,
-            time_ps=math.ceil(end) + self._latency_ps,
-            first_beat_ps=math.ceil(start) + self._latency_ps,
-            write=transfer.write,
-            useful_bytes=size_bytes,
-            pin_bytes=size_bytes,
-            row_hits=0,
-            row_misses=0,
-            row_conflicts=0,
-            activates=0,
-        )
+        return start, start + size_bytes * self._ps_per_byte
+
+    def _serve(self, at_ps: int, transfer: Transfer) -> Completion:
+        size_bytes = useful_bytes(transfer)
+        start, end = self._on_port(at_ps, size_bytes)
+        latency_ps = self._latency_ps
+        return _completion(transfer, size_bytes, math.ceil(start) + latency_ps, math.ceil(end) + latency_ps, 0)
+
+
+def _completion(transfer: Transfer, size_bytes: int, first_ps: int, last_ps: int, asked_ps: int) -> Completion:
+    return Completion(
+        id=transfer.id,
+        time_ps=last_ps,
+        first_beat_ps=first_ps,
+        write=transfer.write,
+        useful_bytes=size_bytes,
+        pin_bytes=size_bytes,
+        row_hits=0,
+        row_misses=0,
+        row_conflicts=0,
+        activates=0,
+        asked_ps=asked_ps,
+    )

@@ -15,7 +15,9 @@ from archsim.memory.dram.address import DEFAULT, by_name
 from archsim.memory.dram.device import AddressMap, Dram, Policy
 from archsim.memory.dram.interface import Completion, DramStats, Transfer
 from archsim.memory.dram.kernel.layout import NEVER, NONE
-from archsim.memory.dram.regions import folded
+from archsim.memory.dram.kernel.transfers import REQUEST, RUN
+from archsim.memory.dram.pool import Pool
+from archsim.memory.dram.regions import bursts_of_rows, folded, most_bursts
 from archsim.sim.clock import PS_PER_S, Clock
 
 TURN_BURSTS = 16  # bursts of one transfer before the next has its turn on a channel
@@ -59,6 +61,8 @@ class DramController:
         self._free = list(range(state.FIRST_SLOTS - 1, -1, -1))
         self._transfers: list[Transfer | None] = [None] * state.FIRST_SLOTS
         self._useful = [0] * state.FIRST_SLOTS
+        self._pool = Pool(state.FIRST_WORDS)
+        self._words: dict[int, tuple[int, int]] = {}  # by slot: first and number
         self._useful_total = [0, 0]
         self._submitted = 0
         self._next_end: int = NEVER
@@ -88,7 +92,7 @@ class DramController:
         self._submitted_ps = at_ps
         visible = self._clock.cycle(at_ps + 1)
         for transfer in transfers:
-            self._take_in(transfer, visible)
+            self._take_in(transfer, at_ps, visible)
         if transfers:
             self._next_end = min(self._next_end, visible)
 
@@ -128,6 +132,7 @@ class DramController:
             row_conflicts=conflicts,
             activates=int(activates.sum()),
             refreshes=int(refreshes.sum()),
+            open_ps=self._clock.edge(self._layout.opened(channels, self._clock.cycle(self._now_ps))),
             busy_ps=tuple(self._clock.edge(n * device.burst_cycles // device.buses) for n in bursts),
         )
 
@@ -151,14 +156,17 @@ class DramController:
         """(n, 5) cycle, command, bank, row and column by channel; raises SimulationError when there were too many."""
         return self._layout.commands(self._state)
 
-    def _take_in(self, transfer: Transfer, visible: int) -> None:
+    def _take_in(self, transfer: Transfer, at_ps: int, visible: int) -> None:
         run_bytes, extents, strides, useful = folded(transfer, self.dram.capacity_bytes)
         if not self._free:
             self._grow()
         slot = self._free.pop()
+        rows = transfer.rows
+        paced, runs = self._paced(slot, transfer, useful)
         self._rows[slot] = (
-            transfer.write, visible, self._submitted, transfer.address, run_bytes, extents[-1], strides[-1],
-            *extents[:-1], *strides[:-1], 0, 0, NEVER, 0, 0, 0, 0, 0, NONE,
+            transfer.write, visible, self._submitted, transfer.address, run_bytes,
+            extents[-1] if rows is None else runs, strides[-1], *extents[:-1], *strides[:-1], *paced,
+            0, visible, NONE, 0, 0, NEVER, 0, 0, 0, 0, 0, at_ps if rows else 0, NONE,
         )  # fmt: skip
         self._transfers[slot] = transfer
         self._useful[slot] = useful
@@ -166,12 +174,43 @@ class DramController:
         self._fresh_count += 1
         self._submitted += 1
 
+    def _paced(self, slot: int, transfer: Transfer, useful: int) -> tuple[tuple[int, ...], int]:
+        """The fields ``most`` to ``engine_hz`` of a transfer, and how many runs its rows have."""
+        rows, burst_bytes = transfer.rows, self.dram.device.burst_bytes
+        if rows is not None:
+            most = min(transfer.outstanding or rows.count, rows.count)
+            runs = len(rows.addresses)
+            first = self._take_words(slot, REQUEST * most + RUN * runs + rows.count)
+            listed, sizes = first + REQUEST * most, first + REQUEST * most + RUN * runs
+            table = self._state.words[listed:sizes].reshape(runs, RUN)
+            table[:, 0], table[:, 1], table[:, 2] = rows.addresses, rows.sizes, rows.row
+            self._state.words[sizes : sizes + rows.count] = bursts_of_rows(rows, burst_bytes)
+            return (most, rows.count, first, listed, sizes, rows.setup_cycles, rows.engine_hz), runs
+        most = transfer.outstanding or 0
+        if not useful or most >= most_bursts(transfer, useful, burst_bytes):
+            return (0, 0, 0, NONE, 0, 0, 0), 0
+        first = self._take_words(slot, REQUEST * most) if most else 0
+        return (most, NEVER, first, NONE, 0, 0, 0), 0
+
+    def _take_words(self, slot: int, count: int) -> int:
+        first = self._pool.take(count)
+        if first is None:
+            size = self._pool.size
+            self._pool.give(size, max(size, count))
+            words = self._layout.padded(self._state.words, max(size, count))
+            self._state = self._state._replace(words=words)
+            return self._take_words(slot, count)
+        self._words[slot] = (first, count)
+        return first
+
     def _complete(self, slot: int) -> Completion:
-        first_beat, last_beat, hits, misses, conflicts, activates = self._rows[slot, self._results].tolist()
+        first_beat, last_beat, hits, misses, conflicts, activates, asked_ps = self._rows[slot, self._results].tolist()
         transfer = self._transfers[slot]
         if transfer is None:
             raise SimulationError(f"DRAM: slot {slot} completed without a transfer")
         self._transfers[slot] = None
+        if slot in self._words:
+            self._pool.give(*self._words.pop(slot))
         self._free.append(slot)
         self._useful_total[transfer.write] += self._useful[slot]
         return Completion(
@@ -185,6 +224,7 @@ class DramController:
             row_misses=misses,
             row_conflicts=conflicts,
             activates=activates,
+            asked_ps=asked_ps,
         )
 
     def _grow(self) -> None:

@@ -5,7 +5,10 @@ it goes on where another one ended. The first bursts of each pattern (sampling.S
 controller once, alone and without refresh; the time that they take beyond the latency of one burst is the work of so
 many bursts. Transfers under way share the memory equally (processor sharing), which works at the harmonic mean of the
 speeds that it was measured to have under as many transfers of each pattern, and end a latency after their work is
-done. Refreshes take the share that they take of a long stream.
+done. Refreshes take the share that they take of a long stream. A limit of bursts or rows under way is part of the
+pattern, so that what it costs is measured too: bursts x size / latency at most. Of lists of rows of as many bursts a
+row, the first one met is measured for all. Rows are taken to be open in all ranks from the first transfer on where they
+are left open, else while transfers are under way.
 
 Not modelled: which rows earlier transfers left open, what unlike transfers cost one another beyond that mean, bursts
 that are served from queued writes. docs/dram.md states the error against the exact model, which the tests assert.
@@ -15,14 +18,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
 from archsim.errors import SimulationError
 from archsim.memory.dram.device import AddressMap, Dram, Policy
-from archsim.memory.dram.interface import Completion, DramStats, Transfer
-from archsim.memory.dram.regions import bursts_touched, folded
+from archsim.memory.dram.interface import Completion, DramStats, RowList, Transfer, useful_bytes
+from archsim.memory.dram.regions import bursts_touched, folded, most_bursts
 from archsim.memory.dram.sampling import Pattern, Sample, Sampler
 from archsim.sim.clock import PS_PER_S, Clock
 
@@ -42,6 +45,7 @@ class _Job:
     useful: int
     sample: Sample
     start_ps: int
+    asked_ps: int
 
 
 class FastDram:
@@ -65,6 +69,8 @@ class FastDram:
         self._submitted = 0
         self._submitted_ps = self._reached_ps = self._now_ps = 0
         self._total = [0] * 9
+        self._first_ps: int | None = None  # the first transfer came
+        self._under_way_ps = 0  # time with transfers under way
 
     @property
     def peak_bytes_per_s(self) -> Fraction:
@@ -136,35 +142,58 @@ class FastDram:
             row_conflicts=conflicts,
             activates=activates,
             refreshes=self._refreshes.until(self._now_ps),
+            open_ps=self._open_ps() * self.dram.channels * self.dram.device.ranks,
             busy_ps=(busy // self.dram.channels,) * self.dram.channels,
         )
+
+    def _open_ps(self) -> int:
+        """The time in which rows are taken to be open."""
+        if self._policy.rows != "open":
+            return self._under_way_ps
+        return 0 if self._first_ps is None else self._now_ps - self._first_ps
 
     # ---- sharing
 
     def _begin(self, at_ps: int, transfer: Transfer) -> None:
         run_bytes, extents, strides, useful = folded(transfer, self.dram.capacity_bytes)
         self._submitted += 1
+        self._first_ps = at_ps if self._first_ps is None else self._first_ps
+        asked_ps = _asked_ps(at_ps, transfer)
         if not useful:
             visible_ps = self._clock.edge(self._clock.cycle(at_ps + 1))
-            self._end(visible_ps, _Job(transfer, _EMPTY, 0, _NOTHING, visible_ps), self._submitted)
+            self._end(visible_ps, _Job(transfer, _EMPTY, 0, _NOTHING, visible_ps, asked_ps), self._submitted)
             return
         size = self.dram.device.burst_bytes
-        follows = transfer.address in self._ends
-        pattern = Pattern(transfer.write, transfer.address % size, run_bytes, extents, strides, follows)
+        if transfer.rows is None:
+            limit = transfer.outstanding
+            limit = None if limit is None or limit >= most_bursts(transfer, useful, size) else limit
+            follows = transfer.address in self._ends
+            pattern = Pattern(transfer.write, transfer.address % size, run_bytes, extents, strides, follows, limit)
+            sample = self._whole(pattern)
+        else:
+            pattern, sample = self._listed(transfer, transfer.rows)
         if run_bytes == useful:
             self._ends[transfer.address + run_bytes] = None
         if len(self._ends) > REMEMBERED:
             del self._ends[next(iter(self._ends))]
-        job = _Job(transfer, pattern, useful, self._whole(pattern), at_ps)
+        job = _Job(transfer, pattern, useful, sample, at_ps, asked_ps)
         self._patterns[pattern] = self._patterns.get(pattern, 0) + 1
         self._pace = None
         heapq.heappush(self._served, (self._work + job.sample.work_ps * SCALE, self._submitted, job))
+
+    def _listed(self, transfer: Transfer, rows: RowList) -> tuple[Pattern, Sample]:
+        """The pattern of a list of rows, and the work of all of its bursts."""
+        kind, bursts = self._sampler.kind(rows)
+        pattern = Pattern(transfer.write, 0, 0, (), (), False, transfer.outstanding, kind)
+        sample = self._sampler.sample(pattern).scaled(bursts)
+        on_pins = -(-useful_bytes(transfer) * PS_PER_S // self.dram.peak_bytes_per_s)
+        return pattern, replace(sample, work_ps=max(sample.work_ps, on_pins))
 
     def _whole(self, pattern: Pattern) -> Sample:
         """The work of all bursts of a pattern."""
         found = self._wholes.get(pattern)
         if found is None:
-            _, offset, run_bytes, extents, strides, _ = pattern
+            _, offset, run_bytes, extents, strides, *_ = pattern
             lowest = sum(min(0, (n - 1) * s) for n, s in zip(extents, strides, strict=True))
             size = self.dram.device.burst_bytes
             bursts = bursts_touched(offset - lowest // size * size, run_bytes, extents, strides, size)
@@ -185,6 +214,7 @@ class FastDram:
         """Share out the time up to ``to_ps``, in which nobody comes or goes."""
         if self._served:
             speed = self._speed()
+            self._under_way_ps += to_ps - self._reached_ps
             self._work += (to_ps - self._reached_ps) * SCALE * speed.numerator // speed.denominator
         self._reached_ps = to_ps
 
@@ -211,7 +241,7 @@ class FastDram:
         rows = (sample.hits, sample.misses, sample.conflicts)
         pin_bytes = sample.bursts * self.dram.device.burst_bytes
         done = Completion(
-            transfer.id, end_ps, start_ps, transfer.write, job.useful, pin_bytes, *rows, activates=sample.activates
+            transfer.id, end_ps, start_ps, transfer.write, job.useful, pin_bytes, *rows, sample.activates, job.asked_ps
         )
         heapq.heappush(self._ending, (end_ps, order, done))
         self._add(transfer.write, sample, job.useful)
@@ -224,6 +254,14 @@ class FastDram:
 
     def _next_end_ps(self) -> int:
         return self._ending[0][0] if self._ending else NEVER_PS
+
+
+def _asked_ps(at_ps: int, transfer: Transfer) -> int:
+    """When the engine asks for the last row, if it never waits for one; 0 without rows."""
+    if transfer.rows is None:
+        return 0
+    clock = Clock(transfer.rows.engine_hz)
+    return clock.edge(clock.cycle(at_ps) + transfer.rows.count * transfer.rows.setup_cycles)
 
 
 class _Refreshes:

@@ -20,7 +20,29 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 MAX_OUTER_EXTENTS = 5
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowList:
+    """``count`` rows that an engine asks for one after the other, each one or more runs of contiguous bytes.
+
+    Run i, of row ``row[i]`` (never falling; a row without runs takes its turn all the same), is ``sizes[i]`` > 0 bytes
+    from ``addresses[i]`` on. The engine asks for a row ``setup_cycles`` edges of its clock after the row before it, and
+    with ``outstanding`` rows under way not before the first edge at or after the end of the oldest: row n not before
+    row n - outstanding has ended. The model sees it at its first edge after that.
+    """
+
+    count: int
+    addresses: IntArray
+    sizes: IntArray
+    row: IntArray
+    setup_cycles: int
+    engine_hz: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +51,10 @@ class Transfer:
 
     The first byte of run (i_0 .. i_k) is ``address + sum(i_d * strides[d])`` for ``0 <= i_d < extents[d]``;
     the last entry is the innermost loop. At most ``MAX_OUTER_EXTENTS`` loops. ``id`` comes back in the
-    Completion, unread.
+    Completion, unread. With ``rows`` it is these instead, and the other fields are 0.
+
+    ``outstanding``: bursts (of ``rows``: rows) under way at most, retired in order: burst n, in the order of the
+    region, is not asked for before burst n - outstanding has had its last beat. None: as many as there is room for.
     """
 
     id: int
@@ -38,10 +63,14 @@ class Transfer:
     run_bytes: int
     extents: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
+    outstanding: int | None = None
+    rows: RowList | None = None
 
 
 def useful_bytes(transfer: Transfer) -> int:
-    """Bytes that a transfer asks for: run bytes x extents."""
+    """Bytes that a transfer asks for: run bytes x extents, or all runs of its rows."""
+    if transfer.rows is not None:
+        return int(transfer.rows.sizes.sum())
     return transfer.run_bytes * math.prod(transfer.extents)
 
 
@@ -52,7 +81,8 @@ class Completion:
 
     ``pin_bytes`` = bursts on the pins x burst size, ``useful_bytes`` = bytes that were asked for. Each burst on the
     pins is a row hit, a row miss (the bank was closed) or a row conflict (another row was open); ``activates``: rows
-    that were opened for them. Memories without rows report none.
+    that were opened for them. Memories without rows report none. ``asked_ps``: when the engine asked for the last of
+    the transfer's ``rows``; 0 without.
     """
 
     id: int
@@ -65,6 +95,7 @@ class Completion:
     row_misses: int
     row_conflicts: int
     activates: int
+    asked_ps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +103,8 @@ class DramStats:
     """Totals since time 0. ``reads`` and ``writes`` are bursts on the pins, counted when their command is issued;
     useful bytes count when their transfer completes.
 
-    ``refreshes`` = refresh commands issued, of a rank or of a bank. ``busy_ps`` = data bus time per channel.
+    ``refreshes`` = refresh commands issued, of a rank or of a bank. ``open_ps`` = time with an open row, from the
+    activate to the precharge of the last one, summed over ranks and channels. ``busy_ps`` = data bus time per channel.
     """
 
     reads: int
@@ -86,6 +118,7 @@ class DramStats:
     row_conflicts: int
     activates: int
     refreshes: int
+    open_ps: int
     busy_ps: tuple[int, ...]
 
 

@@ -1,11 +1,11 @@
-"""Strided regions in the form that the kernel walks: no loop of one trip, no contiguous inner loop."""
+"""Regions in the form that the kernel walks: strided without a loop of one trip or a contiguous inner one; rows."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from archsim.errors import SimulationError
-from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Transfer
+from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, IntArray, RowList, Transfer, useful_bytes
 
 
 def folded(transfer: Transfer, capacity_bytes: int) -> tuple[int, tuple[int, ...], tuple[int, ...], int]:
@@ -14,6 +14,9 @@ def folded(transfer: Transfer, capacity_bytes: int) -> tuple[int, tuple[int, ...
     Raises SimulationError when it is malformed or leaves the memory.
     """
     _check_shape(transfer)
+    if transfer.rows is not None:
+        _check_rows(transfer, transfer.rows, capacity_bytes)
+        return 0, (1,) * MAX_OUTER_EXTENTS, (0,) * MAX_OUTER_EXTENTS, useful_bytes(transfer)
     run_bytes = useful = transfer.run_bytes
     low = high = transfer.address
     loops: list[tuple[int, int]] = []
@@ -38,8 +41,38 @@ def _check_shape(transfer: Transfer) -> None:
     loops = len(transfer.extents)
     if loops != len(transfer.strides) or loops > MAX_OUTER_EXTENTS:
         raise SimulationError(f"DRAM: malformed {transfer}; allowed up to {MAX_OUTER_EXTENTS} extents, a stride each")
+    if transfer.outstanding is not None and transfer.outstanding < 1:
+        raise SimulationError(f"DRAM: transfer {transfer.id} with {transfer.outstanding} outstanding; allowed >= 1")
     if transfer.run_bytes < 0 or min(transfer.extents, default=0) < 0:
         raise SimulationError(f"DRAM: malformed {transfer}; allowed run_bytes >= 0, extents >= 0")
+
+
+def _check_rows(transfer: Transfer, rows: RowList, capacity_bytes: int) -> None:
+    runs = len(rows.addresses)
+    if not runs == len(rows.sizes) == len(rows.row) or rows.count < 1 or rows.engine_hz < 1 or rows.setup_cycles < 0:
+        raise SimulationError(f"DRAM: malformed rows of transfer {transfer.id}")
+    if not runs:
+        return
+    if rows.sizes.min() < 1 or rows.row[0] < 0 or rows.row[-1] >= rows.count or (np.diff(rows.row) < 0).any():
+        raise SimulationError(f"DRAM: malformed rows of transfer {transfer.id}")
+    low, high = int(rows.addresses.min()), int((rows.addresses + rows.sizes).max())
+    if low < 0 or high > capacity_bytes:
+        raise SimulationError(f"DRAM: rows of transfer {transfer.id} touch [{low}, {high}) of {capacity_bytes} B")
+
+
+def bursts_of_rows(rows: RowList, burst_bytes: int) -> IntArray:
+    """Bursts of each row; the last one of a run is not moved again as the first one of the row's next run."""
+    first, last = rows.addresses // burst_bytes, (rows.addresses + rows.sizes - 1) // burst_bytes
+    bursts = last - first + 1
+    bursts[1:] -= (first[1:] == last[:-1]) & (rows.row[1:] == rows.row[:-1])
+    total = np.zeros(rows.count, np.int64)
+    np.add.at(total, rows.row, bursts)
+    return total
+
+
+def most_bursts(transfer: Transfer, useful: int, burst_bytes: int) -> int:
+    """A strided region of ``useful`` bytes has no more bursts than this."""
+    return useful // burst_bytes + 2 * (useful // max(1, transfer.run_bytes))
 
 
 def bursts_touched(
@@ -47,6 +80,7 @@ def bursts_touched(
 ) -> int:
     """Bursts of a folded region, the last of one run not repeated as the first of the next."""
     from archsim.memory.dram.kernel import transfers as t
+    from archsim.memory.dram.kernel.layout import NONE
     from archsim.memory.dram.kernel.regions import count  # the compiler is slow to import: only now
 
     spread, transfer, cursor = np.zeros(1, t.SPREAD), np.zeros(1, t.TRANSFER), np.zeros(1, t.CURSOR)
@@ -54,4 +88,5 @@ def bursts_touched(
     transfer["address"], transfer["run_bytes"] = address, run_bytes
     transfer["extent"], transfer["stride"] = extents[-1], strides[-1]
     transfer["outer_extents"], transfer["outer_strides"] = extents[:-1], strides[:-1]
-    return int(count(spread[0], transfer[0], cursor[0]))
+    transfer["runs"] = NONE
+    return int(count(spread[0], np.zeros(0, np.int64), transfer[0], cursor[0]))

@@ -8,22 +8,37 @@ from fractions import Fraction
 from random import Random
 from typing import NamedTuple
 
+import numpy as np
+
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.device import AddressMap, Dram, Policy
-from archsim.memory.dram.interface import Completion, Transfer, useful_bytes
+from archsim.memory.dram.interface import Completion, RowList, Transfer, useful_bytes
+from archsim.memory.dram.regions import bursts_of_rows
 from archsim.sim.clock import PS_PER_S, Clock
 
 SAMPLE_BURSTS = 2048
 CROWDS = (64, 16, 8, 4, 2)  # transfers of a pattern at once
 OPENED = 256  # rows that are opened all over the memory before a pattern is measured
 ROUNDS = 4  # of as many transfers as are under way
+MORE_PLACES = 8  # times as many of an eighth where few bursts are under way: which banks they meet in decides
 _SCATTER = 0x9E3779B1  # a place far away
 REFRESHES = 4  # a stream that spans so many tells what they cost
 _FAR_PS = 10**15
 
 
+class Kind(NamedTuple):
+    """What lists of rows have in common that are taken to be alike."""
+
+    bursts: int  # of 8 rows
+    setup_cycles: int
+    engine_hz: int
+
+
 class Pattern(NamedTuple):
-    """What decides the rate of a transfer. ``follows``: it goes on where another one has ended."""
+    """What decides the rate of a transfer. ``follows``: it goes on where another one has ended.
+
+    ``outstanding``: as of a Transfer; ``kind``: of a list of rows, of which the first one met stands for all.
+    """
 
     write: bool
     offset: int
@@ -31,6 +46,8 @@ class Pattern(NamedTuple):
     extents: tuple[int, ...]
     strides: tuple[int, ...]
     follows: bool = False
+    outstanding: int | None = None
+    kind: Kind | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +80,18 @@ class Sampler:
         self._quiet = replace(policy, refresh="none")
         self._clock = Clock(dram.device.clock_hz)
         self._samples: dict[Pattern, Sample] = {}
+        self._rows: dict[Kind, RowList] = {}
         self.latency_ps = {write: self._first(write) for write in (False, True)}
         self.pace = self._refreshing(policy)
         self._gains: dict[tuple[Pattern, int, bool], Fraction] = {}
+
+    def kind(self, rows: RowList) -> tuple[Kind, int]:
+        """The kind of a list, and its bursts."""
+        bursts = int(bursts_of_rows(rows, self._dram.device.burst_bytes).sum())
+        kind = Kind(-(-8 * bursts // rows.count), rows.setup_cycles, rows.engine_hz)
+        if kind not in self._rows:
+            self._rows[kind] = rows
+        return kind, bursts
 
     def sample(self, pattern: Pattern) -> Sample:
         """What the exact model makes of a pattern."""
@@ -80,6 +106,13 @@ class Sampler:
         Below 1 where they close one another's rows, above 1 where they use different channels or banks.
         """
         crowd = next((level for level in CROWDS if level <= transfers), 1)
+        found = self._of_crowd(pattern, crowd, both=both)
+        if pattern.outstanding is None or crowd == transfers or crowd == CROWDS[0]:
+            return found
+        above = next(level for level in reversed(CROWDS) if level > transfers)  # each one more brings as much, at most
+        return min(found * transfers / crowd, max(found, self._of_crowd(pattern, above, both=both)))
+
+    def _of_crowd(self, pattern: Pattern, crowd: int, *, both: bool) -> Fraction:
         if crowd == 1:
             return Fraction(1)
         key = (pattern, crowd, both)
@@ -89,7 +122,7 @@ class Sampler:
 
     def _measure(self, pattern: Pattern) -> Sample:
         size = self._dram.device.burst_bytes
-        one = _first_of(pattern, SAMPLE_BURSTS, size)
+        one = self._first_of(pattern, SAMPLE_BURSTS)
         before = Transfer(
             1, False, 0, size, (OPENED,), (_SCATTER * size % self._dram.capacity_bytes // OPENED // size * size,)
         )
@@ -106,19 +139,43 @@ class Sampler:
 
     def _gain(self, pattern: Pattern, crowd: int, both: bool) -> Fraction:
         size = self._dram.device.burst_bytes
-        one = _first_of(pattern, max(CROWDS[0], SAMPLE_BURSTS // crowd), size)
-        room = max(1, self._dram.capacity_bytes - _reach(one)) // size
+        places = MORE_PLACES if pattern.outstanding is not None else 1
+        one = self._first_of(pattern, max(CROWDS[0], SAMPLE_BURSTS // crowd // places))
+        reach = _reach(one) if one.rows is None else 0
+        room = max(1, self._dram.capacity_bytes - reach) // size
         rng = Random(crowd)
         transfers = []
-        for i in range(ROUNDS * crowd):
+        for i in range(ROUNDS * places * crowd):
             place = i * one.run_bytes if pattern.follows else rng.randrange(room) * size
             write = pattern.write != (both and i % 2 == 1)
-            transfers.append(replace(one, id=i, write=write, address=one.address + place))
+            transfers.append(replace(self._moved(one, place), id=i, write=write))
         latency = sum(self.latency_ps[each.write] for each in transfers)
         least = len(transfers) * self._on_pins(one)
         alone = max(least, self._in_turns(transfers, 1) - latency)
         together = max(least, self._in_turns(transfers, crowd) - latency // crowd)
         return Fraction(alone, together)
+
+    def _first_of(self, pattern: Pattern, most_bursts: int) -> Transfer:
+        """The first bursts of a pattern, about ``most_bursts``."""
+        size = self._dram.device.burst_bytes
+        if pattern.kind is None:
+            return _first_of(pattern, most_bursts, size)
+        rows = self._rows[pattern.kind]
+        count = max(1, min(rows.count, int(np.searchsorted(np.cumsum(bursts_of_rows(rows, size)), most_bursts))))
+        runs = max(1, int(np.searchsorted(rows.row, count)))
+        count = max(count, int(rows.row[runs - 1]) + 1)
+        first = replace(
+            rows, count=count, addresses=rows.addresses[:runs], sizes=rows.sizes[:runs], row=rows.row[:runs]
+        )
+        return Transfer(0, pattern.write, 0, 0, outstanding=pattern.outstanding, rows=first)
+
+    def _moved(self, transfer: Transfer, place: int) -> Transfer:
+        """The same ``place`` bytes further on; rows at the end of the memory come round to its start."""
+        if transfer.rows is None:
+            return replace(transfer, address=transfer.address + place)
+        rows, size = transfer.rows, self._dram.device.burst_bytes
+        room = (self._dram.capacity_bytes - int(rows.sizes.max())) // size * size
+        return replace(transfer, rows=replace(rows, addresses=(rows.addresses + place) % room))
 
     def _on_pins(self, transfer: Transfer) -> int:
         """What the useful bytes of a transfer take on the data pins, in ps."""
@@ -176,10 +233,12 @@ def _first_of(pattern: Pattern, most_bursts: int, burst_bytes: int) -> Transfer:
         room = max(1, room // extents[0])
     lowest = sum(min(0, (n - 1) * s) for n, s in zip(extents, pattern.strides, strict=True))
     address = pattern.offset - lowest // burst_bytes * burst_bytes
-    return Transfer(0, pattern.write, address, run_bytes, tuple(extents), pattern.strides)
+    return Transfer(0, pattern.write, address, run_bytes, tuple(extents), pattern.strides, pattern.outstanding)
 
 
 def _reach(transfer: Transfer) -> int:
     """Beyond the last byte that is touched."""
+    if transfer.rows is not None:
+        return int((transfer.rows.addresses + transfer.rows.sizes).max())
     steps = zip(transfer.extents, transfer.strides, strict=True)
     return transfer.address + transfer.run_bytes + sum(abs(extent * stride) for extent, stride in steps)

@@ -13,6 +13,7 @@ from archsim.memory.dram.kernel import layout as k
 from archsim.memory.dram.kernel import transfers as t
 
 FIRST_SLOTS = 16  # transfers under way before the arrays first grow
+FIRST_WORDS = 4096
 _SLOT_AXES = {"transfers": 0, "cursors": 1, "done": 0}
 
 
@@ -34,6 +35,7 @@ def initial(
         cursors=np.zeros((dram.channels, FIRST_SLOTS), t.CURSOR),
         ending=np.full(1, k.NONE, np.int64),
         done=np.zeros(FIRST_SLOTS, np.int64),
+        words=np.zeros(FIRST_WORDS, np.int64),
         logs=logs,
     )
 
@@ -55,9 +57,9 @@ def table(array: Any) -> Any:
 
 
 def results() -> slice:
-    """The columns of a transfer's row that are read when it has ended: first_beat to activates."""
+    """The columns of a transfer's row that are read when it has ended: first_beat to asked_ps."""
     offsets = {name: field[1] for name, field in (t.TRANSFER.fields or {}).items()}
-    return slice(offsets["first_beat"] // 8, offsets["activates"] // 8 + 1)
+    return slice(offsets["first_beat"] // 8, offsets["asked_ps"] // 8 + 1)
 
 
 def issued(channels: Any) -> tuple[Any, Any, Any, Any]:
@@ -65,6 +67,11 @@ def issued(channels: Any) -> tuple[Any, Any, Any, Any]:
     counts = channels["counts"]
     reads, writes = counts[:, k.RD] + counts[:, k.RDA], counts[:, k.WR] + counts[:, k.WRA]
     return reads, writes, counts[:, k.ACT], counts[:, k.REFAB] + counts[:, k.REFPB]
+
+
+def opened(channels: Any, now: int) -> int:
+    """Cycles before ``now`` in which a rank had a row open, of all ranks and channels."""
+    return int(compiled.opened(channels, now).sum())
 
 
 def relative(state: t.State, now: int) -> bytes:
@@ -77,7 +84,9 @@ def relative(state: t.State, now: int) -> bytes:
 
     longest = int(rules["window_cycles"].max())
     units = max(1, int(rules["banks"]) // max(1, int(rules["refresh_scope"])))
-    found = [ahead(channels[name]) for name in ("ready", "bus", "clock_until", "refresh_due")]
+    found = [ahead(channels["ready"][:, : int(rules["banks"]) << k.COMMAND_BITS])]
+    found += [ahead(channels["bus"][:, : int(rules["ranks"]) << k.COMMAND_BITS])]
+    found += [ahead(channels[name]) for name in ("clock_until", "refresh_due")]
     found += [channels["open_row"], channels["writing"], np.maximum(_oldest_first(rules, channels) - now, -longest)]
     found += [channels["refresh_asked"] - channels["refresh_done"], channels["refresh_done"] % units]
     if rules["row_policy"] == k.TIMEOUT:
@@ -106,6 +115,8 @@ def _spread(dram: Dram, rules: Any, interleave_bytes: int, turn_bursts: int) -> 
     found["burst_bits"] = _bits(dram.device.burst_bytes)
     found["interleave_bits"] = _bits(interleave_bytes // dram.device.burst_bytes)
     found["turn"] = turn_bursts
+    found["clock_hz"] = dram.device.clock_hz
+    found["paced"] = k.NONE
     found["shortest"] = min(int(rules["read_end"][0]), int(rules["write_end"][0]))
     return found
 
@@ -115,7 +126,8 @@ def _feeds(dram: Dram, rules: Any) -> Any:
     found["number"] = np.arange(dram.channels)
     found["next_at"] = rules["refresh_interval"][0]
     found["planned"] = found["take_at"] = k.NEVER
-    found["pending_head"] = found["tails"] = k.NONE
+    found["release_at"] = k.NEVER
+    found["pending_head"] = found["parked"] = found["tails"] = k.NONE
     return found
 
 

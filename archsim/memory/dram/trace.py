@@ -14,7 +14,7 @@ from archsim.memory.dram.device import AddressMap, Device, Policy
 
 Numbers = npt.NDArray[np.int64]
 _MOST_BURSTS = 1 << 32  # on a channel
-_LAST_CYCLE = 1 << 40
+LAST_CYCLE = 1 << 40  # requests arrive before
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Replayed:
     ``accepted``: taken into its queue; ``ended``: a read's last beat, the issue of a write; ``hits``, ``misses``
     and ``conflicts``: requests by the state of their row when they first caused a command, by channel.
     ``commands``: (n, 5) cycle, command, bank, row and column by channel where asked for, None otherwise.
-    ``issued``: (channels, commands).
+    ``issued``: (channels, commands). ``opened``: cycles of the trace in which a rank had a row open, by channel,
+    summed over ranks.
     """
 
     accepted: Numbers
@@ -34,6 +35,7 @@ class Replayed:
     conflicts: Numbers
     issued: Numbers
     commands: tuple[Numbers, ...] | None
+    opened: Numbers
 
     @property
     def cycles(self) -> int:
@@ -58,7 +60,7 @@ def replay(
     Requests wait for those before them, on any channel. Raises ConfigError for arrivals that fall, and negative or
     too large numbers.
     """
-    from archsim.memory.dram.kernel.layout import LOG, LOG_ROOM, NONE
+    from archsim.memory.dram.kernel.layout import LOG, LOG_ROOM, NONE, REQUEST
     from archsim.memory.dram.kernel.replay import replay as run
 
     requests = _requests(arrivals, addresses // device.burst_bytes, writes, channels, interleave)
@@ -66,11 +68,11 @@ def replay(
     state = compiled.channels(device, rules, channels)
     logs = np.zeros(channels, LOG)
     logs["limit"] = LOG_ROOM if log else 0
-    progress, planned = np.array([0, 0, -1]), np.full(channels, NONE, np.int64)
+    progress, planned = np.zeros(3, np.int64), np.full(channels, NONE, np.int64)
     kept: list[list[Numbers]] = [[] for _ in range(channels)]
     done = False
     while not done:
-        done = bool(run(rules[0], state, requests, progress, planned, logs))
+        done = bool(run(rules[0], state, requests.view(REQUEST).reshape(-1), progress, planned, logs))
         for number in range(channels if log else 0):
             kept[number].append(logs["rows"][number, : logs["count"][number]].copy())
         logs["count"] = 0
@@ -82,6 +84,7 @@ def replay(
         conflicts=state["conflicts"],
         issued=state["counts"],
         commands=tuple(np.concatenate(rows) for rows in kept) if log else None,
+        opened=compiled.opened(state, int(requests[:, 5].max(initial=0))),
     )
 
 
@@ -91,7 +94,7 @@ def _requests(arrivals: Numbers, bursts: Numbers, writes: Numbers, channels: int
     if falls.any():
         at = int(np.argmax(falls)) + 1
         raise ConfigError(f"request {at} arrives at cycle {arrivals[at]}, before the one ahead of it")
-    for what, numbers, end in (("cycle", arrivals, _LAST_CYCLE), ("burst number", bursts, _MOST_BURSTS * channels)):
+    for what, numbers, end in (("cycle", arrivals, LAST_CYCLE), ("burst number", bursts, _MOST_BURSTS * channels)):
         if numbers.size and not (numbers.min() >= 0 and numbers.max() < end):
             at = int(np.argmax((numbers < 0) | (numbers >= end)))
             raise ConfigError(f"request {at}: {what} {numbers[at]}; allowed 0 to {end - 1}")

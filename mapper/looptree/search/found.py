@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from mapper.looptree.cost import Cost
 from mapper.looptree.nest import Nest
@@ -13,15 +15,20 @@ from mapper.looptree.nest import Nest
 class Found:
     """The best LoopTree that was found. ``bound``: no LoopTree of the space has a smaller objective.
 
-    ``size``: LoopTrees of the space that the search tells apart, ``evaluated``: those whose cost was computed.
+    ``evaluated``: partial and whole LoopTrees that were bounded or costed.
     """
 
     nest: Nest
     cost: Cost
     value: float
     bound: float
-    size: int
     evaluated: int
+    counted: Callable[[], float] = field(repr=False)
+
+    @cached_property
+    def size(self) -> float:
+        """LoopTrees of the space that the search tells apart; counted when it is asked for."""
+        return self.counted()
 
     @property
     def proven(self) -> bool:

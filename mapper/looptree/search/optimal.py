@@ -8,7 +8,8 @@ tabulated; they are opened in the order of their bounds until none can be better
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
@@ -20,8 +21,10 @@ from archsim.errors import MappingError
 from archsim.ir.mapping import Keep, Loop, MapNode
 from mapper.looptree.cost import evaluate
 from mapper.looptree.nest import Nest
+from mapper.looptree.search.branch.axes import Pairs, apart, joined
 from mapper.looptree.search.branch.join import EVALUATED, Problem, all_least, bounds, is_better, solve, spatial
 from mapper.looptree.search.branch.plan import MOST_DIMS, Plan, plan
+from mapper.looptree.search.branch.size import space_size
 from mapper.looptree.search.branch.templates import Template, Tile
 from mapper.looptree.search.branch.tilings import tilings
 from mapper.looptree.search.found import Budget, Found
@@ -53,11 +56,13 @@ def plan_of(space: Space) -> Plan:
 
 class _Search:
     def __init__(self, space: Space, objective: Objective, budget: Budget) -> None:
-        self.space, self.objective, self.budget = space, objective, budget
+        self.whole, self.objective, self.budget = space, objective, budget
+        space, self.pairs = joined(space)
+        self.space = space
         self.plan = plan_of(space)
         compute = space.hierarchy.compute
         self.arrays = self.plan.arrays._replace(fixed_j=space.einsum.macs * compute.action.energy_j)
-        self.problem = _problem(space, self.plan, objective)
+        self.problem = _problem(space, self.plan, self.pairs, objective)
         self.best = np.full(3, np.inf)
         self.winner = np.full(1 + 2 * len(self.plan.groups), -1, np.int64)
         self.progress = np.zeros(3, np.int64)
@@ -69,9 +74,12 @@ class _Search:
         keys = bounds(self.arrays, self.problem, least)
         where = np.full(least.shape[:3], -1, np.int64)
         left = np.inf
+        symmetric = _is_symmetric(self.space, self.plan)
         for t in np.lexsort(keys.T[::-1]):
             if not is_better(keys[t], self.best):
                 break
+            if symmetric and self.plan.mirror[t] < t:
+                continue
             if self.budget.over(int(self.progress[EVALUATED])) and self.winner[0] >= 0:
                 left = min(left, float(keys[t, 0]))
                 break
@@ -85,17 +93,18 @@ class _Search:
         return self._found(where, left)
 
     def _found(self, where: Any, left: float) -> Found:
-        nest = self._nest(where)
-        cost = evaluate(nest, self.space.hierarchy, self.space.convention)
+        nest = apart(self._nest(where), self.pairs)
+        cost = evaluate(nest, self.whole.hierarchy, self.whole.convention)
         value = self.objective.key(cost.energy_j, cost.latency_s)[0]
-        return Found(nest, cost, value, min(value, left), 0, int(self.progress[EVALUATED]))
+        counted = partial(space_size, self.arrays, self.problem)
+        return Found(nest, cost, value, min(value, left), int(self.progress[EVALUATED]), counted)
 
     def _nest(self, where: Any) -> Nest:
         t = int(self.winner[0])
         tiles: dict[str, list[int]] = {}
         for g, group in enumerate(self.plan.groups):
             s, option = int(self.arrays.shape[t, g]), int(self.winner[1 + g])
-            row = self.tables[where[g, s, option]][self.winner[1 + len(self.plan.groups) + g]]
+            row = self.tables[where[self.problem.twin[g], s, option]][self.winner[1 + len(self.plan.groups) + g]]
             for d, dim in enumerate(group.dims):
                 loops = self.arrays.loops[g, s, d]
                 extent, shares = self.problem.extents[g, d], self.problem.shares[g, option, d]
@@ -153,7 +162,7 @@ class _Option:
     shares: tuple[tuple[int, ...], ...]
 
 
-def _problem(space: Space, plan: Plan, objective: Objective) -> Problem:
+def _problem(space: Space, plan: Plan, pairs: Pairs, objective: Objective) -> Problem:
     axes = space.hierarchy.axes
     options = [_options(space, group.dims) for group in plan.groups]
     count, most = len(options), max(map(len, options))
@@ -178,11 +187,28 @@ def _problem(space: Space, plan: Plan, objective: Objective) -> Problem:
         shares.prod(axis=2),
         rounds,
         np.array([axis.fanout for axis in axes] or [1], np.int64),
+        np.array([[p.fanout for p in pairs.get(axis.name, ())] or [0, 0] for axis in axes] or [[0, 0]], np.int64),
         np.array(most_rounds, np.int64),
+        np.array(_twins(space, plan), np.int64),
         _KINDS[space.factors],
         objective.energy_power,
         objective.delay_power,
     )
+
+
+def _twins(space: Space, plan: Plan) -> list[int]:
+    """The first group that is the same to the costs, of each group."""
+    found = list(range(len(plan.groups)))
+    if _is_symmetric(space, plan):
+        for g, group in enumerate(plan.groups):
+            other = plan.groups.index(replace(group, dims=tuple(plan.swap.get(dim, dim) for dim in group.dims)))
+            found[g] = min(g, other)
+    return found
+
+
+def _is_symmetric(space: Space, plan: Plan) -> bool:
+    extents = space.einsum.extents
+    return bool(plan.swap) and all(extents[dim] == extents[other] for dim, other in plan.swap.items())
 
 
 def _options(space: Space, dims: tuple[str, ...]) -> list[_Option]:

@@ -99,6 +99,15 @@ def check(nest: Nest, space: Space) -> None:
     _check_axes(nest, space)
     _check_loops(nest, space)
     _check_windows(nest)
+    _check_whole(nest)
+
+
+def _check_whole(nest: Nest) -> None:
+    for operand, keeps in nest.keeps.items():
+        first = keeps[0][0] if keeps else len(nest.nodes)
+        if not keeps or nest.above(first):
+            where = f"its outermost tile, in '{keeps[0][1].level}', lies below loops" if keeps else "no memory keeps it"
+            raise MappingError(f"operand '{operand}' is whole nowhere: {where}")
 
 
 def _check_windows(nest: Nest) -> None:

@@ -9,11 +9,14 @@ from archsim.memory.dram.kernel.layout import (
     ACTIVE,
     CAS_RD,
     CLOSED,
+    CLOSING,
+    COLUMN,
     CONFLICT,
     DUAL,
     HIT,
     MISS,
     NONE,
+    NUMBER,
     OPENED,
     PRE,
     PREAB,
@@ -24,14 +27,14 @@ from archsim.memory.dram.kernel.layout import (
     SECOND,
     SPLIT,
     WR,
-    WRITES,
     Channel,
     Log,
     Rules,
 )
-from archsim.memory.dram.kernel.queues import first_of, is_wanted, leave, leave_active, reconsider
-from archsim.memory.dram.kernel.select import plan_row, refresh_code
-from archsim.memory.dram.kernel.timing import constrain
+from archsim.memory.dram.kernel.queues import is_wanted, leave, leave_active, leave_open, needed, reconsider
+from archsim.memory.dram.kernel.refresh import refresh_code, suspend
+from archsim.memory.dram.kernel.select import plan_row
+from archsim.memory.dram.kernel.timing import bank_of, code_of, command_of, constrain
 
 
 @njit
@@ -57,8 +60,9 @@ def _issue(rules: Rules, ch: Channel, log: Log, now: int) -> int:
     if ch.planned_from >= SECOND:
         _apart(rules, ch, log, now)
         return NONE
-    slot = _slot(ch)
-    command = ch.need[slot] >> rules.bank_bits
+    slot = ch.planned
+    need = needed(ch, slot)
+    command = RD + ch.write[slot] if need == COLUMN else PRE - CLOSING + need
     if command <= WR:
         if rules.clock_linger and _synchronise(rules, ch, log, slot, command, now):
             return NONE
@@ -70,7 +74,7 @@ def _issue(rules: Rules, ch: Channel, log: Log, now: int) -> int:
         _activate(rules, ch, log, slot, now)
     else:
         _put(rules, ch, log, PRE, slot, now)
-        _close(rules, ch, ch.bank[slot], 1)
+        _close(rules, ch, ch.bank[slot], 1, now)
     return NONE
 
 
@@ -81,24 +85,13 @@ def _apart(rules: Rules, ch: Channel, log: Log, now: int) -> None:
         _second(rules, ch, log, now)
     else:
         _enter(rules, ch, log, PRE, ch.planned, ch.open_row[ch.planned], NONE, now)
-        _close(rules, ch, ch.planned, 1)
-
-
-@inlined
-def _slot(ch: Channel) -> int:
-    if ch.planned_from == ACTIVE:
-        slot: int = ch.active_order[ch.planned]
-    elif ch.planned_from == WRITES:
-        slot = ch.write_order[ch.planned]
-    else:
-        slot = ch.read_order[ch.planned]
-    return slot
+        _close(rules, ch, ch.planned, 1, now)
 
 
 @inlined
 def _put(rules: Rules, ch: Channel, log: Log, command: int, slot: int, now: int) -> None:
     """A command of an access on the bus."""
-    _enter(rules, ch, log, command, ch.bank[slot], ch.row[slot], ch.col[slot], now)
+    _enter(rules, ch, log, command, NUMBER(ch.bank[slot]), ch.row[slot], ch.col[slot], now)
 
 
 @njit
@@ -129,10 +122,14 @@ def _count(ch: Channel, slot: int, command: int) -> None:
 
 @inlined
 def _activate(rules: Rules, ch: Channel, log: Log, slot: int, now: int) -> None:
-    bank = ch.bank[slot]
+    bank = NUMBER(ch.bank[slot])
     _put(rules, ch, log, ACT, slot, now)
-    leave(rules, ch, slot, ch.planned)
+    leave(ch, slot)
     ch.holder[bank] = 1
+    rank = bank // rules.rank_banks
+    if ch.open_banks[rank] == 0:
+        ch.open_since[rank] = now
+    ch.open_banks[rank] += 1
     if rules.protocol == SPLIT:
         ch.held, ch.deadline = slot, now + rules.activate_window
         reconsider(rules, ch, bank, bank + 1)
@@ -150,10 +147,10 @@ def _second(rules: Rules, ch: Channel, log: Log, now: int) -> None:
 @inlined
 def _hold(rules: Rules, ch: Channel, slot: int) -> None:
     """The row is open, and kept so until the access that opened it has had its column command."""
-    bank = ch.bank[slot]
+    bank = NUMBER(ch.bank[slot])
     ch.open_row[bank] = ch.row[slot]
     ch.counted[slot] += OPENED
-    ch.need[slot] = ((RD + ch.write[slot]) << rules.bank_bits) + bank
+    ch.code[slot] = code_of(rules, RD + ch.write[slot], bank)
     ch.active_order[ch.active] = slot
     ch.active += 1
     reconsider(rules, ch, bank, bank + 1)
@@ -161,20 +158,20 @@ def _hold(rules: Rules, ch: Channel, slot: int) -> None:
 
 @inlined
 def _access(rules: Rules, ch: Channel, log: Log, slot: int, command: int, now: int) -> None:
-    bank = ch.bank[slot]
+    bank = NUMBER(ch.bank[slot])
     if ch.planned_from == ACTIVE:
-        leave_active(ch, ch.planned)
+        leave_active(ch, slot)
         ch.holder[bank] = 0
         reconsider(rules, ch, bank, bank + 1)
     else:
-        leave(rules, ch, slot, ch.planned)
+        leave_open(rules, ch, slot)
     ch.synced, ch.accessed[bank] = NONE, now
     if rules.clock_linger:
         end = rules.write_end if command == WR else rules.read_end
         ch.clock_until = max(ch.clock_until, now + end + rules.clock_linger)
     if rules.row_policy == CLOSED and ch.holder[bank] == 0 and not is_wanted(ch, bank, ch.row[slot]):
         _put(rules, ch, log, RDA + command, slot, now)
-        _close(rules, ch, bank, 1)
+        _close(rules, ch, bank, 1, now)
     else:
         _put(rules, ch, log, command, slot, now)
 
@@ -188,29 +185,34 @@ def _synchronise(rules: Rules, ch: Channel, log: Log, slot: int, command: int, n
         _second(rules, ch, log, now)
         return True
     _put(rules, ch, log, CAS_RD + command, slot, now)
-    ch.synced, ch.synced_from = ch.planned - first_of(ch, ch.planned_from), ch.planned_from
+    ch.synced, ch.synced_from = slot, ch.planned_from
     return True
 
 
 @njit
 def _refresh(rules: Rules, ch: Channel, log: Log, now: int) -> None:
     code = refresh_code(rules, ch, ch.planned)
-    command, bank = code >> rules.bank_bits, code & (rules.banks - 1)
+    command, bank = command_of(rules, code), bank_of(rules, code)
     _enter(rules, ch, log, command, bank, NONE, NONE, now)
     if command == PRE:
-        _close(rules, ch, bank, 1)
+        _close(rules, ch, bank, 1, now)
     elif command == PREAB:
-        _close(rules, ch, bank, rules.refresh_scope)
+        _close(rules, ch, bank, rules.refresh_scope, now)
     else:
         ch.refresh_done += 1
         if command == REFPB:
             for i in range(1, rules.refresh_scope):
                 constrain(rules, ch, REFPB, bank + i * rules.refresh_stride, now)
+            suspend(rules, ch)
 
 
 @njit
-def _close(rules: Rules, ch: Channel, low: int, banks: int) -> None:
-    """The rows of ``banks`` banks are closed."""
+def _close(rules: Rules, ch: Channel, low: int, banks: int, now: int) -> None:
+    """The rows of ``banks`` banks of a rank are closed."""
+    rank, before = low // rules.rank_banks, ch.open_banks[low // rules.rank_banks]
     for b in range(low, low + banks):
+        ch.open_banks[rank] -= ch.open_row[b] != NONE
         ch.open_row[b] = NONE
+    if before and ch.open_banks[rank] == 0:
+        ch.open_cycles[rank] += now - ch.open_since[rank]
     reconsider(rules, ch, low, low + banks)

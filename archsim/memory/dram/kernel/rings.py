@@ -29,19 +29,24 @@ def admit(feed: Feed, transfers: Any, cursors: Any, now: int) -> None:
     while feed.pending_head != NONE and transfers[feed.pending_head].visible <= now:
         slot = feed.pending_head
         feed.pending_head = cursors[slot].following
-        write = transfers[slot].write
-        tail = feed.tails[write]
-        if tail == NONE:
-            cursors[slot].following = slot
-        else:
-            cursors[slot].following = cursors[tail].following
-            cursors[tail].following = slot
-        feed.tails[write] = slot
+        append(feed, cursors, transfers[slot].write, slot)
+
+
+@inlined
+def append(feed: Feed, cursors: Any, write: int, slot: int) -> None:
+    """Put a transfer at the tail of a ring."""
+    tail = feed.tails[write]
+    if tail == NONE:
+        cursors[slot].following = slot
+    else:
+        cursors[slot].following = cursors[tail].following
+        cursors[tail].following = slot
+    feed.tails[write] = slot
 
 
 @inlined
 def remove_head(feed: Feed, cursors: Any, write: int) -> None:
-    """The head of a ring has no bursts left on this channel."""
+    """The head of a ring leaves it."""
     tail = feed.tails[write]
     head = cursors[tail].following
     feed.turns[write] = 0

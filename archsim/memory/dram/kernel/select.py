@@ -7,43 +7,37 @@ issued; the queue to drain is chosen in the cycle after any of those in which no
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from archsim.kernels import inlined, njit
 from archsim.memory.dram.kernel.layout import (
-    ACT,
     ACTIVE,
+    CLOSING,
+    COLUMN,
     DUAL,
     IDLE,
     NEVER,
     NONE,
+    OPENING,
     PRE,
-    PREAB,
-    RD,
     READS,
-    REFAB,
-    REFPB,
-    REFRESH,
     SECOND,
+    SLOT_BITS,
     SPLIT,
     TIMEOUT,
-    WR,
+    UNSIGNED,
     WRITES,
     Channel,
     Rules,
 )
-from archsim.memory.dram.kernel.queues import first_of, is_wanted
-from archsim.memory.dram.kernel.timing import legal_at
+from archsim.memory.dram.kernel.queues import is_wanted
+from archsim.memory.dram.kernel.refresh import ask, from_refresh, of_ranks
+from archsim.memory.dram.kernel.timing import code_of, legal_at
 
 
 @njit
 def plan(rules: Rules, ch: Channel, first: int) -> None:
     """Plan the next command, not before cycle ``first``, with the refresh that is due by then."""
     if ch.refresh_due <= first:
-        ch.refresh_due += rules.refresh_interval
-        ch.refresh_asked += rules.banks // rules.refresh_scope if rules.refresh_stride == 1 else 1
+        ask(rules, ch)
     if rules.protocol == DUAL:
         _plan_column(rules, ch, first)
         plan_row(rules, ch, first)
@@ -69,8 +63,7 @@ def next_at(rules: Rules, ch: Channel) -> int:
 def _half_done(rules: Rules, ch: Channel, first: int) -> bool:
     """What cannot wait: the access after its CAS, and the second half of an activate at its deadline."""
     if ch.synced != NONE:
-        ch.planned_at, ch.planned_from = first, ch.synced_from
-        ch.planned = first_of(ch, ch.synced_from) + ch.synced
+        ch.planned_at, ch.planned_from, ch.planned = first, ch.synced_from, ch.synced
         return True
     if ch.held != NONE and ch.deadline <= first:
         ch.planned_at, ch.planned_from, ch.planned = first, SECOND, ch.held
@@ -86,10 +79,11 @@ def _plan_single(rules: Rules, ch: Channel, first: int) -> None:
         if ch.planned_at == first:
             return
     if ch.refresh_asked > ch.refresh_done:
-        _from_refresh(rules, ch, first)
-        return
+        from_refresh(rules, ch, first)
+        if of_ranks(rules) or ch.planned_at == first:
+            return
     choose_queue(rules, ch)
-    _from_queue(rules, ch, first, RD, PRE if ch.held != NONE else ACT)
+    _from_queue(rules, ch, first, COLUMN, CLOSING if ch.held != NONE else OPENING)
 
 
 @inlined
@@ -98,9 +92,9 @@ def _plan_column(rules: Rules, ch: Channel, first: int) -> None:
     ch.planned_at, ch.planned = NEVER, NONE
     if ch.active:
         _from_active(rules, ch, first)
-    if ch.planned_at > first and ch.refresh_asked == ch.refresh_done:
+    if ch.planned_at > first and (ch.refresh_asked == ch.refresh_done or not of_ranks(rules)):
         choose_queue(rules, ch)
-        _from_queue(rules, ch, first, RD, WR)
+        _from_queue(rules, ch, first, COLUMN, COLUMN)
     ch.column_at, ch.column_from, ch.column = ch.planned_at, ch.planned_from, ch.planned
 
 
@@ -108,11 +102,12 @@ def _plan_column(rules: Rules, ch: Channel, first: int) -> None:
 def plan_row(rules: Rules, ch: Channel, first: int) -> None:
     """The row bus: refresh, then activates and precharges."""
     ch.planned_at, ch.planned = NEVER, NONE
-    if ch.refresh_asked > ch.refresh_done:
-        _from_refresh(rules, ch, first)
-    else:
+    pending = ch.refresh_asked > ch.refresh_done
+    if pending:
+        from_refresh(rules, ch, first)
+    if ch.planned_at > first and not (pending and of_ranks(rules)):
         choose_queue(rules, ch)
-        _from_queue(rules, ch, first, PRE, ACT)
+        _from_queue(rules, ch, first, CLOSING, OPENING)
     if rules.row_policy == TIMEOUT and ch.planned_at > first:
         _from_idle(rules, ch, first)
 
@@ -122,40 +117,10 @@ def _from_active(rules: Rules, ch: Channel, first: int) -> None:
     arrived = NEVER
     for i in range(ch.active):
         slot = ch.active_order[i]
-        at = max(legal_at(rules, ch, ch.need[slot]), first)
+        at = max(legal_at(rules, ch, ch.code[slot]), first)
         if at < ch.planned_at or (at == ch.planned_at and ch.arrived[slot] < arrived):
-            ch.planned_at, ch.planned_from, ch.planned = at, ACTIVE, i
+            ch.planned_at, ch.planned_from, ch.planned = at, ACTIVE, slot
             arrived = ch.arrived[slot]
-
-
-@njit
-def refresh_code(rules: Rules, ch: Channel, low: int) -> int:
-    """The code of a precharge while a bank of the unit is open, then of the refresh."""
-    whole = rules.refresh_stride == 1
-    code = ((REFAB if whole else REFPB) << rules.bank_bits) + low
-    for i in range(rules.refresh_scope):
-        bank = low + i * rules.refresh_stride
-        if ch.open_row[bank] != NONE:
-            return (PREAB << rules.bank_bits) + low if whole else (PRE << rules.bank_bits) + bank
-    return code
-
-
-@njit
-def _from_refresh(rules: Rules, ch: Channel, first: int) -> None:
-    """The refresh that was asked for first; it waits for rows that are held open."""
-    stride, scope = rules.refresh_stride, rules.refresh_scope
-    unit = ch.refresh_done % (rules.banks // scope)
-    low = unit // stride * (stride * scope) + unit % stride
-    for i in range(scope):
-        if ch.holder[low + i * stride]:
-            return
-    code = refresh_code(rules, ch, low)
-    at = max(legal_at(rules, ch, code), first)
-    if code >> rules.bank_bits == REFPB:
-        for i in range(1, scope):
-            at = max(at, ch.ready[code + i * stride])
-    if at < ch.planned_at:
-        ch.planned_at, ch.planned_from, ch.planned = at, REFRESH, low
 
 
 @njit
@@ -165,7 +130,7 @@ def _from_idle(rules: Rules, ch: Channel, first: int) -> None:
         row = ch.open_row[bank]
         if row == NONE or ch.holder[bank]:
             continue
-        code = (PRE << rules.bank_bits) + bank
+        code = code_of(rules, PRE, bank)
         at = max(ch.accessed[bank] + rules.row_timeout, legal_at(rules, ch, code), first)
         if at < ch.planned_at and not is_wanted(ch, bank, row):
             ch.planned_at, ch.planned_from, ch.planned = at, IDLE, bank
@@ -183,38 +148,14 @@ def choose_queue(rules: Rules, ch: Channel) -> None:
 
 @njit
 def _from_queue(rules: Rules, ch: Channel, first: int, least: int, most: int) -> None:
-    """The oldest of the accesses in the queue whose next command, of ``least`` to ``most``, is legal first."""
-    rows, count = (ch.write_rows, ch.writes) if ch.writing else (ch.read_rows, ch.reads)
-    if (least >= PRE and rows == 0) or (most < PRE and rows == count):
-        return
-    if ch.writing:
-        start, count, rows = ch.writes_first, ch.writes, ch.write_rows
-        at, position = _oldest_first(rules, ch, ch.write_order, start, count, rows, first, least, most)
-    else:
-        start, count, rows = ch.reads_first, ch.reads, ch.read_rows
-        at, position = _oldest_first(rules, ch, ch.read_order, start, count, rows, first, least, most)
-    if at < ch.planned_at:
-        ch.planned_at, ch.planned_from, ch.planned = at, WRITES if ch.writing else READS, position
-
-
-@inlined
-def _oldest_first(
-    rules: Rules, ch: Channel, order: Any, start: int, count: int, rows: int, first: int, least: int, most: int
-) -> tuple[int, int]:
-    """``rows``: how many of the queue need a row command; without any, none is legal before the bus is free."""
-    best, position, soonest = NEVER, NONE, first
-    data, closes, opens = ch.bus[RD + ch.writing], ch.bus[PRE], ch.bus[ACT]
-    if rows == 0:
-        soonest = max(first, data)
-    low, high = least << rules.bank_bits, (most + 1) << rules.bank_bits
-    precharges, activates = PRE << rules.bank_bits, ACT << rules.bank_bits
-    for i in range(np.uint32(start), np.uint32(start + count)):
-        code = ch.need[order[i]]
-        if low <= code < high:
-            bus = opens if code >= activates else closes if code >= precharges else data
-            at = max(ch.ready[code], bus)
-            if at < best:
-                best, position = at, i
-                if at <= soonest:
-                    break
-    return max(best, first), position
+    """The oldest of the accesses in the queue whose next command, for needs ``least`` to ``most``, is legal first."""
+    queue, soonest, oldest = UNSIGNED(ch.writing), NEVER, NEVER
+    for need in range(UNSIGNED(least), UNSIGNED(most + 1)):
+        for i in range(UNSIGNED(ch.listed[queue, need])):
+            at = max(legal_at(rules, ch, UNSIGNED(ch.codes[queue, need, i])), first)
+            age = ch.ages[queue, need, i]
+            if at < soonest or (at == soonest and age < oldest):
+                soonest, oldest = at, age
+    if soonest < ch.planned_at:
+        ch.planned_at, ch.planned_from = soonest, WRITES if ch.writing else READS
+        ch.planned = oldest & ((1 << SLOT_BITS) - 1)

@@ -11,6 +11,9 @@ second implementation must share to be equal bit for bit:
 3. A burst ends with its last beat, read_end or write_end cycles after its column command; one that is served from a
    queued write, or merged into one, as many cycles after it was taken in. A transfer ends with the last end of its
    bursts; an empty one when it becomes visible.
+4. A transfer of which at most so many bursts or rows may be under way leaves the ring when it is its turn and its next
+   burst may not be asked for yet (kernel/pace.py says when); it joins the tail again in the cycle from which it may be,
+   behind the transfers that become visible in it (of one cycle, in order of submission).
 
 Between completions channels do not know of one another, and no burst taken in or issued in cycle c ends before
 c + shortest, so each may run alone that far.
@@ -35,7 +38,9 @@ from archsim.memory.dram.kernel.layout import (
     Log,
     Rules,
 )
+from archsim.memory.dram.kernel.pace import ended, look_ahead, next_place, pace, park, rejoin
 from archsim.memory.dram.kernel.queues import QUEUED, has_room, release, take_in
+from archsim.memory.dram.kernel.refresh import suspend
 from archsim.memory.dram.kernel.regions import rewind, seek
 from archsim.memory.dram.kernel.rings import (
     admit,
@@ -46,7 +51,7 @@ from archsim.memory.dram.kernel.rings import (
     remove_head,
 )
 from archsim.memory.dram.kernel.select import next_at, plan
-from archsim.memory.dram.kernel.transfers import Feed, Spread, State
+from archsim.memory.dram.kernel.transfers import OWNER_BITS, Feed, Spread, State
 
 
 @njit
@@ -58,14 +63,17 @@ def advance(state: State, fresh: Any, fresh_count: int, until: int) -> tuple[int
     """
     rules, spread = state.rules[0], state.spread[0]
     channels, feeds, transfers = state.channels, state.feeds, state.transfers
-    cursors, ending = state.cursors, state.ending
+    cursors, ending, words = state.cursors, state.ending, state.words
     for i in range(fresh_count):
-        _arrive(spread, feeds, transfers, cursors, ending, fresh[i])
+        _arrive(state, spread, fresh[i])
+    _look_ahead(state, spread)
     horizon = _horizon(spread, feeds, first_completion(transfers, ending), until)
     while horizon >= 0:
         for c in range(feeds.size):
             if feeds[c].next_at <= horizon:
-                _serve(rules, spread, channels[c], feeds[c], transfers, cursors[c], ending, state.logs[c], horizon)
+                feed, log = feeds[c], state.logs[c]
+                _serve(rules, spread, words, channels[c], feed, transfers, cursors[c], ending, log, horizon)
+        _look_ahead(state, spread)
         horizon = _horizon(spread, feeds, first_completion(transfers, ending), until)
     count = _collect(transfers, ending, state.done, until)
     spread.under_way -= count
@@ -106,26 +114,42 @@ def _collect(transfers: Any, ending: Any, done: Any, until: int) -> int:
 
 
 @njit
-def _arrive(spread: Spread, feeds: Any, transfers: Any, cursors: Any, ending: Any, slot: int) -> None:
-    transfer = transfers[slot]
+def _look_ahead(state: State, spread: Spread) -> None:
+    """Find the times of requests that are known by now, and when channels can go on with them."""
+    if spread.paced == NONE:
+        return
+    pace(spread, state.words, state.transfers)
+    for c in range(state.feeds.size):
+        feed = state.feeds[c]
+        if feed.parked != NONE:
+            look_ahead(spread, state.words, feed, state.transfers, state.cursors[c])
+            feed.next_at = min(feed.next_at, feed.release_at)
+
+
+@njit
+def _arrive(state: State, spread: Spread, slot: int) -> None:
+    transfer, feeds, cursors = state.transfers[slot], state.feeds, state.cursors
     spread.under_way += 1
+    if transfer.most:
+        transfer.following, spread.paced = spread.paced, slot
     for c in range(feeds.size):
         feed, cursor = feeds[c], cursors[c, slot]
-        rewind(spread, c, transfer, cursor)
-        if seek(spread, c, transfer, cursor):
+        rewind(spread, state.words, c, transfer, cursor)
+        if seek(spread, state.words, c, transfer, cursor):
             transfer.open_channels += 1
             append_pending(feed, cursors[c], slot)
             feed.take_at = min(feed.take_at, transfer.visible)
             feed.next_at = min(feed.next_at, transfer.visible)
     if transfer.open_channels == 0:
         transfer.first_beat = transfer.last_beat = transfer.visible
-        insert_ending(transfers, ending, slot)
+        insert_ending(state.transfers, state.ending, slot)
 
 
 @njit
 def _serve(
     rules: Rules,
     spread: Spread,
+    words: Any,
     ch: Channel,
     feed: Feed,
     transfers: Any,
@@ -146,18 +170,20 @@ def _serve(
         if feed.planned == now:
             slot = tick(rules, ch, log, now)
             if slot != NONE:
-                _finish(rules, ch, transfers, ending, slot, now)
+                _finish(rules, words, ch, transfers, ending, slot, now)
             feed.planned = NONE
         feed.take_at = NEVER
         if feed.pending_head != NONE:
             admit(feed, transfers, cursors, now)
             if feed.pending_head != NONE:
                 feed.take_at = transfers[feed.pending_head].visible
-        _take(rules, spread, ch, feed, transfers, cursors, ending, now)
+        if feed.release_at <= now:
+            rejoin(spread, words, feed, transfers, cursors, now)
+        _take(rules, spread, words, ch, feed, transfers, cursors, ending, now)
         if feed.planned == NONE:
             plan(rules, ch, now + 1)
             feed.planned = next_at(rules, ch)
-        feed.next_at = min(feed.planned, ch.refresh_due, feed.take_at)
+        feed.next_at = min(feed.planned, ch.refresh_due, feed.take_at, feed.release_at)
 
 
 @njit
@@ -168,19 +194,28 @@ def realign(state: State, now: int) -> None:
         ch, feed = state.channels[c], state.feeds[c]
         ch.refresh_asked = ch.refresh_done = 0
         ch.refresh_due = now + rules.refresh_interval
+        suspend(rules, ch)
         plan(rules, ch, now + 1)
         feed.planned = next_at(rules, ch)
         feed.next_at = min(feed.planned, ch.refresh_due)
 
 
 @inlined
-def _finish(rules: Rules, ch: Channel, transfers: Any, ending: Any, slot: int, now: int) -> None:
-    """A burst has had its column command."""
-    owner = ch.owner[slot]
-    transfer = transfers[owner]
+def _ends(rules: Rules, words: Any, transfer: Any, place: int, now: int) -> None:
+    """A burst ends as if its column command were issued in cycle ``now``."""
     end = now + (rules.write_end if transfer.write else rules.read_end)
     transfer.first_beat = min(transfer.first_beat, end - rules.burst)
     transfer.last_beat = max(transfer.last_beat, end)
+    if transfer.most:
+        ended(words, transfer, place, end)
+
+
+@inlined
+def _finish(rules: Rules, words: Any, ch: Channel, transfers: Any, ending: Any, slot: int, now: int) -> None:
+    """A burst has had its column command."""
+    owner = ch.owner[slot] & ((1 << OWNER_BITS) - 1)
+    transfer = transfers[owner]
+    _ends(rules, words, transfer, ch.owner[slot] >> OWNER_BITS, now)
     counted = ch.counted[slot]
     transfer.activates += counted // OPENED
     if counted % OPENED == HIT:
@@ -197,7 +232,15 @@ def _finish(rules: Rules, ch: Channel, transfers: Any, ending: Any, slot: int, n
 
 @inlined
 def _take(
-    rules: Rules, spread: Spread, ch: Channel, feed: Feed, transfers: Any, cursors: Any, ending: Any, now: int
+    rules: Rules,
+    spread: Spread,
+    words: Any,
+    ch: Channel,
+    feed: Feed,
+    transfers: Any,
+    cursors: Any,
+    ending: Any,
+    now: int,
 ) -> None:
     """Take bursts in from the rings, as far as there is room."""
     for write in range(2):
@@ -206,19 +249,22 @@ def _take(
             if left == 0:
                 feed.take_at = now + 1
                 break
-            left -= 1
             slot = cursors[feed.tails[write]].following
             transfer, cursor = transfers[slot], cursors[slot]
-            if take_in(rules, ch, now, write, cursor.local, slot) == QUEUED:
+            place = next_place(spread, words, feed, transfer, cursor, now)
+            if place == NONE:
+                remove_head(feed, cursors, write)
+                park(feed, transfers, cursors, slot)
+                continue
+            left -= 1
+            if take_in(rules, ch, now, write, cursor.local, slot + (place << OWNER_BITS)) == QUEUED:
                 transfer.queued += 1
                 feed.planned = NONE
             else:
-                end = now + (rules.write_end if write else rules.read_end)
-                transfer.first_beat = min(transfer.first_beat, end - rules.burst)
-                transfer.last_beat = max(transfer.last_beat, end)
+                _ends(rules, words, transfer, place, now)
             cursor.local += 1
             feed.turns[write] += 1
-            if cursor.local >= cursor.stop and not seek(spread, feed.number, transfer, cursor):
+            if cursor.local >= cursor.stop and not seek(spread, words, feed.number, transfer, cursor):
                 remove_head(feed, cursors, write)
                 transfer.open_channels -= 1
                 if transfer.open_channels == 0 and transfer.queued == 0:
@@ -233,7 +279,7 @@ def _skip_refreshes(rules: Rules, ch: Channel, feed: Feed, horizon: int) -> None
     skipped = (horizon - ch.refresh_due) // rules.refresh_interval - 2
     if skipped <= 0 or ch.reads or ch.writes or ch.active or ch.refresh_asked > ch.refresh_done:
         return
-    if feed.pending_head != NONE or feed.tails[0] != NONE or feed.tails[1] != NONE:
+    if feed.pending_head != NONE or feed.parked != NONE or feed.tails[0] != NONE or feed.tails[1] != NONE:
         return
     for bank in range(rules.banks):
         if ch.open_row[bank] != NONE:

@@ -1,4 +1,9 @@
-"""Memory layout of the transfers under way: strided regions, and where each channel stands in them."""
+"""Memory layout of the transfers under way: strided regions or lists of rows, and where each channel stands in them.
+
+Words of a transfer with requests of its own time (``most`` > 0), in State.words: REQUEST words for each of ``most``
+requests at once from ``requests`` on; of a list also RUN words for each run from ``runs`` on, and from ``sizes`` on the
+bursts of each row.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +18,12 @@ OuterLoops = Annotated[Any, np.int64, (MAX_OUTER_EXTENTS - 1,)]  # outside the i
 ByDirection = Annotated[Any, np.int64, (2,)]  # reads, writes
 
 
+REQUEST = 3  # words of a request: the cycle from which it may be asked for, bursts that have no end yet, last end
+RUN = 3  # words of a run: address, bytes, row
+OWNER_BITS = 24  # of a transfer's slot in the owner of a queued burst; above: which of its requests
+PS_PER_S = 10**12
+
+
 class Spread:
     """How addresses spread over channels and transfers take turns; ``*_bits`` are shifts."""
 
@@ -22,6 +33,8 @@ class Spread:
     turn: int  # bursts of one transfer before the next
     shortest: int  # cycles from taking a burst in, or issuing it, to its end, at least
     under_way: int  # transfers
+    clock_hz: int
+    paced: int  # the first transfer of which a request has no time yet
 
 
 class Transfer:
@@ -32,10 +45,20 @@ class Transfer:
     order: int
     address: int
     run_bytes: int
-    extent: int
+    extent: int  # of a list: its runs
     stride: int
     outer_extents: OuterLoops
     outer_strides: OuterLoops
+    most: int  # requests under way: bursts, or rows of a list; 0: all of its bursts
+    total: int  # requests; NEVER of bursts, which need not be counted
+    requests: int  # first word
+    runs: int  # first word; NONE: not a list
+    sizes: int  # first word
+    setup: int  # cycles of the engine's clock before each row
+    engine_hz: int
+    asked: int  # requests that have their time
+    asked_cycle: int  # of the last one of them
+    following: int  # of the paced ones
     open_channels: int  # that have not taken all of its bursts in
     queued: int  # bursts taken in that have not had their column command
     first_beat: int
@@ -44,6 +67,7 @@ class Transfer:
     misses: int
     conflicts: int
     activates: int
+    asked_ps: int  # when the engine asked for the last row that has its time
     ends_before: int  # the slot of the next completion
 
 
@@ -55,6 +79,9 @@ class Cursor:
     outer_indices: OuterLoops  # all 0 before and after a transfer
     run_address: int
     last_burst: int
+    run_first: int  # the first burst of the current run, and its number among all of the region
+    run_number: int
+    next_number: int
     local: int
     stop: int
 
@@ -66,6 +93,8 @@ class Feed:
     next_at: int  # before which the channel can do nothing
     planned: int  # the cycle of its planned command; NONE: to be planned
     take_at: int  # when it can take bursts in, if not with an event of its own
+    parked: int  # the first of the transfers that wait for their next request's time
+    release_at: int  # the first such time that is known
     pending_head: int
     pending_tail: int
     tails: ByDirection
@@ -86,4 +115,5 @@ class State(NamedTuple):
     cursors: Any  # (C, S) Cursor
     ending: Any  # (1,) the slot of the first completion to come
     done: Any  # (S,) slots that completed
+    words: Any  # (W,) of transfers with requests of their own time
     logs: Any  # (C,) Log

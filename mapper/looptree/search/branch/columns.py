@@ -8,7 +8,7 @@ sums of terms.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
@@ -66,11 +66,13 @@ class Position:
 class Costing:
     """Columns of a template and what is made of them.
 
-    ``terms``: (-1, column, column), or (lower, ratio, upper) for lower x (ratio - 1), which is upper - lower. ``energy_j``: by term; ``times_s``: each a sum
-    by term, the latency is the largest; ``room``: by memory, (column, bits) of which the sum must fit.
+    ``terms``: (-1, column, column), or (lower, ratio, upper) for lower x (ratio - 1), which is upper - lower.
+    ``energy_j``: by term; ``times_s``: each a sum by term, the latency is the largest; ``room``: by memory, (column,
+    bits) of which the sum must fit.
     """
 
     columns: list[Column] = field(default_factory=list)
+    numbers: dict[Column, int] = field(default_factory=dict)
     terms: list[tuple[int, int, int]] = field(default_factory=list)
     energy_j: dict[int, float] = field(default_factory=dict)
     times_s: list[dict[int, float]] = field(default_factory=list)
@@ -78,9 +80,10 @@ class Costing:
 
     def column(self, column: Column) -> int:
         """Its number."""
-        if column not in self.columns:
+        if column not in self.numbers:
+            self.numbers[column] = len(self.columns)
             self.columns.append(column)
-        return self.columns.index(column)
+        return self.numbers[column]
 
     def term(self, column: Column, less: Column | None = None) -> int:
         """The number of the term ``column - less``."""
@@ -116,6 +119,9 @@ def positions(space: Space, template: Template, dim: str) -> tuple[Position, ...
     return tuple(found)
 
 
+Masks = tuple[int, ...]  # by dim: bit i stands for its loop i
+
+
 class Builder:
     """Makes the Costing of one template."""
 
@@ -125,6 +131,11 @@ class Builder:
         self.at = {dim: positions(space, template, dim) for dim in known.dims}
         self.costing = Costing()
         self.busy: dict[str, dict[str, dict[int, float]]] = {}
+        self.none: Masks = (0,) * len(known.dims)
+        slots = range(len(template.slots))
+        self.loops = [[sum(p.slot <= slot for p in places) for slot in slots] for places in self.at.values()]
+        self.products: dict[tuple[str, int, Masks, Masks], Column] = {}
+        self.outsides: dict[str, Masks] = {}
 
     def build(self) -> Costing:
         """All of it."""
@@ -149,49 +160,44 @@ class Builder:
             yield (*outer, *inner)
 
     def _input(self, operand: str, outer: str, parent: int, inner: str, child: int) -> None:
-        shared = self._shared(operand, parent)
-        self._add(outer, operand, READ, child, shared)
+        self._add(outer, operand, READ, child, self._shared(operand, parent))
         if inner:
-            self._add(inner, operand, WRITE, child, set())
+            self._add(inner, operand, WRITE, child, self.none)
 
     def _output(self, operand: str, outer: str, parent: int, inner: str, child: int) -> None:
         shared = self._shared(operand, parent)
         self._add(outer, operand, WRITE, child, shared)
-        self._add(outer, operand, READ, child, shared, self._once(operand, parent, set()))
+        self._add(outer, operand, READ, child, shared, self._once(operand, parent, self.none))
         if inner:
             if self.space.convention.drain_reads:
-                self._add(inner, operand, READ, child, set())
-            self._add(inner, operand, WRITE, child, set(), self._once(operand, parent, shared))
+                self._add(inner, operand, READ, child, self.none)
+            self._add(inner, operand, WRITE, child, self.none, self._once(operand, parent, shared))
 
-    def _shared(self, operand: str, parent: int) -> set[tuple[str, int]]:
-        """Loops of axes below the parent that share its tile: (dim, number of the loop)."""
-        relevant = self.known.relevant[operand]
-        axes = self.space.hierarchy.axis
-        return {
-            (dim, i)
-            for dim, loops in self.at.items()
-            for i, loop in enumerate(loops)
-            if dim not in relevant and loop.slot > parent and loop.axis and operand in axes(loop.axis).may_reuse
-        }
+    def _masks(self, chosen: Callable[[str, Position], bool]) -> Masks:
+        return tuple(
+            sum(1 << i for i, place in enumerate(places) if chosen(dim, place)) for dim, places in self.at.items()
+        )
 
-    def _once(self, operand: str, parent: int, but: set[tuple[str, int]]) -> set[tuple[str, int]]:
+    def _shared(self, operand: str, parent: int) -> Masks:
+        """Loops of axes below the parent that share its tile."""
+        relevant, axis = self.known.relevant[operand], self.space.hierarchy.axis
+        return self._masks(
+            lambda dim, place: (
+                dim not in relevant
+                and place.slot > parent
+                and bool(place.axis)
+                and operand in axis(place.axis).may_reuse
+            )
+        )
+
+    def _once(self, operand: str, parent: int, but: Masks) -> Masks:
         """Loops that do not repeat the first partial sums."""
         relevant = self.known.relevant[operand]
-        return {
-            (dim, i)
-            for dim, loops in self.at.items()
-            for i, loop in enumerate(loops)
-            if dim not in relevant and (dim, i) not in but and (loop.slot > parent or not loop.axis)
-        }
+        every = self._masks(lambda dim, place: dim not in relevant and (place.slot > parent or not place.axis))
+        return tuple(mask & ~other for mask, other in zip(every, but, strict=True))
 
     def _add(
-        self,
-        memory: str,
-        operand: str,
-        name: str,
-        child: int,
-        collapsed: set[tuple[str, int]],
-        first: set[tuple[str, int]] | None = None,
+        self, memory: str, operand: str, name: str, child: int, collapsed: Masks, first: Masks | None = None
     ) -> None:
         """Actions of a memory for the values of an operand at a place (less those that are the first)."""
         part = self.space.hierarchy.memory(memory)
@@ -199,50 +205,48 @@ class Builder:
         bits = part.bits.get(operand, self.space.einsum.operand(operand).bits)
         calls = bits / action.bits if action.bits else 1.0
         if action.energy_j:
-            term = self._term(operand, child, collapsed, first, set())
+            term = self._term(operand, child, collapsed, first, self.none)
             self.costing.energy_j[term] = self.costing.energy_j.get(term, 0.0) + calls * action.energy_j
         if part.actions_per_s is not None or action.per_s != inf:
             term = self._term(operand, child, collapsed, first, self._outside(memory))
             busy = self.busy.setdefault(memory, {}).setdefault(name, {})
             busy[term] = busy.get(term, 0.0) + calls
 
-    def _term(
-        self,
-        operand: str,
-        child: int,
-        collapsed: set[tuple[str, int]],
-        first: set[tuple[str, int]] | None,
-        spread: set[tuple[str, int]],
-    ) -> int:
+    def _term(self, operand: str, child: int, collapsed: Masks, first: Masks | None, spread: Masks) -> int:
         column = self._column(operand, child, collapsed, spread)
         return self.costing.term(column, None if first is None else self._column(operand, child, first, spread))
 
-    def _outside(self, part: str) -> set[tuple[str, int]]:
+    def _outside(self, part: str) -> Masks:
         """Loops of the axes outside a part."""
-        names = [other.name for other in self.space.hierarchy.parts]
-        outside = set(names[: names.index(part)] if part in names else names)
-        return {(dim, i) for dim, loops in self.at.items() for i, loop in enumerate(loops) if loop.axis in outside}
+        if part not in self.outsides:
+            names = [other.name for other in self.space.hierarchy.parts]
+            outside = set(names[: names.index(part)] if part in names else names)
+            self.outsides[part] = self._masks(lambda dim, place: place.axis in outside)
+        return self.outsides[part]
 
-    def _column(
-        self, operand: str, child: int, collapsed: set[tuple[str, int]], spread: set[tuple[str, int]]
-    ) -> Column:
-        """Values at a place, of all instances (``spread`` empty) or of one of those that ``spread`` loops over."""
+    def _column(self, operand: str, child: int, collapsed: Masks, spread: Masks) -> Column:
+        """Values at a place, of all instances (nothing ``spread``) or of one of those that ``spread`` loops over."""
         if self.space.convention.fractional:
             return self._product(operand, child, collapsed, spread)
-        return self._product(operand, child, collapsed | spread, set())
+        return self._product(operand, child, tuple(a | b for a, b in zip(collapsed, spread, strict=True)), self.none)
 
-    def _product(self, operand: str, child: int, collapsed: set[tuple[str, int]], over: set[tuple[str, int]]) -> Column:
-        relevant, whole = self.known.relevant[operand], self.known.whole[operand]
-        found: list[Factor | Ratio] = []
+    def _product(self, operand: str, child: int, collapsed: Masks, over: Masks) -> Column:
+        key = (operand, child, collapsed, over)
+        if key not in self.products:
+            relevant, whole = self.known.relevant[operand], self.known.whole[operand]
+            parts = {}
+            for d, dim in enumerate(self.known.dims):
+                loops = self.loops[d][child]
+                above = (1 << loops) - 1
+                parts[dim] = Part(SUM if dim in whole else COUNT, loops, collapsed[d] & above, over[d] & above)
+            self.products[key] = self._factors(parts, relevant - whole)
+        return self.products[key]
+
+    def _factors(self, parts: Mapping[str, Part], windows: frozenset[str]) -> Column:
+        found = []
         for group in self.groups:
-            parts = []
-            for dim in group.dims:
-                loops = sum(position.slot <= child for position in self.at[dim])
-                figure = SUM if dim in whole else COUNT
-                masks = (_mask(dim, chosen, loops) for chosen in (collapsed, over))
-                parts.append(Part(figure, loops, *masks))
-            window = any(dim in relevant and dim not in whole for dim in group.dims)
-            found.append(Factor(tuple(parts), self._steps(group) if window else (0, 0)))
+            steps = self._steps(group) if windows.intersection(group.dims) else (0, 0)
+            found.append(Factor(tuple(parts[dim] for dim in group.dims), steps))
         return tuple(found)
 
     def _steps(self, group: Group) -> tuple[int, int]:
@@ -257,21 +261,15 @@ class Builder:
                 continue
             bits = memory.bits.get(tile.operand, self.space.einsum.operand(tile.operand).bits)
             column = self.costing.column(self._held(tile, place))
-            slots = self.space.slots
-            self.costing.room.setdefault(tile.memory, []).append((column, float(bits * slots)))
+            self.costing.room.setdefault(tile.memory, []).append((column, float(bits * self.space.slots)))
 
     def _held(self, tile: Tile, place: int) -> Column:
         relevant, whole = self.known.relevant[tile.operand], self.known.whole[tile.operand]
-        found: list[Factor | Ratio] = []
-        for group in self.groups:
-            parts = []
-            for dim in group.dims:
-                loops = sum(position.slot <= place for position in self.at[dim])
-                loops += dim == tile.slides
-                parts.append(Part(LARGEST, loops) if dim in relevant else Part())
-            window = any(dim in relevant and dim not in whole for dim in group.dims)
-            found.append(Factor(tuple(parts), self._steps(group) if window else (0, 0)))
-        return tuple(found)
+        parts = {}
+        for d, dim in enumerate(self.known.dims):
+            loops = self.loops[d][place] + (dim == tile.slides)
+            parts[dim] = Part(LARGEST, loops) if dim in relevant else Part()
+        return self._factors(parts, relevant - whole)
 
     def _times(self, memory: Memory) -> None:
         busy = self.busy.get(memory.name, {})
@@ -284,20 +282,16 @@ class Builder:
         self.costing.times_s += forms
 
     def _compute(self) -> None:
+        """All MACs over the instances (fractional), or the rounds of the busiest one."""
         compute = self.space.hierarchy.compute
         spread = self._outside(compute.name)
         fractional = self.space.convention.fractional
-        found: list[Factor | Ratio] = []
-        for group in self.groups:
-            parts = []
-            for dim in group.dims:
-                loops = len(self.at[dim])
-                mask = _mask(dim, spread, loops)
-                # of imperfect tiles: all MACs over the instances, or the rounds of the busiest one
-                parts.append(Part(SUM, loops, 0, mask) if fractional else Part(COUNT, loops, mask))
-            found.append(Factor(tuple(parts)))
+        parts = {}
+        for d, dim in enumerate(self.known.dims):
+            loops = len(self.at[dim])
+            parts[dim] = Part(SUM, loops, 0, spread[d]) if fractional else Part(COUNT, loops, spread[d])
         rate = compute.actions_per_s or compute.action.per_s
-        self.costing.times_s.append({self.costing.term(tuple(found)): 1.0 / rate})
+        self.costing.times_s.append({self.costing.term(self._factors(parts, frozenset())): 1.0 / rate})
 
 
 def _added(forms: list[dict[int, float]]) -> dict[int, float]:
@@ -306,7 +300,3 @@ def _added(forms: list[dict[int, float]]) -> dict[int, float]:
         for term, seconds in form.items():
             found[term] = found.get(term, 0.0) + seconds
     return found
-
-
-def _mask(dim: str, chosen: set[tuple[str, int]], loops: int) -> int:
-    return sum(1 << i for other, i in chosen if other == dim and i < loops)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.kernels import njit
+from archsim.kernels import allocating
 
 
 class Form(NamedTuple):
@@ -28,40 +28,22 @@ class Form(NamedTuple):
     subtracted: Any
 
 
-@njit
+@allocating
 def form_of(arrays: Any, t: int, tables: Any, alike: Any, at: Any) -> Form:
     """``at`` (G): the number of each group's table."""
-    groups, columns = at.size, arrays.columns[t]
-    kept, index, scale = np.empty(columns, np.int64), np.empty(columns, np.int64), np.ones(columns)
-    count = 0
-    for c in range(columns):
-        index[c] = -1
-        if not _varies(arrays, t, tables, at, c):
-            for g in range(groups):
-                scale[c] *= tables[at[g]][0, arrays.column[t, g, c]]
-            continue
-        for i in range(count):
-            if _same(arrays, t, alike, at, c, kept[i]):
-                index[c] = i
-                break
-        if index[c] < 0:
-            index[c] = count
-            kept[count] = c
-            count += 1
-        for g in range(groups):
-            own, other = arrays.column[t, g, c], arrays.column[t, g, kept[index[c]]]
-            scale[c] *= tables[at[g]][0, own] / tables[at[g]][0, other]
+    columns, rooms = arrays.columns[t], arrays.rooms_of[t]
+    index, scale, kept = np.empty(columns, np.int64), np.ones(columns), np.empty(columns, np.int64)
+    count = _merge(arrays.column[t], tables, alike, at, index, scale, kept)
     energy, times = np.zeros(count + 1), np.zeros((arrays.times_of[t], count + 1))
     for k in range(arrays.terms_of[t]):
         lower, upper = arrays.terms[t, k, 0], arrays.terms[t, k, 2]
-        _add(energy, arrays.energy[t, k], index, scale, count, lower, upper)
+        _add(energy, arrays.energy[t, k], index, scale, lower, upper)
         for f in range(arrays.times_of[t]):
-            _add(times[f], arrays.times[t, f, k], index, scale, count, lower, upper)
-    rooms = arrays.rooms_of[t]
+            _add(times[f], arrays.times[t, f, k], index, scale, lower, upper)
     room, bits = np.empty((rooms, 2), np.int64), np.empty(rooms)
     for i in range(rooms):
         column = arrays.room[t, i, 1]
-        room[i, 0], room[i, 1] = arrays.room[t, i, 0], index[column] if index[column] >= 0 else count
+        room[i, 0], room[i, 1] = arrays.room[t, i, 0], index[column]
         bits[i] = arrays.bits[t, i] * scale[column]
     subtracted = np.zeros(count, np.bool_)
     for c in range(count):
@@ -69,26 +51,45 @@ def form_of(arrays: Any, t: int, tables: Any, alike: Any, at: Any) -> Form:
     return Form(kept[:count], energy, times, room, bits, subtracted)
 
 
-@njit
-def _add(row: Any, coefficient: float, index: Any, scale: Any, count: int, lower: int, upper: int) -> None:
-    row[index[upper] if index[upper] >= 0 else count] += coefficient * scale[upper]
+@allocating
+def _merge(column: Any, tables: Any, alike: Any, at: Any, index: Any, scale: Any, kept: Any) -> int:
+    """Fill the ``index`` of each column among those ``kept`` (their number: a constant) and its ``scale``."""
+    groups, columns = at.size, index.size
+    known = np.empty((groups, columns), np.int64)
+    first = np.empty((groups, columns))
+    for g in range(groups):
+        table, like = tables[at[g]], alike[at[g]]
+        for c in range(columns):
+            known[g, c], first[g, c] = like[column[g, c]], table[0, column[g, c]]
+    count = 0
+    for c in range(columns):
+        same = _like(known, kept, count, c)
+        if same < 0 and known[:, c].max() >= 0:
+            kept[count] = c
+            same = count
+            count += 1
+        index[c] = same
+    for c in range(columns):
+        for g in range(groups):
+            scale[c] *= first[g, c]
+            if index[c] >= 0:
+                scale[c] /= first[g, kept[index[c]]]
+        if index[c] < 0:
+            index[c] = count
+    return count
+
+
+@allocating
+def _like(known: Any, kept: Any, count: int, c: int) -> int:
+    """Which of the columns kept is like a column in every group; -1 for none."""
+    for i in range(count):
+        if (known[:, kept[i]] == known[:, c]).all():
+            return i
+    return -1
+
+
+@allocating
+def _add(row: Any, coefficient: float, index: Any, scale: Any, lower: int, upper: int) -> None:
+    row[index[upper]] += coefficient * scale[upper]
     if lower >= 0:
-        row[index[lower] if index[lower] >= 0 else count] -= coefficient * scale[lower]
-
-
-@njit
-def _varies(arrays: Any, t: int, tables: Any, at: Any, c: int) -> bool:
-    for g in range(at.size):
-        column = tables[at[g]][:, arrays.column[t, g, c]]
-        if column.max() > column.min():
-            return True
-    return False
-
-
-@njit
-def _same(arrays: Any, t: int, alike: Any, at: Any, c: int, other: int) -> bool:
-    for g in range(at.size):
-        known = alike[at[g]]
-        if known[arrays.column[t, g, c]] != known[arrays.column[t, g, other]]:
-            return False
-    return True
+        row[index[lower]] -= coefficient * scale[lower]

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.kernels import inlined, njit
+from archsim.kernels import allocating, inlined
+from mapper.looptree.search.branch.axes import splits
 from mapper.looptree.search.branch.form import Form, form_of
 from mapper.looptree.search.branch.least import least_of
 from mapper.looptree.search.branch.tables import FIT, classes, table
@@ -23,7 +24,8 @@ class Problem(NamedTuple):
     """G groups, O options of a group, A axes. ``extents`` (G, 2); ``shares`` (G, O, 2, A), ``options`` (G) how many.
 
     ``instances`` (G, O, A): trips on each axis, of which the product over groups is at most ``fanout`` (A);
-    ``rounds`` (G, O, A), of which it is at most ``most_rounds`` (A). ``kind``: which factors.
+    ``pairs`` (A, 2): the fan-outs of two axes that are searched as one, or 0; ``rounds`` (G, O, A), of which it is at
+    most ``most_rounds`` (A). ``twin`` (G): the first group with the same shapes, extents and options.
     """
 
     extents: Any
@@ -32,13 +34,15 @@ class Problem(NamedTuple):
     instances: Any
     rounds: Any
     fanout: Any
+    pairs: Any
     most_rounds: Any
+    twin: Any
     kind: int
     energy_power: float
     delay_power: float
 
 
-@njit
+@allocating
 def all_least(arrays: Any, problem: Problem) -> Any:
     """(G, S, O, C) lower bounds of every factor of every shape under every option."""
     groups, shapes, most = arrays.factors.shape[:3]
@@ -97,7 +101,7 @@ def is_better(key: Any, other: Any) -> bool:
     return better
 
 
-@njit
+@allocating
 def bounds(arrays: Any, problem: Problem, least: Any) -> Any:
     """(T, 3) a lower bound of the key of each template; infinite where nothing fits."""
     total, groups = arrays.shape.shape
@@ -122,7 +126,7 @@ def bounds(arrays: Any, problem: Problem, least: Any) -> Any:
     return found
 
 
-@njit
+@allocating
 def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any:
     """(choices, 3 + G) keys that bound template ``t`` under each choice of options that may beat ``best``, in order."""
     groups, columns = arrays.shape.shape[1], arrays.columns[t]
@@ -144,7 +148,7 @@ def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any
             chosen[g] = -1
             g -= 1
             continue
-        if not _fits_axes(problem.instances, problem.fanout, chosen, g):
+        if not fits_axes(problem.instances, problem.fanout, chosen, g):
             continue
         for c in range(columns):
             product[g + 1, c] = product[g, c] * factors[g, chosen[g], c]
@@ -157,7 +161,7 @@ def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any
         if g + 1 < groups:
             g += 1
             continue
-        if not _used_enough(problem.rounds, problem.most_rounds, chosen):
+        if not used_enough(problem.rounds, problem.most_rounds, chosen) or not _splits(problem, chosen):
             continue
         if count == found.shape[0]:
             found = np.concatenate((found, np.empty_like(found)))
@@ -167,7 +171,7 @@ def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any
     return found[_ordered(found)]
 
 
-@njit
+@allocating
 def _ordered(rows: Any) -> Any:
     """By key, ties in the order in which they were found."""
     order = np.arange(rows.shape[0])
@@ -176,7 +180,7 @@ def _ordered(rows: Any) -> Any:
     return order
 
 
-@njit
+@allocating
 def _template_least(arrays: Any, problem: Problem, least: Any, t: int) -> Any:
     """(G, options, columns) lower bounds of the columns of a template."""
     groups, columns = arrays.shape.shape[1], arrays.columns[t]
@@ -188,7 +192,7 @@ def _template_least(arrays: Any, problem: Problem, least: Any, t: int) -> Any:
     return found
 
 
-@njit
+@allocating
 def _suffix(factors: Any, options: Any) -> Any:
     """(G + 1, columns) the least product of groups g, g + 1, ... over their options."""
     groups, columns = factors.shape[0], factors.shape[2]
@@ -200,7 +204,8 @@ def _suffix(factors: Any, options: Any) -> Any:
 
 
 @inlined
-def _fits_axes(instances: Any, fanout: Any, chosen: Any, g: int) -> bool:
+def fits_axes(instances: Any, fanout: Any, chosen: Any, g: int) -> bool:
+    """Whether the options of groups up to ``g`` find enough instances on every axis."""
     fits = True
     for a in range(fanout.size):
         used = 1
@@ -211,7 +216,8 @@ def _fits_axes(instances: Any, fanout: Any, chosen: Any, g: int) -> bool:
 
 
 @inlined
-def _used_enough(rounds: Any, most_rounds: Any, chosen: Any) -> bool:
+def used_enough(rounds: Any, most_rounds: Any, chosen: Any) -> bool:
+    """Whether axes that must be used as far as can be are."""
     enough = True
     for a in range(most_rounds.size):
         needed = 1
@@ -221,7 +227,22 @@ def _used_enough(rounds: Any, most_rounds: Any, chosen: Any) -> bool:
     return enough
 
 
-@njit
+@allocating
+def _splits(problem: Problem, chosen: Any) -> bool:
+    """Whether the spreads on axes that stand for two can be factored over both."""
+    groups = problem.options.size
+    shares, parts = np.empty(2 * groups, np.int64), np.empty(2 * groups, np.int64)
+    for a in range(problem.fanout.size):
+        if problem.pairs[a, 0] == 0:
+            continue
+        for g in range(groups):
+            shares[2 * g], shares[2 * g + 1] = problem.shares[g, chosen[g], 0, a], problem.shares[g, chosen[g], 1, a]
+        if not splits(shares, problem.pairs[a, 0], problem.pairs[a, 1], parts):
+            return False
+    return True
+
+
+@allocating
 def solve(
     arrays: Any,
     problem: Problem,
@@ -258,20 +279,21 @@ def solve(
     return np.inf
 
 
-@njit
+@allocating
 def _tabulated(arrays: Any, problem: Problem, g: int, s: int, o: int, tables: Any, alike: Any, where: Any) -> int:
     """The number of the table of a shape under an option; made when first asked for."""
-    if where[g, s, o] < 0:
-        where[g, s, o] = len(tables)
+    twin = problem.twin[g]
+    if where[twin, s, o] < 0:
+        where[twin, s, o] = len(tables)
         columns, loops, shares = arrays.sizes[g, s], arrays.loops[g, s], problem.shares[g, o]
         factors, limits = arrays.factors[g, s], arrays.limits[g, s]
         made = table(factors, limits, columns, loops, problem.extents[g], shares, problem.kind, arrays.spans)
         tables.append(made)
         alike.append(classes(made, columns))
-    return int(where[g, s, o])
+    return int(where[twin, s, o])
 
 
-@njit
+@allocating
 def _join(
     arrays: Any,
     problem: Problem,
@@ -322,7 +344,7 @@ def _join(
             winner[1 + groups + order[g]] = at[g]
 
 
-@njit
+@allocating
 def _local(arrays: Any, t: int, form: Form, tables: Any, tabled: Any, order: Any, rows: Any) -> tuple[Any, Any]:
     """(D, rows, columns) what each row contributes, and that times the bound of all groups after it."""
     groups, columns = tabled.size, form.columns.size
@@ -371,7 +393,7 @@ def _fill_key(energy: Any, times: Any, bound: Any, weights: tuple[float, float, 
     key[1], key[2] = latency, joules
 
 
-@njit
+@allocating
 def _largest_first(tables: Any, tabled: Any) -> Any:
     sizes = np.empty(tabled.size, np.int64)
     for g in range(tabled.size):

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from archsim.kernels import njit
+from archsim.kernels import allocating
 from mapper.looptree.search.branch.columns import COUNT, LARGEST, ONE
 from mapper.looptree.search.branch.plan import PLAIN, RATIO, WINDOW
 from mapper.looptree.search.branch.tilings import ANY, count_loops, footprint, is_temporal, spread_below, temporal_from
 
 
-@njit
+@allocating
 def least_of(
     factors: Any, columns: int, loops: Any, extents: Any, shares: Any, kind: int, spans: bool, found: Any
 ) -> None:
@@ -37,7 +37,7 @@ def least_of(
             found[c] = footprint(low1, low2, factor[9], factor[10], spans) / over
 
 
-@njit
+@allocating
 def _chosen(loops: Any, shares: Any, chosen: int) -> int:
     product, i = 1, 0
     while chosen >> i:
@@ -47,7 +47,7 @@ def _chosen(loops: Any, shares: Any, chosen: int) -> int:
     return product
 
 
-@njit
+@allocating
 def _part(part: Any, loops: Any, extent: int, shares: Any, kind: int, window: bool) -> int:
     figure, first, collapsed = part[0], part[1], part[2]
     if figure == ONE:
@@ -70,7 +70,7 @@ def _part(part: Any, loops: Any, extent: int, shares: Any, kind: int, window: bo
     return max(apart, -(-extent // (below * once)))
 
 
-@njit
+@allocating
 def _repeats(loops: Any, first: int, collapsed: int) -> bool:
     """Whether a temporal loop above is collapsed."""
     repeats = False

@@ -6,12 +6,14 @@ its *shape*, and templates share shapes. A tiling of a group is tabulated once f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mapper.looptree.einsum import touched
 from mapper.looptree.search.branch.columns import Builder, Costing, Factor, Group, Position, Ratio, groups
+from mapper.looptree.search.branch.mirror import mirrored, swap_of
 from mapper.looptree.search.branch.templates import Relations, Template, relations, templates
 from mapper.looptree.search.space import Space
 
@@ -26,10 +28,11 @@ class Arrays(NamedTuple):
     """What the compiled search reads. T templates, G groups, S shapes of a group, C columns, K terms, F times.
 
     ``loops`` (G, S, 2, MOST_LOOPS): axis of each loop of each dim, TEMPORAL, MOVING (more than one trip), or NO_LOOP;
-    ``factors`` (G, S, C, FACTOR); ``limits`` (G, S, C): what has no room whatever the other groups do; ``sizes`` (G, S) columns of a shape; ``shape`` (T, G); ``column`` (T, G, C): where a shape has a
-    template's columns; ``columns``, ``terms_of``, ``times_of`` (T): how many; ``terms`` (T, K, 3); ``energy`` (T, K) J;
-    ``times`` (T, F, K) s; ``room`` (T, R, 2): memory and column, ``bits`` (T, R), ``rooms_of`` (T); ``size_bits``
-    by memory; ``fixed_j``: energy of the MACs.
+    ``factors`` (G, S, C, FACTOR); ``limits`` (G, S, C): what has no room whatever the other groups do; ``sizes``
+    (G, S): columns of a shape; ``shape`` (T, G); ``column`` (T, G, C): where a shape has a template's columns;
+    ``columns``, ``terms_of``, ``times_of``, ``rooms_of`` (T): how many; ``terms`` (T, K, 3); ``energy`` (T, K) J;
+    ``times`` (T, F, K) s; ``room`` (T, R, 2): memory and column, ``bits`` (T, R); ``size_bits`` by memory;
+    ``fixed_j``: energy of the MACs.
     """
 
     loops: Any
@@ -54,13 +57,19 @@ class Arrays(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Templates and their arrays. ``positions``: by template and dim."""
+    """Templates and their arrays. ``positions``: by template and dim.
+
+    ``swap``: dims that may be exchanged where their extents are equal, ``mirror``: a template's number with them
+    exchanged.
+    """
 
     known: Relations
     groups: tuple[Group, ...]
     templates: list[Template]
     positions: list[dict[str, tuple[Position, ...]]]
     arrays: Arrays
+    swap: Mapping[str, str]
+    mirror: list[int]
 
 
 def plan(space: Space) -> Plan:
@@ -70,19 +79,22 @@ def plan(space: Space) -> Plan:
     builders = [Builder(space, known, template) for template in found]
     costings = [builder.build() for builder in builders]
     axes = {axis.name: i for i, axis in enumerate(space.hierarchy.axes)}
-    shapes = _Shapes(groups(known), axes)
+    swap = swap_of(space, known)
+    shapes = _Shapes(groups(known), axes, swap)
     rows = [shapes.enter(builder, costing) for builder, costing in zip(builders, costings, strict=True)]
-    return Plan(
-        known, groups(known), found, [builder.at for builder in builders], _arrays(space, shapes, rows, costings)
-    )
+    arrays = _arrays(space, shapes, rows, costings)
+    places = [builder.at for builder in builders]
+    return Plan(known, groups(known), found, places, arrays, swap, mirrored(found, swap))
 
 
 class _Shapes:
     """The different shapes of each group."""
 
-    def __init__(self, groups: tuple[Group, ...], axes: dict[str, int]) -> None:
+    def __init__(self, groups: tuple[Group, ...], axes: dict[str, int], swap: Mapping[str, str]) -> None:
         self.groups, self.axes = groups, axes
-        self.known: list[dict[Any, int]] = [{} for _ in groups]
+        shared: dict[frozenset[tuple[str, ...]], dict[Any, int]] = {}
+        same = [frozenset({group.dims, tuple(swap.get(dim, dim) for dim in group.dims)}) for group in groups]
+        self.known: list[dict[Any, int]] = [shared.setdefault(name, {}) for name in same]
 
     def enter(self, builder: Builder, costing: Costing) -> tuple[list[int], list[list[int]]]:
         """Shape of each group of a template, and where it has the template's columns."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from archsim.kernels import njit
+from archsim.kernels import allocating
 from mapper.looptree.search.branch.columns import COUNT, LARGEST, SUM
 from mapper.looptree.search.branch.plan import MOST_LOOPS, PLAIN, RATIO
 from mapper.looptree.search.branch.tilings import footprint, tile_sizes, tilings, trips_of
@@ -16,7 +16,7 @@ FIT = 1 + 1e-9  # of a size in bits, which need not be whole
 ALIKE = 1e-12  # relative difference of figures that are equal but for rounding
 
 
-@njit
+@allocating
 def table(
     factors: Any, limits: Any, columns: int, loops: Any, extents: Any, shares: Any, kind: int, spans: bool
 ) -> Any:
@@ -41,7 +41,7 @@ def table(
     return _best(found[_fitting(found, factors, limits, columns)], columns)
 
 
-@njit
+@allocating
 def _roomy(factors: Any, limits: Any, columns: int, tiles: Any, part: int) -> Any:
     """Tilings of a dim whose own tiles are within the limits."""
     fits = np.ones(tiles.shape[0], np.bool_)
@@ -53,7 +53,7 @@ def _roomy(factors: Any, limits: Any, columns: int, tiles: Any, part: int) -> An
     return np.flatnonzero(fits)
 
 
-@njit
+@allocating
 def _fitting(found: Any, factors: Any, limits: Any, columns: int) -> Any:
     fits = np.ones(found.shape[0], np.bool_)
     for c in range(columns):
@@ -62,7 +62,7 @@ def _fitting(found: Any, factors: Any, limits: Any, columns: int) -> Any:
     return np.flatnonzero(fits)
 
 
-@njit
+@allocating
 def _fill_plain(column: Any, factor: Any, first: Any, second: Any, extents: Any) -> None:
     left = _figures(first, extents[0], factor[1:5])
     right = _figures(second, extents[1], factor[5:9])
@@ -70,7 +70,7 @@ def _fill_plain(column: Any, factor: Any, first: Any, second: Any, extents: Any)
         column[i * right.size : (i + 1) * right.size] = left[i] * right
 
 
-@njit
+@allocating
 def _figures(tiles: Any, extent: int, part: Any) -> Any:
     """A dim's part of a factor, for each of its tilings."""
     sizes, counts = np.empty(MOST_LOOPS + 1, np.int64), np.empty(MOST_LOOPS + 1, np.int64)
@@ -84,7 +84,7 @@ def _figures(tiles: Any, extent: int, part: Any) -> Any:
     return found
 
 
-@njit
+@allocating
 def _fill_window(column: Any, factor: Any, first: Any, second: Any, extents: Any, spans: bool) -> None:
     size1, count1 = np.empty(MOST_LOOPS + 1, np.int64), np.empty(MOST_LOOPS + 1, np.int64)
     sizes = np.empty((second.shape[0], MOST_LOOPS + 1), np.int64)
@@ -107,7 +107,7 @@ def _fill_window(column: Any, factor: Any, first: Any, second: Any, extents: Any
             row += 1
 
 
-@njit
+@allocating
 def _best(found: Any, columns: int) -> Any:
     """The rows that no other is at most equal to in every column, those of small figures first."""
     varied = np.empty((columns, found.shape[0]))
@@ -130,7 +130,7 @@ def _best(found: Any, columns: int) -> Any:
     return result
 
 
-@njit
+@allocating
 def _sums(figures: Any) -> Any:
     """Of each row, in units of the least of each column."""
     sums = np.zeros(figures.shape[0])
@@ -139,7 +139,7 @@ def _sums(figures: Any) -> Any:
     return sums
 
 
-@njit
+@allocating
 def _seen(varied: Any, many: int, column: Any) -> bool:
     """Whether a column is one of those before it, but for a factor."""
     for c in range(many):
@@ -154,7 +154,7 @@ def _seen(varied: Any, many: int, column: Any) -> bool:
     return False
 
 
-@njit
+@allocating
 def _is_beaten(figures: Any, kept: Any, count: int, row: int) -> bool:
     for i in range(count):
         other = kept[i]
@@ -168,11 +168,14 @@ def _is_beaten(figures: Any, kept: Any, count: int, row: int) -> bool:
     return False
 
 
-@njit
+@allocating
 def classes(found: Any, columns: int) -> Any:
-    """The first column of a table to which each one is equal but for a factor."""
+    """The first column of a table to which each one is equal but for a factor; -1: it does not vary."""
     result = np.arange(columns)
     for c in range(columns):
+        if found.shape[0] == 0 or found[:, c].max() <= found[:, c].min():
+            result[c] = -1
+            continue
         for other in range(c):
             if result[other] == other and _seen(found[:, other : other + 1].T, 1, found[:, c]):
                 result[c] = other

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from archsim.kernels import inlined, njit
+from archsim.kernels import allocating, inlined
 from mapper.looptree.search.branch.columns import LARGEST, ONE
 from mapper.looptree.search.branch.plan import MOST_LOOPS, MOVING, NO_LOOP, TEMPORAL
 
@@ -18,7 +18,7 @@ DIVISORS, SPATIAL, ANY = range(3)  # factors
 ALL_BELOW = 64  # any tiles: of an extent up to this every size is tried
 
 
-@njit
+@allocating
 def count_loops(loops: Any) -> int:
     """Loops of a dim of a shape."""
     count = 0
@@ -30,10 +30,10 @@ def count_loops(loops: Any) -> int:
 @inlined
 def is_temporal(kind: int) -> bool:
     """Whether a loop is no loop of an axis."""
-    return kind == TEMPORAL or kind == MOVING
+    return kind in (TEMPORAL, MOVING)
 
 
-@njit
+@allocating
 def spread_below(loops: Any, shares: Any, start: int) -> int:
     """Product of the trips of the axes from loop ``start`` on."""
     product = 1
@@ -43,7 +43,7 @@ def spread_below(loops: Any, shares: Any, start: int) -> int:
     return product
 
 
-@njit
+@allocating
 def temporal_from(loops: Any, start: int) -> int:
     """Temporal loops from loop ``start`` on."""
     count = 0
@@ -52,7 +52,7 @@ def temporal_from(loops: Any, start: int) -> int:
     return count
 
 
-@njit
+@allocating
 def tilings(loops: Any, extent: int, shares: Any, factors: int) -> Any:
     """(tilings, loops) tiles of a dim; none where its loops cannot bring it down to 1."""
     depth = count_loops(loops)
@@ -86,7 +86,7 @@ def tilings(loops: Any, extent: int, shares: Any, factors: int) -> Any:
     return found[:count]
 
 
-@njit
+@allocating
 def _next(
     loops: Any, shares: Any, factors: int, at: int, left: int, tile: int, tried: Any, choices: Any, many: int
 ) -> tuple[int, int]:
@@ -119,7 +119,7 @@ def _next(
     return rest, min(tile, rest * spread_below(loops, shares, at + 1))
 
 
-@njit
+@allocating
 def _any_tiles(choices: Any, tile: int, loops: Any, shares: Any, at: int) -> int:
     """Tiles below a temporal loop that may have any: equal parts, and those rounded up to what the axes below take."""
     lanes = spread_below(loops, shares, at + 1)
@@ -146,7 +146,7 @@ def _any_tiles(choices: Any, tile: int, loops: Any, shares: Any, at: int) -> int
     return _unique(choices, count)
 
 
-@njit
+@allocating
 def _unique(choices: Any, count: int) -> int:
     ordered = np.sort(choices[:count])
     kept = 0
@@ -157,7 +157,7 @@ def _unique(choices: Any, count: int) -> int:
     return kept
 
 
-@njit
+@allocating
 def tile_sizes(tiles: Any, extent: int, part: Any, sizes: Any, counts: Any) -> int:
     """Sizes of a dim's tiles at a place and how many of each, some loops collapsed; how many sizes there are."""
     figure, loops, collapsed = part[0], part[1], part[2]
@@ -184,7 +184,7 @@ def tile_sizes(tiles: Any, extent: int, part: Any, sizes: Any, counts: Any) -> i
     return many
 
 
-@njit
+@allocating
 def trips_of(tiles: Any, extent: int, chosen: int) -> int:
     """Product of the trips of chosen loops in the largest tile."""
     product, above, i = 1, extent, 0
@@ -196,7 +196,7 @@ def trips_of(tiles: Any, extent: int, chosen: int) -> int:
     return product
 
 
-@njit
+@allocating
 def footprint(first: int, second: int, far: int, near: int, spans: bool) -> int:
     """Values that tiles of two dims touch along a coordinate of these steps (near 0: of one dim)."""
     if near == 0:
@@ -212,7 +212,7 @@ def footprint(first: int, second: int, far: int, near: int, spans: bool) -> int:
     return _distinct(first, second, far, near)
 
 
-@njit
+@allocating
 def _distinct(first: int, second: int, far: int, near: int) -> int:
     seen = np.zeros((first - 1) * far + (second - 1) * near + 1, np.uint8)
     for i in range(first):

@@ -1,0 +1,157 @@
+"""When the requests of a transfer may be asked for: bursts of a move, rows of a list, so many under way at once.
+
+Request i is not asked for before request i - 1, nor before request i - ``most`` has ended. A burst may be taken in from
+the cycle in which the one before it in that sense has its last beat. An engine asks for a row at an edge of its own
+clock: ``setup`` edges after the row before it, and not before the first edge at or after the end that it waits for; the
+row is visible at the DRAM's first edge after that.
+
+What ends inside a span in which channels run unordered had its column command before that span, so times are found
+between spans, and channels do not depend on one another inside one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from archsim.kernels import inlined, njit
+from archsim.memory.dram.kernel.layout import NEVER, NONE
+from archsim.memory.dram.kernel.regions import request
+from archsim.memory.dram.kernel.rings import append
+from archsim.memory.dram.kernel.transfers import PS_PER_S, REQUEST, Feed, Spread, Transfer
+
+_HALF = 20  # bits by which factors are cut in two
+
+
+@njit
+def pace(spread: Spread, words: Any, transfers: Any) -> None:
+    """Give requests their times as far as they are known; transfers that need no more leave the list."""
+    before, slot = NONE, spread.paced
+    while slot != NONE:
+        transfer = transfers[slot]
+        _ask(spread, words, transfer)
+        if transfer.asked == transfer.total or (transfer.runs == NONE and transfer.open_channels == 0):
+            if before == NONE:
+                spread.paced = transfer.following
+            else:
+                transfers[before].following = transfer.following
+        else:
+            before = slot
+        slot = transfer.following
+
+
+@njit
+def _ask(spread: Spread, words: Any, transfer: Transfer) -> None:
+    while transfer.asked < transfer.total:
+        at = transfer.requests + REQUEST * (transfer.asked % transfer.most)
+        ended = 0
+        if transfer.asked >= transfer.most:
+            if words[at + 1] > 0:
+                return
+            ended = words[at + 2]
+        size = 1
+        if transfer.runs == NONE:
+            transfer.asked_cycle = max(transfer.asked_cycle, ended)
+        else:
+            size = words[transfer.sizes + transfer.asked]
+            _ask_row(spread, transfer, ended)
+        words[at], words[at + 1], words[at + 2] = transfer.asked_cycle, size, 0
+        transfer.asked += 1
+
+
+@njit
+def _ask_row(spread: Spread, transfer: Transfer, ended: int) -> None:
+    """The time of the next row, where the one that it waits for ended in cycle ``ended``."""
+    hz = transfer.engine_hz
+    edge = _scaled(transfer.asked_ps, hz, PS_PER_S, True) + transfer.setup
+    if ended:
+        edge = max(edge, _scaled(_scaled(ended, PS_PER_S, spread.clock_hz, False), hz, PS_PER_S, True))
+    asked_ps = _scaled(edge, PS_PER_S, hz, False)
+    if asked_ps != transfer.asked_ps or transfer.asked == 0:
+        transfer.asked_ps = asked_ps
+        transfer.asked_cycle = _scaled(asked_ps + 1, spread.clock_hz, PS_PER_S, True)
+
+
+@njit
+def _scaled(value: int, factor: int, divisor: int, up: bool) -> int:
+    """value x factor / divisor, rounded down or up, in 64 bits: value >= 0, factor and divisor below 2^41."""
+    whole, rest = value // divisor, value % divisor
+    high, low = factor >> _HALF, factor & ((1 << _HALF) - 1)
+    upper, left = rest * high // divisor, rest * high % divisor
+    lower = (left << _HALF) + rest * low
+    result = whole * factor + (upper << _HALF) + lower // divisor
+    return result + (up and lower % divisor != 0)
+
+
+@inlined
+def known(words: Any, transfer: Transfer, number: int) -> int:
+    """From which cycle a request may be asked for; NEVER while that is not known."""
+    if number >= transfer.asked:
+        return NEVER
+    at: int = words[transfer.requests + REQUEST * (number % transfer.most)]
+    return at
+
+
+@inlined
+def next_place(spread: Spread, words: Any, feed: Feed, transfer: Any, cursor: Any, now: int) -> int:
+    """The place of the request that the next burst belongs to; NONE while it may not be asked for."""
+    place = 0
+    if transfer.most:
+        number = request(spread, words, feed.number, transfer, cursor)
+        at = known(words, transfer, number)
+        place = number % transfer.most
+        if at > now:
+            feed.release_at = min(feed.release_at, at)
+            place = NONE
+    return place
+
+
+@inlined
+def ended(words: Any, transfer: Transfer, place: int, end: int) -> None:
+    """A burst of the request at ``place`` has its last beat in cycle ``end``."""
+    at = transfer.requests + REQUEST * place
+    words[at + 1] -= 1
+    words[at + 2] = max(words[at + 2], end)
+
+
+@njit
+def look_ahead(spread: Spread, words: Any, feed: Feed, transfers: Any, cursors: Any) -> None:
+    """Find anew when the first of the parked transfers can go on."""
+    feed.release_at = NEVER
+    slot = feed.parked
+    while slot != NONE:
+        transfer, cursor = transfers[slot], cursors[slot]
+        number = request(spread, words, feed.number, transfer, cursor)
+        feed.release_at = min(feed.release_at, known(words, transfer, number))
+        slot = cursor.following
+
+
+@njit
+def park(feed: Feed, transfers: Any, cursors: Any, slot: int) -> None:
+    """Put a transfer that has left its ring among those that wait, in order of submission."""
+    before, after = NONE, feed.parked
+    while after != NONE and transfers[after].order < transfers[slot].order:
+        before, after = after, cursors[after].following
+    cursors[slot].following = after
+    if before == NONE:
+        feed.parked = slot
+    else:
+        cursors[before].following = slot
+
+
+@njit
+def rejoin(spread: Spread, words: Any, feed: Feed, transfers: Any, cursors: Any, now: int) -> None:
+    """Those whose next request may be asked for now go to the tails of their rings."""
+    before, slot = NONE, feed.parked
+    while slot != NONE:
+        following = cursors[slot].following
+        number = request(spread, words, feed.number, transfers[slot], cursors[slot])
+        if known(words, transfers[slot], number) > now:
+            before = slot
+        else:
+            if before == NONE:
+                feed.parked = following
+            else:
+                cursors[before].following = following
+            append(feed, cursors, transfers[slot].write, slot)
+        slot = following
+    look_ahead(spread, words, feed, transfers, cursors)

@@ -1,0 +1,33 @@
+"""Rows and columns of an image may be exchanged: what is the same both ways is searched once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mapper.looptree.search.branch.templates import Relations, Template
+from mapper.looptree.search.space import Space
+
+
+def swap_of(space: Space, known: Relations) -> Mapping[str, str]:
+    """Dims to exchange that no operand and no axis tells apart; empty when there are none."""
+    pairs = [pair for pair in known.pairs if len(pair) == 2]
+    if len(pairs) != 2 or [step for _, step in pairs[0]] != [step for _, step in pairs[1]]:
+        return {}
+    swap: dict[str, str] = {}
+    for (first, _), (second, _) in zip(*pairs, strict=True):
+        swap |= {first: second, second: first}
+    sets = [*known.relevant.values(), *known.whole.values(), *map(frozenset, space.spread.values())]
+    closed = all(frozenset(swap.get(dim, dim) for dim in dims) == dims for dims in sets)
+    return swap if closed and set(swap) <= set(known.dims) else {}
+
+
+def mirrored(templates: list[Template], swap: Mapping[str, str]) -> list[int]:
+    """The template that each one becomes when dims are exchanged; itself when none does."""
+    tiles = [template.tiles for template in templates]
+    numbers = {tuple((t.operand, t.memory, t.slides) for t in of_one): i for i, of_one in enumerate(tiles)}
+    found = []
+    for i, of_one in enumerate(tiles):
+        other = [replace(tile, slides=swap.get(tile.slides, tile.slides)) for tile in of_one]
+        found.append(numbers.get(tuple((t.operand, t.memory, t.slides) for t in other), i))
+    return found

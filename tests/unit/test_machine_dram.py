@@ -1,0 +1,73 @@
+"""The command-by-command DRAM in the machine: limits of the DMA engines, standing energy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from archsim.energy.account import account
+from archsim.energy.chip import tables_for
+from archsim.ir.activity import Activity
+from archsim.ir.asm.parser import parse_program
+from archsim.memory.dram import catalogue
+from archsim.memory.dram.controller import DramController
+from archsim.memory.dram.device import Policy
+from archsim.memory.dram.interface import Transfer
+from archsim.spec.architecture import Architecture
+from archsim.system import simulate
+from tests.unit.fixtures_gather import chip
+
+TEXT = """
+program one on golden
+layer l
+tensor x in dram at 0 bytes 4096 dtype int8 role inputs shape [4096] preloaded
+tensor e in l1 at 0 bytes 4096 dtype int8 role inputs shape [4096]
+queue load engine load unit dma:
+    MOVE l.load [c=4096] role inputs src x{c:1} dst e{c:1}
+"""
+
+
+def with_ddr4(dma: str, **fields: object) -> Architecture:
+    """The golden chip on two channels of DDR4-2400."""
+    base = chip(dma=dma)
+    found = {"standard": "ddr4", "speed_mts": 2400, "width_bits": 64, "channels": 2, **fields}
+    dram = replace(base.memories[0], capacity_bytes=2**34, bytes_per_cycle=None, **found)
+    return replace(base, memories=(dram, *base.memories[1:]))
+
+
+def load_ps(dma: str) -> int:
+    (record,) = simulate(parse_program(TEXT), with_ddr4(dma)).records["load"]
+    return record.phases[0][1]
+
+
+@pytest.mark.parametrize("outstanding", [1, 2, 5, 64])
+def test_a_move_has_so_many_bursts_under_way(outstanding: int) -> None:
+    """The engine's limit reaches the memory: as the controller alone with it; 64 bursts of 64 are no limit."""
+    part = catalogue.dram("ddr4", 2400, 64, 2, 2**34)
+    alone = DramController(part, Policy())
+    alone.submit(0, [Transfer(0, False, 0, 4096, outstanding=outstanding)])
+    (done,) = alone.advance(10**12)
+    found = load_ps(f"{{name: dma, outstanding: {outstanding}}}")
+    assert found == -(-done.time_ps // 1000) * 1000
+    free = load_ps("{name: dma}")
+    assert found > free if outstanding < 6 else found == free
+
+
+def standing(activity: Activity, on: Architecture) -> float:
+    """Joules of the DRAM that are neither commands nor bits."""
+    energy = account(activity, on, tables_for(on))
+    opened = energy.dynamic_zj[("_static", "dram", "row_open_ps")]
+    return (energy.static_zj["dram"] + opened) * 1e-21
+
+
+@pytest.mark.parametrize("fidelity", ["exact", "fast"])
+def test_standing_power_is_that_of_open_rows_and_of_none(fidelity: str) -> None:
+    """DDR4: 412.8 mW a channel from the first activate on, 326.4 mW before, two channels; no refresh so early."""
+    on = with_ddr4("{name: dma}", fidelity=fidelity)
+    activity = simulate(parse_program(TEXT), on)
+    opened = activity.counts["_static", "dram", "row_open_ps"]
+    both = 2 * activity.total_ps
+    cycles = -(-activity.total_ps * 12 // 10**4)  # of 1.2 GHz; seen in cycle 1, activates in cycle 2
+    assert opened == (2 * (cycles - 2) * 10**4 // 12 if fidelity == "exact" else both)
+    assert standing(activity, on) == pytest.approx((0.4128 * opened + 0.3264 * (both - opened)) * 1e-12)
