@@ -32,5 +32,5 @@ class Convention:
 ARCHSIM = Convention("archsim", None, True, False, touched, False)
 ACCELFORGE = Convention("accelforge", 1, True, True, span, True)
 TIMELOOP = Convention("timeloop", 1, False, True, span, True)
-ZIGZAG = Convention("zigzag", 1, True, False, touched, True)
+ZIGZAG = Convention("zigzag", 1, True, False, touched, False)
 CONVENTIONS = {convention.name: convention for convention in (ARCHSIM, ACCELFORGE, TIMELOOP, ZIGZAG)}

@@ -22,7 +22,7 @@ from mapper.looptree.einsum import Coordinate, Einsum, Operand
 from mapper.looptree.hierarchy import READ, WRITE, Action, Axis, Compute, Hierarchy, Memory
 from mapper.looptree.nest import Nest
 
-OUTSIDE = "outside"
+OUTPUT, OUTSIDE = "O", "outside"
 PJ = 1e-12
 _EQUATION = re.compile(r"(\w)((?:\[\w+\])+) ?= ?(\w)((?:\[\w+\])+) ?\* ?(\w)((?:\[\w+\])+)")
 _RELATION = re.compile(r"(\w+) = (\d+)\*(\w+) \+ (\d+)\*(\w+)")
@@ -57,7 +57,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Accelerator:
-    """A hierarchy without operand widths; ``path``: memories of each operand, inner first; ``peak``: MACs a cycle."""
+    """``data``: ZigZag's description; ``links``: its memory operand of each operand of a layer."""
 
     data: Mapping[str, Any]
     links: Mapping[str, str]
@@ -70,11 +70,16 @@ class Accelerator:
             found *= size
         return found
 
+    @property
+    def outermost_holds_all(self) -> bool:
+        """Whether the outermost memory is one for all operands; else they come from outside, at no cost."""
+        return len(list(self._parts(list(self.data["memories"])[-1]))) == 1
+
     def hierarchy(self, output_bits: Mapping[str, int]) -> Hierarchy:
         """The chain; ``output_bits`` of the output's values by memory."""
         chain = [*self._memories(output_bits), *self._latches()]
         operands = frozenset(self.links)
-        if chain[0][0].keep != operands:
+        if not self.outermost_holds_all:
             free = {READ: Action(0.0, _UNLIMITED, 1.0), WRITE: Action(0.0, _UNLIMITED, 1.0)}
             every = frozenset(self.data["operational_array"]["dimensions"])
             chain.insert(0, (Memory(OUTSIDE, None, operands, frozenset(), free, "max"), every))
@@ -88,6 +93,10 @@ class Accelerator:
         parts += [Axis(name, size, operands) for name, size in left.items()]
         mac = Compute("MAC", Action(array["unit_energy"] * PJ, 1.0, 0.0))
         return Hierarchy(self.data["name"], tuple(parts), mac)
+
+    def holding(self, operand: str) -> list[str]:
+        """ZigZag's memories of an operand, inner first."""
+        return [name for name, data in self.data["memories"].items() if self.links[operand] in data["operands"]]
 
     def memory_of(self, operand: str, name: str) -> str:
         """Name in the chain of an operand's part of a memory."""
@@ -123,10 +132,10 @@ class Accelerator:
         both = [port for port in ports if port["type"] == "read_write"]
         reading, writing = (sum(port["type"] == kind for port in ports) or len(both) for kind in ("read", "write"))
         actions = {
-            READ: Action(data["r_cost"] * PJ, float(reading), widths.copy().pop()),
-            WRITE: Action(data["w_cost"] * PJ, float(writing), widths.copy().pop()),
+            READ: Action(data["r_cost"] * PJ, float(reading), min(widths)),
+            WRITE: Action(data["w_cost"] * PJ, float(writing), min(widths)),
         }
-        bits = {"O": output_bits[name]} if "O" in keep else {}
+        bits = {OUTPUT: output_bits[name]} if OUTPUT in keep else {}
         return Memory(part, data["size"], keep, frozenset(), actions, "sum" if both else "max", bits=bits)
 
     def _latches(self) -> list[tuple[Memory, frozenset[str]]]:
@@ -179,7 +188,7 @@ def einsum_of(layer: Mapping[str, Any]) -> Einsum:
     operands = []
     for name, indices in ((found[3], found[4]), (found[5], found[6]), (found[1], found[2])):
         coordinates = tuple(windows.get(at, ((at, 1),)) for at in re.findall(r"\w+", indices))
-        operands.append(Operand(name, coordinates, name == "O", bits["O_final" if name == "O" else name]))
+        operands.append(Operand(name, coordinates, name == OUTPUT, bits["O_final" if name == OUTPUT else name]))
     extents = {dim.lower(): int(extent) for dim, extent in layer["loop_dims"].items()}
     return Einsum(layer["name"], extents, tuple(operands))
 
@@ -199,7 +208,7 @@ def _best(accelerator: Accelerator, einsum: Einsum, data: Mapping[str, Any]) -> 
 def _nest(accelerator: Accelerator, einsum: Einsum, data: Mapping[str, Any]) -> Nest:
     """Loops in ZigZag's order, each Keep above the loops of its level and those inside it, fan-outs as in the chain."""
     by_level = data["temporal_mapping_inner_to_outer"]
-    loops = [(dim.lower(), int(trips)) for level in by_level["O"] for dim, trips in level]
+    loops = [(dim.lower(), int(trips)) for level in by_level[OUTPUT] for dim, trips in level]
     below: dict[str, list[tuple[str, int]]] = {}  # memory -> operand, loops inside its tile
     for operand, levels in by_level.items():
         inside = 0
@@ -221,15 +230,12 @@ def _order(
     """Keeps and (dim, axis, trips), outermost first; a fan-out above the first tile of a memory that is inside it."""
     found: list[Keep | tuple[str, str, int]] = []
     left = len(loops)
-    spatial: list[tuple[str, str, int]] = []
-    for operand_level in _placed(accelerator, below, len(loops)):
-        memory, operand, inside, axes = operand_level
+    for memory, operand, inside, axes in _placed(accelerator, below, len(loops)):
         if inside < left:
             found += [(dim, "", trips) for dim, trips in reversed(loops[inside:left])]
             left = inside
         for axis in axes:
-            spatial = [(dim, axis, trips) for dim, trips in spread.get(axis, {}).items()]
-            found += spatial
+            found += [(dim, axis, trips) for dim, trips in spread.get(axis, {}).items()]
         if memory:
             found.append(Keep(operand, memory, 1, 0))
     return found
@@ -239,8 +245,7 @@ def _placed(
     accelerator: Accelerator, below: Mapping[str, list[tuple[str, int]]], count: int
 ) -> Iterator[tuple[str, str, int, list[str]]]:
     """Tiles from the outermost: memory, operand, loops inside, the fan-outs that come just above it."""
-    bits = dict.fromkeys(accelerator.data["memories"], 0)
-    hierarchy = accelerator.hierarchy(bits)
+    hierarchy = accelerator.hierarchy(dict.fromkeys(accelerator.data["memories"], 0))
     ranks = {part.name: rank for rank, part in enumerate(hierarchy.parts)}
     tiles = [(inside, memory, operand) for memory, kept in below.items() for operand, inside in kept]
     tiles += [(count, OUTSIDE, operand) for operand in accelerator.links if OUTSIDE in ranks]
