@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,20 @@ def test_a_grouped_convolution(tmp_path: Path) -> None:
     data = json.loads(next(path for path in FILES if "3x3" in path.stem).read_text())
     macs = data["shape"]["macs"]
     data["shape"] |= {"G": 4, "macs": 4 * macs}
+    data["mapping_text"] = data["mapping_text"].replace("MAC computes", "T-g in [0..4) shape=1 MAC computes")
     (tmp_path / "grouped.json").write_text(json.dumps(data))
     einsum = read(tmp_path / "grouped.json").einsum
     assert all("g" in operand.whole_dims for operand in einsum.operands)
     assert einsum.macs == 4 * macs
+
+
+def test_a_depthwise_convolution(tmp_path: Path) -> None:
+    """Without M the filters and outputs have the channels of the inputs."""
+    data = json.loads(next(path for path in FILES if "3x3" in path.stem).read_text())
+    m = data["shape"].pop("M")
+    data["shape"]["macs"] //= m
+    data["mapping_text"] = re.sub(r"\S+-m in \[\S+ shape=\d+ ", "", data["mapping_text"])
+    (tmp_path / "depthwise.json").write_text(json.dumps(data))
+    recorded = read(tmp_path / "depthwise.json")
+    assert [sorted(operand.dims) for operand in recorded.einsum.operands] == [list("cnpqrs"), list("crs"), list("cnpq")]
+    assert recorded.einsum.macs == data["shape"]["macs"]
