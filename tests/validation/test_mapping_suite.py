@@ -1,4 +1,4 @@
-"""``validate mapping``: recorded optima, larger spaces beside them, files of other workloads, and data that is wrong."""
+"""``validate mapping``: recorded optima, larger spaces beside them, files of other workloads, and wrong data."""
 
 from __future__ import annotations
 

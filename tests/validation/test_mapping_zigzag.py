@@ -14,11 +14,17 @@ from archsim.errors import ConfigError
 from archsim.lab.validate.suite import default_reference
 from archsim.lab.validate.zigzag_compare import ANY_DIMS, best, price
 from archsim.lab.validate.zigzag_files import Accelerator, Layer, read
+from mapper.looptree.conventions import ZIGZAG
+from mapper.looptree.search.found import Budget
+from mapper.looptree.search.objective import OBJECTIVES
+from mapper.looptree.search.optimal import search
+from mapper.looptree.search.space import Space
 
 FOLDER = default_reference("mapping") / "zigzag"
 STUDY = Path(__file__).parents[2] / "studies" / "validation" / "mapping_zigzag.py"
 GEMM, BERT, RESNET = "gemm__gemm_l1", "bert_base_block_s128__meta_prototype", "resnet18__tpu_like"
 REGISTERS = {"reg_O", "rf_2B"}
+SECONDS = 1.0  # of a search; one template is always searched to its end
 ROUNDING = 1e-4  # parts of port words: ZigZag rounds some
 
 
@@ -67,13 +73,13 @@ def test_its_weights_cost_what_it_says(accelerator: Accelerator, layer: Layer) -
 
 @pytest.mark.parametrize(("accelerator", "layer"), LAYERS, ids=IDS)
 def test_its_outputs_differ_by_the_first_partial_sums(accelerator: Accelerator, layer: Layer) -> None:
-    """An accumulator is not read the first time: at most one read of the two accesses of each sum that is less."""
+    """Less where the first partial sum is not read, more where a part of a word counts as one (3.9 of 4 in fc)."""
     for recorded in layer.best.values():
         ours = price(accelerator, layer, recorded.nest).level_pj
         for (operand, memory), pj in recorded.level_pj.items():
             if operand == "O":
                 ratio = ours[operand, memory] / pj
-                assert 0.8 - ROUNDING <= ratio <= 1 + ROUNDING if memory in REGISTERS else 0.98 <= ratio <= 1.13, memory
+                assert 0.8 - ROUNDING <= ratio <= 1 + ROUNDING if memory in REGISTERS else 0.9 <= ratio <= 1.16, memory
                 if memory == "dram":
                     assert ratio == pytest.approx(1, rel=ROUNDING)
 
@@ -88,30 +94,32 @@ def test_its_totals(accelerator: Accelerator, layer: Layer) -> None:
 
 
 def test_its_energy_to_the_last_digit_but_for_what_is_named() -> None:
-    """Law 16: the 128^3 product: less 256 first reads of 64 sums and data written first (256 words each), it is its."""
+    """Law 16: of the 128^3 product only the first reads of sums and the writes before it (256 words each) differ."""
     accelerator, layer = one(GEMM, "Layer0")
     recorded = layer.best["energy"]
     ours = price(accelerator, layer, recorded.nest).level_pj
     sums = 128 * 128
-    assert ours["O", "reg_O"] == pytest.approx(recorded.level_pj["O", "reg_O"] - 2 * sums * 0.02 + _drained(sums))
+    assert ours["O", "reg_O"] == pytest.approx(recorded.level_pj["O", "reg_O"] - 2 * sums * 0.02)
     assert ours["I", "l1_I1"] == pytest.approx(recorded.level_pj["I", "l1_I1"] + 256 * 52.01)
     assert ours["W", "l1_I2"] == pytest.approx(recorded.level_pj["W", "l1_I2"] + 256 * 52.01)
 
 
-def _drained(sums: int) -> float:
-    return 0.0 * sums
-
-
 @pytest.mark.parametrize(
     ("file", "name"),
-    [(GEMM, "Layer0"), (BERT, "q_proj"), (BERT, "qk"), (RESNET, "/conv1/Conv"), (RESNET, "/layer1/layer1.0/conv1/Conv")],
+    [
+        (GEMM, "Layer0"),
+        (BERT, "q_proj"),
+        (BERT, "qk"),
+        (RESNET, "/conv1/Conv"),
+        (RESNET, "/layer1/layer1.0/conv1/Conv"),
+    ],
 )
 @pytest.mark.parametrize("objective", ["energy", "latency", "edp"])
 def test_ours_on_its_fan_outs_is_no_worse(file: str, name: str, objective: str) -> None:
     """Priced by one model, the mapping that the search finds is not worse than ZigZag's."""
     accelerator, layer = one(file, name)
     theirs = price(accelerator, layer, layer.best[objective].nest)
-    ours = best(accelerator, layer, objective, layer.axis_dims)
+    ours = best(accelerator, layer, objective, layer.axis_dims, SECONDS)
     figures = {
         "energy": (ours.energy_pj, theirs.energy_pj),
         "latency": (ours.cycles, theirs.cycles),
@@ -125,17 +133,19 @@ def test_a_product_does_not_collapse(name: str, least: float) -> None:
     """ZigZag's fan-outs hold OX and OY, which a product lacks: 1/16 of the MACs. With any dims on them DRAM decides."""
     accelerator, layer = one(BERT, name)
     assert price(accelerator, layer, layer.best["latency"].nest).utilization <= 1 / 16
-    ours = best(accelerator, layer, "latency", ANY_DIMS, 3.0)
+    ours = best(accelerator, layer, "latency", ANY_DIMS, SECONDS)
     assert ours.utilization >= least
 
 
 def test_a_depthwise_layer_does_not_collapse() -> None:
-    """Law 18: MobileNetV2's 144 channels of 56x56, 3x3 on the same memories: far from 1 MAC of 1024 in use."""
+    """Law 18: MobileNetV2's 144 channels of 56x56, 3x3: the input memory gives 32 values a cycle to 1024 MACs."""
     accelerator, _ = read(FOLDER / f"{BERT}.json")
     layer = study().depthwise()
     assert layer.einsum.macs == 144 * 56 * 56 * 9
-    for objective in ("latency", "edp"):
-        assert best(accelerator, layer, objective, ANY_DIMS, 3.0).utilization >= 0.03
+    hierarchy = accelerator.hierarchy(dict.fromkeys(accelerator.holding("O"), layer.partial_bits))
+    space = Space(layer.einsum, hierarchy, ZIGZAG, in_order=True)
+    nest = search(space, OBJECTIVES["latency"], Budget(SECONDS)).nest
+    assert price(accelerator, layer, nest).utilization == pytest.approx(32 / 1024)
 
 
 def test_bad_files(tmp_path: Path) -> None:
