@@ -140,8 +140,8 @@ LoopTrees, and both its mappings and ours are priced by one model (convention `z
 - `here`: its mapping in our model, by what it recorded (1: the models agree);
 - `its fan-outs`: the best that our search finds with the same dims on the fan-outs: energy and cycles by those of its
   mapping in our model (below 1: a better mapping), and MACs used;
-- `any dims`: what ZigZag's input fixes left open. A search ends after {SECONDS:g} CPU s, which large convolutions use up
-  there: the better of both columns is ours.
+- `any dims`: what ZigZag's input fixes left open. A search ends after {SECONDS:g} CPU s, which large convolutions use
+  up there: the better of both columns is ours.
 
 Cycles: ours overlap all memories and leave out the first load and the last store; ZigZag adds both (each the longest of
 its operands, not their sum), and stalls where a single slot is refilled."""
