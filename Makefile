@@ -20,6 +20,7 @@ demo: $(VENV)/.archsim
 	$(BIN)/archsim run resnet50 --on edge_npu --out demo
 
 test: $(VENV)/.dev
+	$(BIN)/python -m tests.tools.warm
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 test-fast: $(VENV)/.dev

@@ -17,8 +17,8 @@ class Convention:
 
     ``drain_reads``: an output tile that goes to its parent is read. ``bill_all``: a tile is fetched in every iteration
     of every loop above it, also where it has not changed. ``footprint``: values along a coordinate that a tile holds
-    and moves. ``fractional``: actions and compute are spread evenly over instances, and parts of actions count as such;
-    else the busiest instance and whole actions do.
+    and moves. ``fractional``: actions and compute are spread evenly over instances, else the busiest instance counts.
+    Parts of actions count as such: what whole accesses a run of values takes depends on where it lies.
     """
 
     name: str

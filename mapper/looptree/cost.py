@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, prod
+from math import prod
 
 from archsim.errors import MappingError
 from mapper.looptree.conventions import Convention
@@ -52,7 +52,7 @@ def evaluate(nest: Nest, hierarchy: Hierarchy, convention: Convention) -> Cost:
     held = held_bits(nest, hierarchy, convention)
     for memory in hierarchy.memories:
         if memory.size_bits is not None and held[memory.name] > memory.size_bits * (1 + ROUNDING):
-            raise MappingError(_overflow(nest, memory, convention, held[memory.name]))
+            raise MappingError(_overflow(memory, held_by(nest, hierarchy, convention)))
     used = {memory.name: _instances(nest, hierarchy, memory.name) for memory in hierarchy.memories}
     used[hierarchy.compute.name] = prod(nest.trips(at) for at, loop in nest.loops if loop.axis)
     actions = _actions(nest, hierarchy, convention, busiest=False)
@@ -73,11 +73,19 @@ def evaluate(nest: Nest, hierarchy: Hierarchy, convention: Convention) -> Cost:
 def held_bits(nest: Nest, hierarchy: Hierarchy, convention: Convention) -> dict[str, int]:
     """Bits that the fullest instance of each memory holds."""
     found = {memory.name: 0 for memory in hierarchy.memories}
+    for (memory, _), bits in held_by(nest, hierarchy, convention).items():
+        found[memory] += bits
+    return found
+
+
+def held_by(nest: Nest, hierarchy: Hierarchy, convention: Convention) -> dict[tuple[str, str], int]:
+    """Bits that the fullest instance of a memory holds of an operand, by (memory, operand)."""
+    found = {}
     for operand in nest.einsum.operands:
         for _, keep in nest.keeps[operand.name]:
             slots = keep.slots if convention.slots is None else convention.slots
             bits = hierarchy.memory(keep.level).bits.get(operand.name, operand.bits)
-            found[keep.level] += nest.held(operand, keep, convention.footprint) * bits * slots
+            found[keep.level, operand.name] = nest.held(operand, keep, convention.footprint) * bits * slots
     return found
 
 
@@ -86,18 +94,17 @@ def _actions(nest: Nest, hierarchy: Hierarchy, convention: Convention, *, busies
     for key, count in counts(nest, hierarchy, convention, busiest).items():
         memory = hierarchy.memory(key[0])
         bits = memory.bits.get(key[1], nest.einsum.operand(key[1]).bits)
-        found[key] = _called(memory.actions[key[2]], count, bits, convention)
+        found[key] = _called(memory.actions[key[2]], count, bits)
     spatial = [at for at, loop in nest.loops if loop.axis] if busiest else []
     macs = nest.iterations(nest.einsum.extents, len(nest.nodes), spatial)
     found[hierarchy.compute.name, "", COMPUTE] = macs
     return found
 
 
-def _called(action: Action, values: int, bits: int, convention: Convention) -> float:
+def _called(action: Action, values: int, bits: int) -> float:
     if not action.bits:
         return values
-    called = values * bits / action.bits
-    return called if convention.fractional else ceil(called - ROUNDING)
+    return values * bits / action.bits
 
 
 def _instances(nest: Nest, hierarchy: Hierarchy, name: str) -> int:
@@ -126,11 +133,7 @@ def _energy(memory: Memory, actions: Mapping[Count, float]) -> float:
     return sum(count * memory.actions[action].energy_j for action, count in _of(memory, actions).items())
 
 
-def _overflow(nest: Nest, memory: Memory, convention: Convention, held: int) -> str:
-    parts = []
-    for operand in nest.einsum.operands:
-        for _, keep in nest.keeps[operand.name]:
-            if keep.level == memory.name:
-                values = nest.held(operand, keep, convention.footprint)
-                parts.append(f"{operand.name} {values:,} values")
-    return f"'{memory.name}' needs {held:,} bits of {memory.size_bits:,.0f}: {', '.join(parts)}"
+def _overflow(memory: Memory, held: Mapping[tuple[str, str], int]) -> str:
+    parts = {operand: bits for (name, operand), bits in held.items() if name == memory.name}
+    shares = ", ".join(f"{operand} {bits:,}" for operand, bits in parts.items())
+    return f"'{memory.name}' has {memory.size_bits:,.0f} bits; its tiles need {sum(parts.values()):,}: {shares}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import ceil
 from typing import Any
 
 from archsim.kernels import allocating
@@ -75,8 +74,8 @@ def count(
 
 
 @allocating
-def actions(counts: Any, bits: Any, action_bits: Any, fractional: Any, called: Any) -> Any:
-    """Actions that move so many values, by memory, operand, (read, write); whole ones unless ``fractional``."""
+def actions(counts: Any, bits: Any, action_bits: Any, called: Any) -> Any:
+    """Actions that move so many values, by memory, operand, (read, write)."""
     for memory in range(counts.shape[0]):
         for kind in range(2):
             size = action_bits[memory, kind]
@@ -84,7 +83,6 @@ def actions(counts: Any, bits: Any, action_bits: Any, fractional: Any, called: A
                 number = float(counts[memory, operand, kind])
                 if size != 0 and number != 0:
                     number = number * bits[memory, operand] / size
-                    number = number if fractional else float(ceil(number - ROUNDING))
                 called[memory, operand, kind] = number
 
 
@@ -146,7 +144,7 @@ def counted(problem: Any, layout: Any, tables: Any, room: Any, base: Any) -> Any
         base,
         room.counts,
     )
-    actions(room.counts, problem.bits, problem.action_bits, problem.fractional, room.called)
+    actions(room.counts, problem.bits, problem.action_bits, room.called)
 
 
 @allocating

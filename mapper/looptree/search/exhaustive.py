@@ -63,8 +63,8 @@ def search(space: Space, objective: Objective, budget: Budget | None = None) -> 
     check(nest, space)
     cost = evaluate(nest, space.hierarchy, space.convention)
     value = objective.key(cost.energy_j, cost.latency_s)[0]
-    size, evaluated = int(run.best.tally[0]), int(run.best.tally[1])
-    return Found(nest, cost, value, value if complete else 0.0, size, evaluated)
+    size, evaluated = float(run.best.tally[0]), int(run.best.tally[1])
+    return Found(nest, cost, value, value if complete else 0.0, evaluated, lambda: size)
 
 
 class _Run:

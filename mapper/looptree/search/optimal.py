@@ -7,14 +7,13 @@ tabulated; they are opened in the order of their bounds until none can be better
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
 
-import numba
 import numpy as np
 
 from archsim.errors import MappingError
@@ -22,13 +21,25 @@ from archsim.ir.mapping import Keep, Loop, MapNode
 from mapper.looptree.cost import evaluate
 from mapper.looptree.nest import Nest
 from mapper.looptree.search.branch.axes import Pairs, apart, joined
-from mapper.looptree.search.branch.join import EVALUATED, Problem, all_least, bounds, is_better, solve, spatial
+from mapper.looptree.search.branch.join import (
+    DONE,
+    EVALUATED,
+    OVER,
+    Problem,
+    all_least,
+    bounds,
+    is_better,
+    solve,
+    spatial,
+)
 from mapper.looptree.search.branch.plan import MOST_DIMS, Plan, plan
 from mapper.looptree.search.branch.size import space_size
+from mapper.looptree.search.branch.store import Store, read
 from mapper.looptree.search.branch.templates import Template, Tile
 from mapper.looptree.search.branch.tilings import tilings
 from mapper.looptree.search.found import Budget, Found
-from mapper.looptree.search.objective import Objective
+from mapper.looptree.search.objective import LATENCY, Objective
+from mapper.looptree.search.reasons import reason
 from mapper.looptree.search.space import Factors, Space
 
 _KINDS: Mapping[Factors, int] = {"divisors": 0, "spatial": 1, "any": 2}
@@ -39,9 +50,23 @@ _plans: dict[Any, Plan] = {}
 def search(space: Space, objective: Objective, budget: Budget | None = None) -> Found:
     """The best LoopTree of a space, or the best until the budget is used up, with a bound.
 
-    Raises MappingError when nothing fits.
+    Raises MappingError when nothing fits, with what would have to change.
     """
-    return _Search(space, objective, budget or Budget()).run()
+    try:
+        return _Search(space, objective, budget or Budget()).run()
+    except _NothingFitsError:
+        raise MappingError(reason(space, _any)) from None
+
+
+class _NothingFitsError(Exception):
+    """No LoopTree of a space has room on the hierarchy and its axes."""
+
+
+def _any(space: Space) -> Nest | None:
+    try:
+        return _Search(space, LATENCY, Budget(evaluations=0)).run().nest
+    except _NothingFitsError:
+        return None
 
 
 def plan_of(space: Space) -> Plan:
@@ -65,14 +90,12 @@ class _Search:
         self.problem = _problem(space, self.plan, self.pairs, objective)
         self.best = np.full(3, np.inf)
         self.winner = np.full(1 + 2 * len(self.plan.groups), -1, np.int64)
-        self.progress = np.zeros(3, np.int64)
-        self.tables = numba.typed.List.empty_list(numba.float64[:, ::1])
-        self.alike = numba.typed.List.empty_list(numba.int64[::1])
+        self.progress = np.zeros(2, np.int64)
+        self.store = Store(self.arrays, self.problem.shares.shape[1])
 
     def run(self) -> Found:
         least = all_least(self.arrays, self.problem)
         keys = bounds(self.arrays, self.problem, least)
-        where = np.full(least.shape[:3], -1, np.int64)
         left = np.inf
         symmetric = _is_symmetric(self.space, self.plan)
         for t in np.lexsort(keys.T[::-1]):
@@ -84,27 +107,41 @@ class _Search:
                 left = min(left, float(keys[t, 0]))
                 break
             choices = spatial(self.arrays, self.problem, least, t, self.best)
-            limit = _NO_LIMIT if self.budget.evaluations is None else self.budget.evaluations
-            known = (self.tables, self.alike, where)
-            rest = solve(self.arrays, self.problem, t, choices, *known, self.best, self.winner, self.progress, limit)
-            left = min(left, rest)
+            left = min(left, self._open(int(t), choices))
         if self.winner[0] < 0:
-            raise MappingError(f"no tiling of '{self.space.einsum.name}' fits '{self.space.hierarchy.name}'")
-        return self._found(where, left)
+            raise _NothingFitsError
+        return self._found(left)
 
-    def _found(self, where: Any, left: float) -> Found:
-        nest = apart(self._nest(where), self.pairs)
+    def _open(self, t: int, choices: Any) -> float:
+        """Solve a template under its choices; the least bound of those that the budget leaves unsolved."""
+        limit = _NO_LIMIT if self.budget.evaluations is None else self.budget.evaluations
+        arrays, problem, at, why = self.arrays, self.problem, 0, 0
+        while True:
+            results = (self.best, self.winner, self.progress)
+            at, why = solve(arrays, problem, t, choices, at, self.store.shelf, *results, limit)
+            if why == DONE:
+                return np.inf
+            if why == OVER or (self.winner[0] >= 0 and self.budget.over(int(self.progress[EVALUATED]))):
+                return float(choices[at, 0])
+            g, option = int(problem.twin[why]), int(choices[at, 3 + why])
+            shape, shares = int(arrays.shape[t, why]), problem.shares[why, option]
+            self.store.make(g, shape, option, problem.extents[why], shares, problem.kind)
+
+    def _found(self, left: float) -> Found:
+        nest = apart(self._nest(), self.pairs, self.space.factors == "divisors")
         cost = evaluate(nest, self.whole.hierarchy, self.whole.convention)
         value = self.objective.key(cost.energy_j, cost.latency_s)[0]
         counted = partial(space_size, self.arrays, self.problem)
         return Found(nest, cost, value, min(value, left), int(self.progress[EVALUATED]), counted)
 
-    def _nest(self, where: Any) -> Nest:
+    def _nest(self) -> Nest:
         t = int(self.winner[0])
         tiles: dict[str, list[int]] = {}
         for g, group in enumerate(self.plan.groups):
             s, option = int(self.arrays.shape[t, g]), int(self.winner[1 + g])
-            row = self.tables[where[self.problem.twin[g], s, option]][self.winner[1 + len(self.plan.groups) + g]]
+            number = self.store.shelf.where[self.problem.twin[g], s, option]
+            made = read(self.store.shelf.place, self.store.shelf.figures, number)
+            row = made[self.winner[1 + len(self.plan.groups) + g]]
             for d, dim in enumerate(group.dims):
                 loops = self.arrays.loops[g, s, d]
                 extent, shares = self.problem.extents[g, d], self.problem.shares[g, option, d]
@@ -218,10 +255,16 @@ def _options(space: Space, dims: tuple[str, ...]) -> list[_Option]:
     for dim in dims:
         extent = space.einsum.extents[dim]
         choices = [space.shares(dim, a.fanout) if dim in space.spread[a.name] else [1] for a in axes]
-        by_dim.append([c for c in product(*choices) if _spreads(space, extent, prod(c))])
+        by_dim.append([c for c in product(*choices) if _spreads(space, extent, c)])
     found = [_Option(chosen) for chosen in product(*by_dim)]
     return [o for o in found if all(prod(s[a] for s in o.shares) <= axis.fanout for a, axis in enumerate(axes))]
 
 
-def _spreads(space: Space, extent: int, instances: int) -> bool:
-    return extent % instances == 0 if space.factors == "divisors" else instances <= extent
+def _spreads(space: Space, extent: int, shares: Sequence[int]) -> bool:
+    """Whether an extent can be cut in so many parts on each axis, outermost first, all of them used."""
+    if space.factors == "divisors":
+        return extent % prod(shares) == 0
+    least = 1
+    for share in reversed(shares):
+        least = (share - 1) * least + 1
+    return least <= extent

@@ -40,15 +40,17 @@ from archsim.memory.dram.kernel.timing import bank_of, code_of, command_of, cons
 @njit
 def tick(rules: Rules, ch: Channel, log: Log, now: int) -> int:
     """Issue what is planned for cycle ``now``; the slot of the access that got its column command, or NONE."""
-    if rules.protocol != DUAL:
-        return _issue(rules, ch, log, now)
     done = NONE
-    if ch.column_at == now:
-        ch.planned_at, ch.planned_from, ch.planned = ch.column_at, ch.column_from, ch.column
-        done = _issue(rules, ch, log, now)
-        plan_row(rules, ch, now)
-    if ch.planned_at == now:
-        _issue(rules, ch, log, now)
+    for bus in range(0 if rules.protocol == DUAL else 1, 2):
+        if bus == 0:
+            if ch.column_at != now:
+                continue
+            ch.planned_at, ch.planned_from, ch.planned = ch.column_at, ch.column_from, ch.column
+        elif ch.planned_at != now:
+            continue
+        done = max(done, _issue(rules, ch, log, now))
+        if bus == 0:
+            plan_row(rules, ch, now)
     return done
 
 

@@ -25,7 +25,7 @@ def replay(rules: Rules, channels: Any, requests: Any, progress: Any, planned: A
                 plan(rules, channels[c], now)
                 planned[c] = next_at(rules, channels[c])
             if planned[c] == now:
-                done += _command(rules, channels[c], requests, logs[c], now)
+                done += _end(rules, channels[c], requests, tick(rules, channels[c], logs[c], now), now)
                 planned[c] = NONE
                 full |= _is_full(logs[c])
         before = taken
@@ -51,9 +51,8 @@ def _can_enter(rules: Rules, channels: Any, request: Request) -> bool:
 
 
 @inlined
-def _command(rules: Rules, ch: Channel, requests: Any, log: Log, now: int) -> int:
-    """Issue a command; 1 when a request is done with it."""
-    slot = tick(rules, ch, log, now)
+def _end(rules: Rules, ch: Channel, requests: Any, slot: int, now: int) -> int:
+    """1 when a command was the column command of a request, which is done with it."""
     if slot == NONE:
         return 0
     request = requests[UNSIGNED(ch.owner[slot])]

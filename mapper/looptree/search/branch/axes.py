@@ -48,8 +48,11 @@ def _alike(space: Space, first: Axis, second: Axis) -> bool:
 
 
 @allocating
-def splits(shares: Any, first: int, second: int, parts: Any) -> bool:
-    """Whether spreads of dims can be factored over fan-outs of ``first`` and ``second``; ``parts``: over the first."""
+def splits(shares: Any, first: int, second: int, exact: bool, parts: Any) -> bool:
+    """Whether spreads of dims can be split over fan-outs of ``first`` and ``second``; ``parts``: over the first.
+
+    ``exact``: every instance that is used has a share, else the last may have none.
+    """
     at, used, rest = 0, np.ones(shares.size + 1, np.int64), np.ones(shares.size + 1, np.int64)
     parts[:] = 0
     while at >= 0:
@@ -57,7 +60,7 @@ def splits(shares: Any, first: int, second: int, parts: Any) -> bool:
             return True
         part = parts[at] + 1
         while part <= shares[at] and (
-            shares[at] % part or used[at] * part > first or rest[at] * (shares[at] // part) > second
+            (exact and shares[at] % part) or used[at] * part > first or rest[at] * -(-shares[at] // part) > second
         ):
             part += 1
         if part > shares[at]:
@@ -65,14 +68,14 @@ def splits(shares: Any, first: int, second: int, parts: Any) -> bool:
             at -= 1
             continue
         parts[at] = part
-        used[at + 1], rest[at + 1] = used[at] * part, rest[at] * (shares[at] // part)
+        used[at + 1], rest[at + 1] = used[at] * part, rest[at] * -(-shares[at] // part)
         at += 1
     return False
 
 
-def apart(nest: Nest, pairs: Pairs) -> Nest:
+def apart(nest: Nest, pairs: Pairs, exact: bool) -> Nest:
     """The LoopTree with every loop of a joined axis as loops of the two."""
-    split = {at: loops for name, pair in pairs.items() for at, loops in _split(nest, name, pair)}
+    split = {at: loops for name, pair in pairs.items() for at, loops in _split(nest, name, pair, exact)}
     places, total = [], 0
     for at in range(len(nest.nodes) + 1):
         places.append(total)
@@ -86,11 +89,12 @@ def apart(nest: Nest, pairs: Pairs) -> Nest:
     return Nest(nest.einsum, tuple(nodes))
 
 
-def _split(nest: Nest, name: str, pair: tuple[Axis, Axis]) -> Iterator[tuple[int, list[MapNode]]]:
+def _split(nest: Nest, name: str, pair: tuple[Axis, Axis], exact: bool) -> Iterator[tuple[int, list[MapNode]]]:
     loops = [(at, loop) for at, loop in nest.loops if loop.axis == name]
     shares = np.array([nest.trips(at) for at, _ in loops], np.int64)
     parts = np.zeros_like(shares)
-    assert splits(shares, pair[0].fanout, pair[1].fanout, parts)
+    assert splits(shares, pair[0].fanout, pair[1].fanout, exact, parts)
     for (at, loop), share, part in zip(loops, shares.tolist(), parts.tolist(), strict=True):
-        both = [(loop.tile * (share // part), pair[0], part), (loop.tile, pair[1], share // part)]
+        rest = -(-share // part)
+        both = [(loop.tile * rest, pair[0], part), (loop.tile, pair[1], rest)]
         yield at, [Loop(loop.dim, tile, axis.name) for tile, axis, trips in both if trips > 1]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from archsim.kernels import allocating
+from mapper.looptree.search.branch.store import Shelf
 
 
 class Form(NamedTuple):
@@ -29,11 +30,11 @@ class Form(NamedTuple):
 
 
 @allocating
-def form_of(arrays: Any, t: int, tables: Any, alike: Any, at: Any) -> Form:
+def form_of(arrays: Any, t: int, shelf: Shelf, at: Any) -> Form:
     """``at`` (G): the number of each group's table."""
     columns, rooms = arrays.columns[t], arrays.rooms_of[t]
     index, scale, kept = np.empty(columns, np.int64), np.ones(columns), np.empty(columns, np.int64)
-    count = _merge(arrays.column[t], tables, alike, at, index, scale, kept)
+    count = _merge(arrays.column[t], shelf, at, index, scale, kept)
     energy, times = np.zeros(count + 1), np.zeros((arrays.times_of[t], count + 1))
     for k in range(arrays.terms_of[t]):
         lower, upper = arrays.terms[t, k, 0], arrays.terms[t, k, 2]
@@ -52,15 +53,15 @@ def form_of(arrays: Any, t: int, tables: Any, alike: Any, at: Any) -> Form:
 
 
 @allocating
-def _merge(column: Any, tables: Any, alike: Any, at: Any, index: Any, scale: Any, kept: Any) -> int:
+def _merge(column: Any, shelf: Shelf, at: Any, index: Any, scale: Any, kept: Any) -> int:
     """Fill the ``index`` of each column among those ``kept`` (their number: a constant) and its ``scale``."""
     groups, columns = at.size, index.size
     known = np.empty((groups, columns), np.int64)
     first = np.empty((groups, columns))
     for g in range(groups):
-        table, like = tables[at[g]], alike[at[g]]
+        row, like = shelf.figures[shelf.place[at[g], 0] :], shelf.alike[at[g]]
         for c in range(columns):
-            known[g, c], first[g, c] = like[column[g, c]], table[0, column[g, c]]
+            known[g, c], first[g, c] = like[column[g, c]], row[column[g, c]]
     count = 0
     for c in range(columns):
         same = _like(known, kept, count, c)

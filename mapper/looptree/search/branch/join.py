@@ -14,10 +14,13 @@ from archsim.kernels import allocating, inlined
 from mapper.looptree.search.branch.axes import splits
 from mapper.looptree.search.branch.form import Form, form_of
 from mapper.looptree.search.branch.least import least_of
-from mapper.looptree.search.branch.tables import FIT, classes, table
+from mapper.looptree.search.branch.store import Shelf, read
+from mapper.looptree.search.branch.tables import FIT
+from mapper.looptree.search.branch.tilings import DIVISORS
 from mapper.looptree.search.objective import SAME
 
-EVALUATED, OPENED, SPENT = range(3)  # of progress
+EVALUATED, OPENED = range(2)  # of progress
+DONE, OVER = -1, -2  # why solve stopped
 
 
 class Problem(NamedTuple):
@@ -237,7 +240,7 @@ def _splits(problem: Problem, chosen: Any) -> bool:
             continue
         for g in range(groups):
             shares[2 * g], shares[2 * g + 1] = problem.shares[g, chosen[g], 0, a], problem.shares[g, chosen[g], 1, a]
-        if not splits(shares, problem.pairs[a, 0], problem.pairs[a, 1], parts):
+        if not splits(shares, problem.pairs[a, 0], problem.pairs[a, 1], problem.kind == DIVISORS, parts):
             return False
     return True
 
@@ -248,49 +251,36 @@ def solve(
     problem: Problem,
     t: int,
     choices: Any,
-    tables: Any,
-    alike: Any,
-    where: Any,
+    begin: int,
+    shelf: Shelf,
     best: Any,
     winner: Any,
     progress: Any,
     limit: int,
-) -> float:
-    """Best tilings of template ``t`` under its spatial choices, in their order; improves ``best`` and ``winner``.
+) -> tuple[int, int]:
+    """Best tilings of template ``t`` under its spatial choices from ``begin`` on; improves ``best`` and ``winner``.
 
-    ``winner``: template, options, then the rows of the tables. Returns the least objective that is left unexplored:
-    infinite when none is, less than the best only when more than ``limit`` joins were evaluated.
+    ``winner``: template, options, then the rows of the tables. Returns where it stopped and why: the group of which
+    a table is missing, DONE, or OVER when more than ``limit`` joins were evaluated.
     """
     groups = arrays.shape.shape[1]
     at = np.empty(groups, np.int64)
-    for i in range(choices.shape[0]):
+    for i in range(begin, choices.shape[0]):
         if not is_better(choices[i, :3], best):
-            return np.inf
+            return i, DONE
         if progress[EVALUATED] > limit:
-            return float(choices[i, 0])
-        progress[OPENED] += 1
+            return i, OVER
         rows = 1
         for g in range(groups):
-            at[g] = _tabulated(arrays, problem, g, arrays.shape[t, g], int(choices[i, 3 + g]), tables, alike, where)
-            rows *= tables[at[g]].shape[0]
+            at[g] = shelf.where[problem.twin[g], arrays.shape[t, g], int(choices[i, 3 + g])]
+            if at[g] < 0:
+                return i, g
+            rows *= shelf.place[at[g], 1]
+        progress[OPENED] += 1
         if rows:
-            form = form_of(arrays, t, tables, alike, at)
-            _join(arrays, problem, t, form, choices[i], tables, at, best, winner, progress)
-    return np.inf
-
-
-@allocating
-def _tabulated(arrays: Any, problem: Problem, g: int, s: int, o: int, tables: Any, alike: Any, where: Any) -> int:
-    """The number of the table of a shape under an option; made when first asked for."""
-    twin = problem.twin[g]
-    if where[twin, s, o] < 0:
-        where[twin, s, o] = len(tables)
-        columns, loops, shares = arrays.sizes[g, s], arrays.loops[g, s], problem.shares[g, o]
-        factors, limits = arrays.factors[g, s], arrays.limits[g, s]
-        made = table(factors, limits, columns, loops, problem.extents[g], shares, problem.kind, arrays.spans)
-        tables.append(made)
-        alike.append(classes(made, columns))
-    return int(where[twin, s, o])
+            form = form_of(arrays, t, shelf, at)
+            _join(arrays, problem, t, form, choices[i], shelf, at, best, winner, progress)
+    return choices.shape[0], DONE
 
 
 @allocating
@@ -300,18 +290,16 @@ def _join(
     t: int,
     form: Form,
     choice: Any,
-    tables: Any,
+    shelf: Shelf,
     tabled: Any,
     best: Any,
     winner: Any,
     progress: Any,
 ) -> None:
     groups = tabled.size
-    order = _largest_first(tables, tabled)
-    rows = np.empty(groups, np.int64)
-    for d in range(groups):
-        rows[d] = tables[tabled[order[d]]].shape[0]
-    own, bounded = _local(arrays, t, form, tables, tabled, order, rows)
+    order = np.argsort(-shelf.place[tabled, 1], kind="mergesort")
+    rows = shelf.place[tabled, 1][order]
+    own, bounded = _local(arrays, t, form, shelf, tabled, order, rows)
     columns = form.columns.size
     product, bound = np.ones((groups + 1, columns)), np.ones(columns + 1)
     at = np.full(groups, -1, np.int64)
@@ -345,14 +333,14 @@ def _join(
 
 
 @allocating
-def _local(arrays: Any, t: int, form: Form, tables: Any, tabled: Any, order: Any, rows: Any) -> tuple[Any, Any]:
+def _local(arrays: Any, t: int, form: Form, shelf: Shelf, tabled: Any, order: Any, rows: Any) -> tuple[Any, Any]:
     """(D, rows, columns) what each row contributes, and that times the bound of all groups after it."""
     groups, columns = tabled.size, form.columns.size
     own = np.empty((groups, rows.max(), columns))
     bounded = np.empty_like(own)
     rest = np.ones(columns)
     for d in range(groups - 1, -1, -1):
-        source = tables[tabled[order[d]]]
+        source = read(shelf.place, shelf.figures, tabled[order[d]])
         for c in range(columns):
             column = arrays.column[t, order[d], form.columns[c]]
             for row in range(rows[d]):
@@ -391,11 +379,3 @@ def _fill_key(energy: Any, times: Any, bound: Any, weights: tuple[float, float, 
     joules += weights[0] * latency + weights[1]
     key[0] = _power(joules, weights[2]) * _power(latency, weights[3])
     key[1], key[2] = latency, joules
-
-
-@allocating
-def _largest_first(tables: Any, tabled: Any) -> Any:
-    sizes = np.empty(tabled.size, np.int64)
-    for g in range(tabled.size):
-        sizes[g] = -tables[tabled[g]].shape[0]
-    return np.argsort(sizes, kind="mergesort")

@@ -9,7 +9,15 @@ import numpy as np
 from archsim.kernels import allocating
 from mapper.looptree.search.branch.columns import COUNT, LARGEST, ONE
 from mapper.looptree.search.branch.plan import PLAIN, RATIO, WINDOW
-from mapper.looptree.search.branch.tilings import ANY, count_loops, footprint, is_temporal, spread_below, temporal_from
+from mapper.looptree.search.branch.tilings import (
+    ANY,
+    DIVISORS,
+    count_loops,
+    footprint,
+    is_temporal,
+    spread_below,
+    temporal_from,
+)
 
 
 @allocating
@@ -25,7 +33,7 @@ def least_of(
     for c in range(columns):
         factor = factors[c]
         if factor[0] == RATIO:
-            found[c] = max(1.0, found[factor[1]] / found[factor[2]])
+            found[c] = max(1.0, found[factor[1]] / _most(factors[factor[2]], loops, extents, shares, kind))
             continue
         part1, part2 = factor[1:5], factor[5:9]
         low1 = _part(part1, loops[0], extents[0], shares[0], kind, factor[0] == WINDOW)
@@ -61,13 +69,35 @@ def _part(part: Any, loops: Any, extent: int, shares: Any, kind: int, window: bo
     once = _chosen(loops, shares, collapsed)
     if window or figure != COUNT:
         return -(-extent // once)
-    apart = 1
-    for i in range(first):
-        if not is_temporal(loops[i]) and not (collapsed >> i) & 1:
-            apart *= shares[loops[i]]
+    apart = _apart(loops, shares, first, collapsed, kind)
     if temporal_from(loops, first) or _repeats(loops, first, collapsed):
         return apart
     return max(apart, -(-extent // (below * once)))
+
+
+@allocating
+def _apart(loops: Any, shares: Any, first: int, collapsed: int, kind: int) -> int:
+    """Fewest iterations of the axes among the first loops; of imperfect tiles the last may be cut no further."""
+    least = 1
+    for i in range(first - 1, -1, -1):
+        if not is_temporal(loops[i]) and not (collapsed >> i) & 1:
+            share = shares[loops[i]]
+            least = least * share if kind == DIVISORS else (share - 1) * least + 1
+    return least
+
+
+@allocating
+def _most(factor: Any, loops: Any, extents: Any, shares: Any, kind: int) -> float:
+    """The most of a factor that is subtracted, in which no temporal loop repeats anything."""
+    most = 1.0
+    for d in range(2):
+        figure, first, collapsed, over = factor[1 + 4 * d : 5 + 4 * d]
+        if figure == COUNT:
+            most *= _apart(loops[d], shares[d], first, collapsed, DIVISORS)
+        elif figure != ONE:
+            most *= extents[d] // _chosen(loops[d], shares[d], collapsed) if kind == DIVISORS else extents[d]
+        most /= _chosen(loops[d], shares[d], over)
+    return most
 
 
 @allocating

@@ -62,9 +62,9 @@ class Relations:
 
 
 def relations(space: Space) -> Relations:
-    """Of the dims of an einsum that are larger than 1."""
+    """Of the dims of an einsum that are larger than 1 (of its first one when none is)."""
     einsum = space.einsum
-    dims = tuple(dim for dim, extent in einsum.extents.items() if extent > 1)
+    dims = tuple(dim for dim, extent in einsum.extents.items() if extent > 1) or tuple(einsum.extents)[:1]
     relevant, whole = {}, {}
     pairs: list[Coordinate] = []
     for operand in einsum.operands:

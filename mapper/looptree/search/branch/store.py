@@ -1,0 +1,66 @@
+"""The tables that a search has made, side by side in one array that compiled code reads."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from archsim.kernels import allocating
+from mapper.looptree.search.branch.plan import Arrays
+from mapper.looptree.search.branch.tables import EXTRA, classes, table
+
+FIRST_ROOM = 1 << 16  # figures
+
+
+class Shelf(NamedTuple):
+    """``where`` (G, S, O): the number of a table, -1 where it has not been made; ``place`` (tables, 3): its first
+    figure in ``figures``, its rows and its columns, ``EXTRA`` included; ``alike`` (tables, C): classes of its columns.
+    """
+
+    where: Any
+    place: Any
+    figures: Any
+    alike: Any
+
+
+class Store:
+    """Makes tables when they are asked for, and keeps them."""
+
+    def __init__(self, arrays: Arrays, options: int) -> None:
+        groups, shapes, most = arrays.factors.shape[:3]
+        self.arrays = arrays
+        self.made, self.used = 0, 0
+        where = np.full((groups, shapes, options), -1, np.int64)
+        self.shelf = Shelf(where, np.zeros((64, 3), np.int64), np.empty(FIRST_ROOM), np.zeros((64, most), np.int64))
+
+    def make(self, g: int, s: int, o: int, extents: Any, shares: Any, kind: int) -> None:
+        """Tabulate shape ``s`` of group ``g`` under option ``o``."""
+        arrays, columns = self.arrays, int(self.arrays.sizes[g, s])
+        factors, limits, loops = arrays.factors[g, s], arrays.limits[g, s], arrays.loops[g, s]
+        found = table(factors, limits, columns, loops, extents, shares, kind, arrays.spans)
+        self._grow(found.size)
+        self.shelf.where[g, s, o] = self.made
+        self.shelf.place[self.made] = self.used, found.shape[0], columns + EXTRA
+        self.shelf.figures[self.used : self.used + found.size] = found.ravel()
+        self.shelf.alike[self.made, :columns] = classes(found, columns)
+        self.made += 1
+        self.used += found.size
+
+    def _grow(self, figures: int) -> None:
+        shelf = self.shelf
+        if self.made == shelf.place.shape[0]:
+            self.shelf = shelf = shelf._replace(place=_doubled(shelf.place), alike=_doubled(shelf.alike))
+        while self.used + figures > shelf.figures.size:
+            self.shelf = shelf = shelf._replace(figures=_doubled(shelf.figures))
+
+
+def _doubled(array: Any) -> Any:
+    return np.concatenate((array, np.zeros_like(array)))
+
+
+@allocating
+def read(place: Any, figures: Any, number: int) -> Any:
+    """(tilings, columns) of a table."""
+    start, rows, columns = place[number]
+    return figures[start : start + rows * columns].reshape(rows, columns)

@@ -1,0 +1,60 @@
+"""Why nothing in a space fits, and the smallest change after which something does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from mapper.looptree.cost import held_by
+from mapper.looptree.hierarchy import Axis, Hierarchy, Memory
+from mapper.looptree.nest import Nest
+from mapper.looptree.search.space import Space
+
+Finder = Callable[[Space], Nest | None]  # any LoopTree of a space that fits
+
+
+def reason(space: Space, find: Finder) -> str:
+    """One sentence; ``find`` is asked for spaces with other memories and axes."""
+    hierarchy = space.hierarchy
+    start = f"no LoopTree of '{space.einsum.name}' fits '{hierarchy.name}': "
+    for memory in hierarchy.memories:
+        if memory.size_bits is not None and find(_sized(space, memory.name, None)) is not None:
+            return start + _too_small(space, memory, find)
+    for axis in hierarchy.axes:
+        if axis.most_used and find(_eased(space, axis.name)) is not None:
+            return (
+                start + f"fan-out '{axis.name}' cannot be used as far as it must beside the others; ease its least use"
+            )
+    limited = [memory.name for memory in hierarchy.memories if memory.size_bits is not None]
+    return start + f"more than one of its limits stands against it (memories {', '.join(limited) or 'none'})"
+
+
+def _too_small(space: Space, memory: Memory, find: Finder) -> str:
+    size = int(memory.size_bits or 0)
+    low, high = size, max(1, 2 * size)
+    while find(_sized(space, memory.name, high)) is None:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if find(_sized(space, memory.name, middle)) is None:
+            low = middle
+        else:
+            high = middle
+    nest = find(_sized(space, memory.name, high))
+    assert nest is not None
+    held = held_by(nest, space.hierarchy, space.convention)
+    bits, operand = max((bits, operand) for (name, operand), bits in held.items() if name == memory.name)
+    return f"memory '{memory.name}' has {size:,} bits and needs {high:,}, of which operand '{operand}' takes {bits:,}"
+
+
+def _sized(space: Space, name: str, bits: int | None) -> Space:
+    return _with(space, name, lambda part: replace(part, size_bits=bits) if isinstance(part, Memory) else part)
+
+
+def _eased(space: Space, name: str) -> Space:
+    return _with(space, name, lambda part: replace(part, most_used=False) if isinstance(part, Axis) else part)
+
+
+def _with(space: Space, name: str, change: Callable[[Memory | Axis], Memory | Axis]) -> Space:
+    parts = tuple(change(part) if part.name == name else part for part in space.hierarchy.parts)
+    return replace(space, hierarchy=Hierarchy(space.hierarchy.name, parts, space.hierarchy.compute))
