@@ -121,7 +121,7 @@ def cause(accelerator: Accelerator, operand: str, memory: str) -> str:
 FIRST = "the first partial sum of an accumulator is not read"
 FINAL = "the first partial sum is not read; finished values leave at the width of partial sums"
 FILLED = "the data are written into the outermost memory before"
-NARROW = "an access of less than a port's least width (64 bits) counts as what it takes"
+NARROW = "an access of less than a port's least width (64 bits) counts as what it takes; padding is written"
 PADDED = "the window's padding is read"
 DEPTHWISE_WHY = """Every multiply-accumulate of a depthwise layer takes another input, and the port of `sram_32KB`
 gives 256 bits a cycle: 32 inputs for 1024 MACs, 3.1 %, is the most that these memories allow. (Windows that overlap are

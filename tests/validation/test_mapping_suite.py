@@ -124,7 +124,7 @@ def test_a_mapping_that_does_not_fit_fails(tmp_path: Path) -> None:
     data["levels"][1]["size_bits"] = 64.0
     result = run(tmp_path, one=data)
     assert result.passed == 0
-    assert "one evaluated: 'GlobalBuffer' needs" in result.failed[0].case
+    assert "one evaluated: 'GlobalBuffer' has 64 bits; its tiles need" in result.failed[0].case
 
 
 def test_a_search_that_is_worse_fails() -> None:
