@@ -1,6 +1,6 @@
 """What a cost means: the points in which published cost models differ, as data.
 
-archsim: exact. accelforge, timeloop: as those tools count, to compare with their results.
+archsim: exact. accelforge, timeloop, zigzag: as those tools count, to compare with their results.
 """
 
 from __future__ import annotations
@@ -32,4 +32,5 @@ class Convention:
 ARCHSIM = Convention("archsim", None, True, False, touched, False)
 ACCELFORGE = Convention("accelforge", 1, True, True, span, True)
 TIMELOOP = Convention("timeloop", 1, False, True, span, True)
-CONVENTIONS = {convention.name: convention for convention in (ARCHSIM, ACCELFORGE, TIMELOOP)}
+ZIGZAG = Convention("zigzag", 1, True, False, touched, False)
+CONVENTIONS = {convention.name: convention for convention in (ARCHSIM, ACCELFORGE, TIMELOOP, ZIGZAG)}

@@ -9,31 +9,42 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from archsim.errors import ConfigError, nearest
+from archsim.errors import ConfigError, MappingError, nearest
+from archsim.ir.mapping import Keep
+from mapper.looptree.counts import Count
 from mapper.looptree.einsum import Coordinate, Einsum, Operand, convolution, gemm
 from mapper.looptree.hierarchy import COMPUTE, READ, WRITE, Action, Axis, Compute, Hierarchy, Memory
+from mapper.looptree.nest import Nest
 from mapper.looptree.search.objective import OBJECTIVES, Objective
+from mapper.looptree.search.space import Factors
+from mapper.looptree.text import parse
 
 _RULE = re.compile(r"(sum|max)\(a\.n_calls( / a\.throughput)? for a in actions\)((?: / [\d.e+]+)*)")
+_PART = re.compile(r"shape=\d+\.\d*[1-9]")
 _KINDS = ("memory", "container", "compute")
-_GEMM, _CONV = ("M", "K", "N"), ("N", "M", "C", "P", "Q", "R", "S")
+_GEMM, _CONV, _DEPTHWISE = ("M", "K", "N"), ("N", "M", "C", "P", "Q", "R", "S"), ("N", "C", "P", "Q", "R", "S")
 _NOTED = frozenset({"macs", "padding", "stride", "dilation", "G"})
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A problem with the figures of its recorded mapping. ``actions``: (memory, operand, action) -> how often."""
+    """A problem with the figures of its recorded mapping. ``actions``: (memory, operand, action) -> how often.
+
+    ``factors``: which the recorded search allowed; it kept nodes in the order of the memories. ``user_s``: CPU time of
+    its process, ``warm_user_s``: of a second search in it; None where not recorded.
+    """
 
     name: str
     einsum: Einsum
     hierarchy: Hierarchy
     objective: Objective
-    imperfect: bool
-    imperfect_spatial: bool
-    mapping_text: str
+    factors: Factors
+    nest: Nest
     energy_j: float
     latency_s: float
-    actions: Mapping[tuple[str, str, str], float]
+    actions: Mapping[Count, float]
+    user_s: float | None
+    warm_user_s: float | None
 
 
 def read(path: Path) -> Recorded:
@@ -59,21 +70,54 @@ def _recorded(path: Path, data: Mapping[str, Any]) -> Recorded:
     for option in ("unfused", "max_fused_loops"):
         if options.get(option):
             raise ConfigError(f"options.{option}: found {options[option]}; fused layers are not read")
+    einsum, hierarchy = _einsum(data["shape"]), _hierarchy(data["arch"], data["levels"])
+    cost = data.get("anchor_cost") or {}
     return Recorded(
         name=path.stem,
-        einsum=_einsum(data["shape"]),
-        hierarchy=_hierarchy(data["arch"], data["levels"]),
+        einsum=einsum,
+        hierarchy=hierarchy,
         objective=_one_of("objective", data["objective"], OBJECTIVES),
-        imperfect=bool(options.get("imperfect", False)),
-        imperfect_spatial=bool(options.get("imperfect_spatial", False)),
-        mapping_text=data["mapping_text"],
+        factors=_factors(options),
+        nest=_nest(data["mapping_text"], einsum, hierarchy),
         energy_j=float(data["energy_j"]),
         latency_s=float(data["latency_s"]),
         actions={_key(key): float(count) for key, count in data["actions_bits"].items()},
+        user_s=cost.get("user_s_self"),
+        warm_user_s=(cost.get("warm_rerun") or {}).get("user_s"),
     )
 
 
-def _key(text: str) -> tuple[str, str, str]:
+def _factors(options: Mapping[str, Any]) -> Factors:
+    if options.get("imperfect"):
+        return "any"
+    return "spatial" if options.get("imperfect_spatial") else "divisors"
+
+
+def _nest(text: str, einsum: Einsum, hierarchy: Hierarchy) -> Nest:
+    """The recorded LoopTree; every name in it is one of the einsum or of the hierarchy."""
+    if found := _PART.search(text):
+        raise ConfigError(f"mapping_text: '{found[0]}': tiles that are not whole are not read")
+    try:
+        nest = Nest(einsum, parse(text))
+    except MappingError as error:
+        raise ConfigError(f"mapping_text: {error}") from error
+    operands = dict.fromkeys(operand.name for operand in einsum.operands)
+    memories = dict.fromkeys(memory.name for memory in hierarchy.memories)
+    axes = dict.fromkeys(["", *(axis.name for axis in hierarchy.axes)])
+    for node in nest.nodes:
+        if isinstance(node, Keep):
+            _one_of("mapping_text, operand", node.operand, operands)
+            _one_of("mapping_text, memory", node.level, memories)
+        else:
+            _one_of("mapping_text, dim", node.dim, einsum.extents)
+            _one_of("mapping_text, fan-out", node.axis, axes)
+    for dim, tile in nest.tile(len(nest.nodes)).items():
+        if tile != 1:
+            raise ConfigError(f"mapping_text: dim '{dim}' still has tiles of {tile} below all loops")
+    return nest
+
+
+def _key(text: str) -> Count:
     parts = text.split("|")
     if len(parts) != 5:
         raise ConfigError(f"actions_bits: '{text}'; the form is einsum|action|level|operand|action")
@@ -87,16 +131,43 @@ def _one_of(key: str, found: Any, allowed: Mapping[str, Any]) -> Any:
 
 
 def _einsum(shape: Mapping[str, Any]) -> Einsum:
-    dims = _CONV if "P" in shape else _GEMM
+    """Of a product or a convolution; one without M has one filter a channel."""
+    dims = _dims(shape)
     unknown = [key for key in shape if key not in dims and key not in _NOTED]
     if unknown:
-        raise ConfigError(f"shape.{unknown[0]}: not a dim of {'a convolution' if dims is _CONV else 'a product'}")
-    extents = {dim: _extent(f"shape.{dim}", shape[dim]) for dim in dims}
+        raise ConfigError(f"shape.{unknown[0]}: not a dim of {'a product' if dims is _GEMM else 'a convolution'}")
+    extents = {dim.lower(): _extent(f"shape.{dim}", shape.get("N", 1) if dim == "N" else shape[dim]) for dim in dims}
     if dims is _GEMM:
-        return gemm(*extents.values())
+        return _checked(gemm(*extents.values()), shape)
     groups, stride, dilation = (_extent(f"shape.{key}", shape.get(key, 1)) for key in ("G", "stride", "dilation"))
-    einsum = convolution({dim.lower(): extent for dim, extent in extents.items()}, stride, dilation)
-    return einsum if groups == 1 else _grouped(einsum, groups)
+    if dims is _DEPTHWISE:
+        return _checked(_depthwise(convolution(extents | {"m": 1}, stride, dilation)), shape)
+    einsum = convolution(extents, stride, dilation)
+    return _checked(einsum if groups == 1 else _grouped(einsum, groups), shape)
+
+
+def _dims(shape: Mapping[str, Any]) -> tuple[str, ...]:
+    if "P" not in shape:
+        return _GEMM
+    return _CONV if "M" in shape else _DEPTHWISE
+
+
+def _checked(einsum: Einsum, shape: Mapping[str, Any]) -> Einsum:
+    if shape.get("macs", einsum.macs) != einsum.macs:
+        raise ConfigError(f"shape.macs: found {shape['macs']}; the dims give {einsum.macs}")
+    return einsum
+
+
+def _depthwise(einsum: Einsum) -> Einsum:
+    """Filters and outputs have the channels of the inputs."""
+    channel: Coordinate = (("c", 1),)
+    image, kernel, out = einsum.operands
+    operands = (
+        image,
+        Operand(kernel.name, (channel, *kernel.coordinates[2:]), False, kernel.bits),
+        Operand(out.name, (out.coordinates[0], channel, *out.coordinates[2:]), True, out.bits),
+    )
+    return Einsum("depthwise", {dim: e for dim, e in einsum.extents.items() if dim != "m"}, operands)
 
 
 def _extent(key: str, found: Any) -> int:

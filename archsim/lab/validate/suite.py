@@ -31,6 +31,16 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
+class AtMost(Scored):
+    """A case whose figure may be smaller than the expected one: only an excess is an error."""
+
+    @property
+    def error_pct(self) -> float:
+        """100 (got - expected) / |expected|, 0 when not above."""
+        return 100.0 * max(0.0, self.got - self.expected) / abs(self.expected or self.got or 1.0)
+
+
+@dataclass(frozen=True, slots=True)
 class Skipped:
     """A row that could not be scored and why (file:line, value found, what is allowed)."""
 
