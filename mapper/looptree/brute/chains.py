@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import combinations, permutations
 
 from mapper.looptree.einsum import Einsum
-from mapper.looptree.search.space import Factors
+from mapper.looptree.search.space import Factors, Space
 
 Chain = tuple[int, ...]  # tile below each stage
 Cut = tuple[int, ...]  # by stage: most trips a loop may have there, 0 when none; negative: of a fan-out
@@ -66,6 +66,12 @@ def _trailing(order: tuple[int, ...], irrelevant: int) -> int:
             break
         mask |= 1 << dim
     return mask
+
+
+def window_masks(space: Space) -> tuple[int, ...]:
+    """Of each operand the dims over which its tiles may slide."""
+    names, operands = list(space.einsum.extents), space.einsum.operands
+    return tuple(sum(1 << at for at, dim in enumerate(names) if dim in space.windows(one)) for one in operands)
 
 
 def irrelevant_masks(einsum: Einsum) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mapper.looptree.brute.chains import irrelevant_masks
+from mapper.looptree.brute.chains import irrelevant_masks, window_masks
 from mapper.looptree.einsum import Einsum, touched
 from mapper.looptree.hierarchy import READ, WRITE, Hierarchy
 from mapper.looptree.search.objective import Objective
@@ -22,6 +22,7 @@ class Problem(NamedTuple):
 
     extents: Ints  # [dim]
     irrelevant: Ints  # [operand]: mask of dims that do not index it
+    windows: Ints  # [operand]: mask of dims over which its tiles may slide
     coordinates: Ints  # [operand, coordinate, 4]: dim, step, dim or -1, step
     coordinate_count: Ints  # [operand]
     output: int
@@ -54,6 +55,7 @@ def encode(space: Space, objective: Objective) -> Problem:
     return Problem(
         extents=_ints(einsum.extents.values()),
         irrelevant=_ints(irrelevant_masks(einsum)),
+        windows=_ints(window_masks(space)),
         coordinates=coordinates,
         coordinate_count=count,
         output=len(einsum.operands) - 1,

@@ -117,16 +117,10 @@ def _staged(space: Space, outer: tuple[Node, ...], nodes: tuple[Node, ...]) -> S
 
 
 def _sliding(space: Space, run: list[Node]) -> frozenset[str]:
-    """Dims over which a tile of limited room may slide.
-
-    Of a dim that indexes its operand alone tiles do not overlap, and sliding over it is what the same tile below that
-    loop does, unless a tile that must stay inside lies between them.
-    """
+    """Dims over which a tile of limited room may slide."""
     found: set[str] = set()
-    for at, (operand, memory) in enumerate(run):
+    for operand, memory in run:
         if space.hierarchy.memory(memory).size_bits is None:
             continue
-        dims, whole = space.einsum.operand(operand).dims, space.einsum.operand(operand).whole_dims
-        below = [node for node in run[at + 1 :] if node[1] != memory]
-        found |= dims if any(space.in_order or name == operand for name, _ in below) else dims - whole
+        found |= space.windows(space.einsum.operand(operand))
     return frozenset(found)

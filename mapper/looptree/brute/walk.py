@@ -138,7 +138,7 @@ def _slides(problem: Any, layout: Any, scratch: Any, spread: Any, keep: Any) -> 
     stage = window_below(layout, scratch.loops, place)
     if stage < 0 or spread >> place & ((1 << (stage - place)) - 1):
         return False
-    return scratch.loops[stage] & ~problem.irrelevant[layout.keep_operand[keep]] != 0
+    return scratch.loops[stage] & problem.windows[layout.keep_operand[keep]] != 0
 
 
 @allocating

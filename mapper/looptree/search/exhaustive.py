@@ -9,9 +9,9 @@ of chains that fan-outs admit, over sets of windows, of the product over stages 
 counts those.
 
 Nothing is left out for its cost. Only equals are: trips of 1; temporal loops below a fan-out and the order of fan-outs
-when all tiles divide; windows over a dim that indexes the operand alone (they equal the tile one loop lower, which is
-here too); windows that are not needed where every iteration is billed (they change room alone); orders of loops that
-leave the same loops below the last one that indexes each operand; loops above the tiles that hold an operand whole.
+when all tiles divide; windows that are not needed where every iteration is billed (they change room alone); orders of
+loops that leave the same loops below the last one that indexes each operand; loops above the tiles that hold an
+operand whole.
 Counts and costs are computed by mapper.looptree.brute, which shares no code with mapper.looptree.counts and cost.
 """
 

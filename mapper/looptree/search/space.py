@@ -3,7 +3,7 @@
 Nodes: every memory keeps what it must and may keep what it may; tiles of an operand are ordered as the memories are.
 Memories between two fan-outs may interleave (the inner tile of one operand above the outer one of another) unless
 ``in_order``. Loops of a fan-out lie between the tiles of the memories outside and inside it. Below all loops every dim
-has tiles of 1. A tile may slide: between it and where it reserves its room lies one temporal loop that indexes it.
+has tiles of 1. A tile may slide: between it and where it reserves its room lies one temporal loop of a window.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Literal
 from archsim.errors import MappingError
 from archsim.ir.mapping import Keep, Loop
 from mapper.looptree.conventions import ARCHSIM, Convention
-from mapper.looptree.einsum import Einsum
+from mapper.looptree.einsum import Einsum, Operand, touched
 from mapper.looptree.hierarchy import Axis, Hierarchy
 from mapper.looptree.nest import Nest
 
@@ -46,6 +46,15 @@ class Space:
     def slots(self) -> int:
         """Slots of every tile."""
         return self.tile_slots if self.convention.slots is None else self.convention.slots
+
+    def windows(self, operand: Operand) -> frozenset[str]:
+        """Dims of which an operand's tiles overlap or leave gaps: over these alone a tile may slide."""
+        found: set[str] = set()
+        for coordinate in operand.coordinates:
+            left = [(dim, step) for dim, step in coordinate if self.einsum.extents[dim] > 1]
+            if len(left) > 1 or (left and left[0][1] != 1 and self.convention.footprint is not touched):
+                found |= {dim for dim, _ in left}
+        return frozenset(found)
 
     @cached_property
     def spread(self) -> Mapping[str, tuple[str, ...]]:
@@ -98,7 +107,7 @@ def check(nest: Nest, space: Space) -> None:
     _check_order(nest, space)
     _check_axes(nest, space)
     _check_loops(nest, space)
-    _check_windows(nest)
+    _check_windows(nest, space)
     _check_whole(nest)
 
 
@@ -110,11 +119,12 @@ def _check_whole(nest: Nest) -> None:
             raise MappingError(f"operand '{operand}' is whole nowhere: {where}")
 
 
-def _check_windows(nest: Nest) -> None:
+def _check_windows(nest: Nest, space: Space) -> None:
     for operand in nest.einsum.operands:
         for place, keep in nest.keeps[operand.name]:
             between = [loop for at, loop in nest.loops if place < at < keep.reserve_at]
-            if len(between) > 1 or any(loop.axis or loop.dim not in operand.dims for loop in between):
+            windows = space.windows(operand)
+            if len(between) > 1 or any(loop.axis or loop.dim not in windows for loop in between):
                 raise MappingError(
                     f"'{keep.level}' reserves operand '{operand.name}' below loops over which its tile does not slide"
                 )

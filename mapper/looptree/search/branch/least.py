@@ -42,7 +42,7 @@ def least_of(
         if factor[0] == PLAIN:
             found[c] = low1 * low2 / over
         else:
-            found[c] = footprint(low1, low2, factor[9], factor[10], spans) / over
+            found[c] = _window(low1, low2, factor, spans) / over
 
 
 @allocating
@@ -107,3 +107,14 @@ def _repeats(loops: Any, first: int, collapsed: int) -> bool:
     for i in range(min(first, count_loops(loops))):
         repeats |= is_temporal(loops[i]) and (collapsed >> i) & 1 == 1
     return repeats
+
+
+@allocating
+def _window(low1: int, low2: int, factor: Any, spans: bool) -> float:
+    """Of a sum over tiles, which is linear in the number of tiles of each dim: the least of the extreme numbers."""
+    far, near = factor[9], factor[10]
+    whole = footprint(low1, low2, far, near, spans)
+    if LARGEST in (factor[1], factor[5]):
+        return whole
+    apart = min(low1 * footprint(1, low2, far, near, spans), low2 * footprint(low1, 1, far, near, spans))
+    return min(whole, apart, low1 * low2)

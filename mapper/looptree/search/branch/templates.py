@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, combinations, product
 
-from mapper.looptree.einsum import Coordinate, Operand, touched
+from mapper.looptree.einsum import Coordinate, Operand
 from mapper.looptree.hierarchy import Memory
 from mapper.looptree.search.space import Space
 
@@ -70,13 +70,10 @@ def relations(space: Space) -> Relations:
     for operand in einsum.operands:
         relevant[operand.name] = operand.dims & frozenset(dims)
         left = [tuple(term for term in coordinate if term[0] in dims) for coordinate in operand.coordinates]
-        whole[operand.name] = frozenset(c[0][0] for c in left if len(c) == 1 and _adds_up(c, space))
-        pairs += [c for c in left if c and not (len(c) == 1 and _adds_up(c, space))]
+        windows = space.windows(operand)
+        whole[operand.name] = relevant[operand.name] - windows
+        pairs += [c for c in left if any(dim in windows for dim, _ in c)]
     return Relations(dims, relevant, whole, tuple(dict.fromkeys(pairs)))
-
-
-def _adds_up(coordinate: Coordinate, space: Space) -> bool:
-    return coordinate[0][1] == 1 or space.convention.footprint is touched
 
 
 def templates(space: Space) -> list[Template]:
