@@ -58,6 +58,12 @@ def search(space: Space, objective: Objective, budget: Budget | None = None) -> 
         raise MappingError(reason(space, _any)) from None
 
 
+def size(space: Space) -> float:
+    """LoopTrees of a space that the search tells apart."""
+    search_of = _Search(space, LATENCY, Budget())
+    return space_size(search_of.arrays, search_of.problem)
+
+
 class _NothingFitsError(Exception):
     """No LoopTree of a space has room on the hierarchy and its axes."""
 
