@@ -1,6 +1,6 @@
 """A genetic search (Holland 1975) over LoopTrees, steady state.
 
-Two parents win tournaments; their child, changed by some steps, takes the place of the worst when it is better.
+Two parents win tournaments; their child's neighbour takes the place of the worst when it is better.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from mapper.looptree.search.tried import Key, Tried
 POPULATION = 40
 TOURNAMENT = 3  # of which the best becomes a parent
 CROSSED = 0.5  # of the children; the others are changed copies
-CHANGED_AGAIN = 0.5  # chance of one more step, each time
 
 Member = tuple[Key, Point]
 
@@ -43,10 +42,7 @@ def _child(tried: Tried, members: list[Member]) -> Point:
     child = _parent(tried, members)
     if generator.random() < CROSSED:
         child = tried.points.cross(child, _parent(tried, members))
-    child = tried.points.neighbour(child)
-    while generator.random() < CHANGED_AGAIN:
-        child = tried.points.neighbour(child)
-    return child
+    return tried.points.neighbour(child)
 
 
 def _parent(tried: Tried, members: list[Member]) -> Point:

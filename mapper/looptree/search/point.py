@@ -1,4 +1,4 @@
-"""Points of a space for searches that sample it: drawn, moved by one step, crossed."""
+"""Points of a space for searches that sample it: drawn, moved by steps, crossed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from mapper.looptree.hierarchy import Axis, Memory
 from mapper.looptree.nest import Nest
 from mapper.looptree.search.grown import BELOW, Node, Point, repaired
 from mapper.looptree.search.space import Space
+
+ANOTHER = 0.5  # chance of one more step to a neighbour, each time
 
 
 class Points:
@@ -51,10 +53,13 @@ class Points:
         )
 
     def neighbour(self, point: Point) -> Point:
-        """One step away: a tile, an order of loops or nodes, a tile kept or not, a window, a fan-out."""
+        """A step away, at times more: a tile, an order of loops or nodes, a tile kept or not, a window, a fan-out."""
         steps = [self._other_tile] * 4 + [self._other_loops] * 2 + [self._other_order, self._other_kept]
         steps += [self._other_window, self._other_share]
-        return self.generator.choice(steps)(point)
+        point = self.generator.choice(steps)(point)
+        while self.generator.random() < ANOTHER:
+            point = self.generator.choice(steps)(point)
+        return point
 
     def cross(self, first: Point, second: Point) -> Point:
         """Nodes and orders of one; of every dim the tiles, of every axis the shares of either."""
