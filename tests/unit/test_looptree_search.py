@@ -270,3 +270,16 @@ def test_text_of_legal_trees() -> None:
 
 def _one_slot(node: MapNode) -> MapNode:
     return replace(node, slots=1) if isinstance(node, Keep) else node
+
+
+@pytest.mark.parametrize("m", [5, 7])
+def test_a_dim_on_two_fan_outs_with_instances_to_spare(m: int) -> None:
+    """Five values are two threes on two fan-outs, though these have six instances."""
+    one = {name: Action(1.0, 8.0, 0) for name in (READ, WRITE)}
+    main, buffer = (Memory(name, None, ALL, frozenset(), one) for name in ("Main", "Buffer"))
+    parts = (main, Axis("rows", 2, ALL), buffer, Axis("lanes", 4, ALL))
+    hierarchy = Hierarchy("spare", parts, Compute("MAC", Action(1.0, 4.0, 0)))
+    space = Space(gemm(m, 2, 1), hierarchy, factors="spatial", in_order=True)
+    found = optimal.search(space, LATENCY)
+    assert found.value == pytest.approx(exhaustive.search(space, LATENCY).value, rel=SAME)
+    assert found.proven

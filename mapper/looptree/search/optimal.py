@@ -261,10 +261,14 @@ def _options(space: Space, dims: tuple[str, ...]) -> list[_Option]:
     for dim in dims:
         extent = space.einsum.extents[dim]
         choices = [space.shares(dim, a.fanout) if dim in space.spread[a.name] else [1] for a in axes]
-        by_dim.append([c for c in product(*choices) if _spreads(space, extent, prod(c))])
+        by_dim.append([c for c in product(*choices) if _spreads(space, extent, c)])
     found = [_Option(chosen) for chosen in product(*by_dim)]
     return [o for o in found if all(prod(s[a] for s in o.shares) <= axis.fanout for a, axis in enumerate(axes))]
 
 
-def _spreads(space: Space, extent: int, instances: int) -> bool:
-    return extent % instances == 0 if space.factors == "divisors" else instances <= extent
+def _spreads(space: Space, extent: int, shares: tuple[int, ...]) -> bool:
+    """Whether a dim has work for all: what others leave of it is enough for the instances of each axis."""
+    instances = prod(shares)
+    if space.factors == "divisors":
+        return extent % instances == 0
+    return all(share <= -(-extent * share // instances) for share in shares)
