@@ -54,3 +54,12 @@ class Budget:
         if self.evaluations is not None and evaluated >= self.evaluations:
             return True
         return self.seconds is not None and time.process_time() - self._begun >= self.seconds
+
+    def spent(self, evaluated: int) -> float:
+        """Part that is used up, 0 to 1; of two limits the nearer one counts."""
+        parts = [0.0]
+        if self.evaluations is not None:
+            parts.append(evaluated / max(1, self.evaluations))
+        if self.seconds is not None:
+            parts.append((time.process_time() - self._begun) / max(1e-9, self.seconds))
+        return min(1.0, max(parts))

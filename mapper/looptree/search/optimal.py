@@ -61,6 +61,12 @@ def _proven(space: Space, objective: Objective, budget: Budget) -> Found:
     return replace(best, bound=min(best.value, second.least), evaluated=evaluated, counted=found.counted)
 
 
+def size(space: Space) -> float:
+    """LoopTrees of a space that the search tells apart."""
+    unsearched = _Search(space, LATENCY, Budget())
+    return float(space_size(unsearched.arrays, unsearched.problem))
+
+
 class _NothingFitsError(Exception):
     """No LoopTree of a space has room on the hierarchy and its axes."""
 
