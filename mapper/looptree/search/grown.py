@@ -188,6 +188,6 @@ def _sliding(space: Space, nodes: list[MapNode], windows: frozenset[Node]) -> tu
             continue
         below = next((at for at in range(place, len(nodes)) if isinstance(nodes[at], Loop)), place)
         loop = nodes[below]
-        if isinstance(loop, Loop) and not loop.axis and loop.dim in space.einsum.operand(node.operand).dims:
+        if isinstance(loop, Loop) and not loop.axis and loop.dim in space.windows(space.einsum.operand(node.operand)):
             nodes[place] = replace(node, reserve_at=below + 1)
     return tuple(nodes)

@@ -28,7 +28,7 @@ from mapper.looptree.search.branch.size import space_size
 from mapper.looptree.search.branch.store import Store, read
 from mapper.looptree.search.branch.tilings import tilings
 from mapper.looptree.search.found import Budget, Found
-from mapper.looptree.search.objective import LATENCY, Objective, better
+from mapper.looptree.search.objective import LATENCY, SAME, Objective, better
 from mapper.looptree.search.reasons import reason
 from mapper.looptree.search.space import Space
 
@@ -58,7 +58,8 @@ def _proven(space: Space, objective: Objective, budget: Budget) -> Found:
     keys = [objective.key(each.cost.energy_j, each.cost.latency_s) for each in (other, found)]
     best = other if better(*keys) else found
     evaluated = found.evaluated + other.evaluated
-    return replace(best, bound=min(best.value, second.least), evaluated=evaluated, counted=found.counted)
+    bound = best.value if second.least >= best.value * (1 - SAME) else second.least
+    return replace(best, bound=bound, evaluated=evaluated, counted=found.counted)
 
 
 def size(space: Space) -> float:
