@@ -171,3 +171,14 @@ def test_law_22_refresh_takes_no_time_of_an_idle_memory(
         exact_ps, fast_ps = (run(model, *transfers)[-1].time_ps for model in (DramController(part, policy), fast))
         assert 300_000_000 <= exact_ps <= 301_000_000
         assert abs(fast_ps / exact_ps - 1) <= 0.01
+
+
+@pytest.mark.parametrize(("name", "speed", "channels"), [("hbm2", 2000, 8), ("hbm3", 6400, 16), ("gddr6", 14000, 8)])
+def test_law_22_one_burst_at_a_time_on_many_channels(name: str, speed: int, channels: int) -> None:
+    """Law 22: where refreshes close each row before the next burst comes to it, the fast model is within 5 %."""
+    part = memory(name, speed, channels)
+    move = Transfer(0, False, 0, 1 << 19, outstanding=1)
+    fast = FastDram(part, Policy(), by_name(DEFAULT, part.device), interleave_bytes=part.device.burst_bytes)
+    (exact,), (quick,) = (run(model, move) for model in (DramController(part), fast))
+    assert exact.activates > 1000  # of 8,192 bursts or more in 512 or fewer rows
+    assert abs(quick.time_ps / exact.time_ps - 1) <= 0.05

@@ -207,7 +207,8 @@ class FastDram:
             transfers = sum(self._patterns.values())
             both = len({pattern.write for pattern in self._patterns}) == 2
             speed = self._sampler.speed
-            self._pace = 1 / sum(n / speed(pattern, transfers, both=both) for pattern, n in self._patterns.items())
+            costs = (n / speed(pattern, transfers, both=both) for pattern, n in self._patterns.items())
+            self._pace = 1 / sum(costs, Fraction(0))
         return self._pace
 
     def _progress(self, to_ps: int) -> None:

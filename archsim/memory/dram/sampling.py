@@ -150,7 +150,7 @@ class Sampler:
     def _crowd(self, pattern: Pattern, crowd: int, both: bool) -> list[Transfer]:
         """Transfers of a pattern at many places, for ``crowd`` of them under way at a time."""
         size = self._dram.device.burst_bytes
-        places = MORE_PLACES if pattern.outstanding is not None else 1
+        places = MORE_PLACES if pattern.outstanding is not None and crowd > 1 else 1
         one = self._first_of(pattern, max(CROWDS[0], SAMPLE_BURSTS // crowd // places))
         reach = _reach(one) if one.rows is None else 0
         room = max(1, self._dram.capacity_bytes - reach) // size
