@@ -68,8 +68,7 @@ def dram(
         mapping=map_, rows=rows.value, row_timeout=row_timeout, refresh=refresh.value,
     )  # fmt: skip
     with progress() as say:
-        say("replaying the trace")
-        found = measure(asked)
+        found = measure(asked, say)
     print(dram_trace.to_json(found) if format_ is opt.Format.JSON else dram_trace.to_table(found))
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 CACHE_VARIABLE = "ARCHSIM_CACHE"
 NO_CACHE_VARIABLE = "ARCHSIM_NO_CACHE"
+MACHINE = "serve.advance"  # the kernel of DRAM in a run, file and function
+TRACE = "replay.replay"  # the kernel of DRAM fed by a trace
 
 
 def folder() -> Path | None:
@@ -26,11 +30,22 @@ def switch_off() -> None:
     os.environ[NO_CACHE_VARIABLE] = "1"
 
 
-def kernels_compiled() -> bool:
-    """Whether compiled kernels of this version are in the cache."""
+def announce(kernel: str, say: Callable[[str], None]) -> None:
+    """Say once, on stderr where ``say`` shows nothing, that ``kernel`` has to be compiled before it runs."""
+    if _is_compiled(kernel):
+        return
+    told = "compiling kernels (kept in the cache for later runs)"
+    if sys.stderr.isatty():
+        say(told)
+    else:
+        print(told, file=sys.stderr, flush=True)
+
+
+def _is_compiled(kernel: str) -> bool:
+    """Whether this version of a kernel is in the cache."""
     import numba
 
     import archsim.kernels  # noqa: F401  (sets where numba keeps them)
 
     place = str(getattr(numba.config, "CACHE_DIR", ""))
-    return folder() is not None and any(Path(place).rglob("*.nbi"))
+    return folder() is not None and any(Path(place).rglob(f"{kernel}-*.nbi"))

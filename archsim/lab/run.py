@@ -5,7 +5,6 @@ model, chip -> Workload, Architecture -> mapper -> Program -> machine -> Activit
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -241,10 +240,5 @@ def _announce(architecture: Architecture, say: Progress) -> None:
     """Say that simulation begins, and on stderr when kernels have to be compiled for it first."""
     say("simulating")
     timed = any(part.kind == "dram" and part.standard != "constant" for part in architecture.memories)
-    if not timed or cache.kernels_compiled():
-        return
-    told = "compiling kernels (kept in the cache for later runs)"
-    if sys.stderr.isatty():
-        say(told)
-    else:
-        print(told, file=sys.stderr, flush=True)
+    if timed:
+        cache.announce(cache.MACHINE, say)

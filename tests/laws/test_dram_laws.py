@@ -20,6 +20,16 @@ from archsim.memory.dram.device import Dram, Policy
 from archsim.memory.dram.interface import Completion, DramModel, Transfer
 
 MIB = 1 << 20
+T_REFI_OF_BANKS_PS = {  # as each standard's file cites it
+    "ddr5": 1_950_000,
+    "lpddr4": 3_904_000,
+    "lpddr5": 3_906_000,
+    "lpddr5x": 3_906_000,
+    "gddr6": 1_900_000,
+    "hbm2": 3_900_000,
+    "hbm2e": 3_900_000,
+    "hbm3": 3_900_000,
+}
 FAR_PS = 10**15
 EVERY_GRADE = [(name, speed) for name in catalogue.names() for speed in catalogue.speeds_mts(name)]
 SEEDS = st.integers(0, 2**64)
@@ -110,6 +120,29 @@ def test_refresh_count(name: str, speed: int, idle: bool, refresh: str) -> None:
         while model.advance(until_ps):
             pass
         assert abs(model.stats.refreshes / each - intervals) <= 1 + Fraction(1, each)
+
+
+@pytest.mark.parametrize(("name", "speed"), EVERY_GRADE)
+def test_refresh_count_bank_by_bank(name: str, speed: int) -> None:
+    """Law 22: bank by bank, too, refreshes of each rank within 1 of T / tREFI; the interval is at most tREFI's share.
+
+    tREFI, of DDR5 tREFI2, is what JEDEC states as the longest average.
+    """
+    part = memory(name, speed, 2)
+    device = part.device
+    if not device.bank_refresh_cycles:
+        return
+    t_refi_ps = T_REFI_OF_BANKS_PS[name]
+    units = device.all_banks // device.bank_refresh_banks
+    assert device.bank_refresh_cycles * units * 10**12 <= t_refi_ps * device.clock_hz
+    assert (device.bank_refresh_cycles + 1) * units * 10**12 > t_refi_ps * device.clock_hz
+    model = DramController(part, Policy(refresh="per_bank"))
+    share = Fraction(device.bank_refresh_banks, device.size_of("rank") * device.ranks * part.channels)
+    for intervals in (Fraction(1, 2), 1, Fraction(31, 2), 25):
+        until_ps = int(intervals * t_refi_ps)
+        while model.advance(until_ps):
+            pass
+        assert abs(model.stats.refreshes * share - intervals) <= 1
 
 
 @pytest.mark.parametrize("write", [False, True])

@@ -145,3 +145,40 @@ def test_law_22_the_fast_model_follows_limits(name: str, speed: int, outstanding
     assert error(Transfer(0, False, rng.randrange(1 << 18) * size, 1 << 17, outstanding=outstanding)) <= 0.1
     assert error(rows(0)) <= 0.2
     assert error(*(rows(n) for n in range(3))) <= 0.2
+
+
+@pytest.mark.parametrize("outstanding", [16, None])
+@pytest.mark.parametrize("refresh", ["all_bank", "per_bank"])
+@pytest.mark.parametrize(("name", "speed"), [("ddr5", 5600), ("hbm2", 2000), ("lpddr5", 6400)])
+def test_law_22_refresh_takes_no_time_of_an_idle_memory(
+    name: str, speed: int, refresh: str, outstanding: int | None
+) -> None:
+    """Law 22: a refresh takes time of accesses; an engine that asks for a row every 100 ns waits for none of them.
+
+    3,000 rows take 300 us and the latency of the last one, of the fast model too: within 1 %, one list or three.
+    """
+    part, count = memory(name, speed, 2), 3000
+    rng, size = np.random.default_rng(1), part.device.burst_bytes
+    policy = Policy(refresh=refresh)  # type: ignore[arg-type]
+
+    def rows(number: int) -> Transfer:
+        addresses = rng.integers(0, 1 << 18, count) * size
+        listed = RowList(count, addresses, np.full(count, size, np.int64), np.arange(count, dtype=np.int64), 100, 10**9)
+        return Transfer(number, False, 0, 0, outstanding=outstanding, rows=listed)
+
+    for transfers in ([rows(0)], [rows(n) for n in range(3)]):
+        fast = FastDram(part, policy, by_name(DEFAULT, part.device), interleave_bytes=size)
+        exact_ps, fast_ps = (run(model, *transfers)[-1].time_ps for model in (DramController(part, policy), fast))
+        assert 300_000_000 <= exact_ps <= 301_000_000
+        assert abs(fast_ps / exact_ps - 1) <= 0.01
+
+
+@pytest.mark.parametrize(("name", "speed", "channels"), [("hbm2", 2000, 8), ("hbm3", 6400, 16), ("gddr6", 14000, 8)])
+def test_law_22_one_burst_at_a_time_on_many_channels(name: str, speed: int, channels: int) -> None:
+    """Law 22: where refreshes close each row before the next burst comes to it, the fast model is within 5 %."""
+    part = memory(name, speed, channels)
+    move = Transfer(0, False, 0, 1 << 19, outstanding=1)
+    fast = FastDram(part, Policy(), by_name(DEFAULT, part.device), interleave_bytes=part.device.burst_bytes)
+    (exact,), (quick,) = (run(model, move) for model in (DramController(part), fast))
+    assert exact.activates > 1000  # of 8,192 bursts or more in 512 or fewer rows
+    assert abs(quick.time_ps / exact.time_ps - 1) <= 0.05

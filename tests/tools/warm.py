@@ -22,7 +22,7 @@ def _trace() -> None:
 
     with TemporaryDirectory() as folder:
         path = Path(folder) / "trace.csv"
-        path.write_text("cycle,address,type\n0,0,read\n5,64,write\n", encoding="utf-8")
+        path.write_text("cycle,address,write\n0,0,R\n5,64,W\n", encoding="utf-8")
         CliRunner().invoke(app, ["dram", str(path), "--standard", "ddr4", "--speed", "2400"], catch_exceptions=False)
 
 

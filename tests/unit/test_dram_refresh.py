@@ -88,3 +88,46 @@ def test_a_stream_of_row_hits_does_not_put_a_refresh_off() -> None:
     assert len(cycles) >= 16
     for number, cycle in enumerate(cycles):
         assert cycle - (number + 1) * device.bank_refresh_cycles < device.bank_refresh_cycles
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize("rows", ["open", "closed", "timeout"])
+@pytest.mark.parametrize("refresh", ["all_bank", "per_bank"])
+@pytest.mark.parametrize(("standard", "speed"), [("ddr5", 5600), ("hbm3", 6400), ("lpddr5", 6400)])
+def test_refreshes_that_are_left_out_change_nothing(
+    standard: str, speed: int, refresh: str, rows: str, channels: int
+) -> None:
+    """Bursts of requests with long gaps between them: the same with a log, for which every refresh is performed."""
+    part = memory(standard, speed)
+    device = part.device
+    rng = np.random.default_rng(7)
+    gaps = np.where(rng.random(300) < 0.2, rng.integers(0, 40 * device.refresh_cycles, 300), 0)
+    bursts = rng.integers(0, part.rows * device.columns * device.all_banks, 300)
+    mapping, _ = mapped("row bank rank column bankgroup", part)
+    policy = Policy(refresh=refresh, rows=rows)  # type: ignore[arg-type]
+    quick, whole = (
+        replay(
+            device,
+            mapping,
+            policy,
+            np.cumsum(gaps),
+            bursts * device.burst_bytes,
+            (np.arange(300) % 3 == 0).astype(np.int64),
+            channels,
+            log,
+        )
+        for log in (False, True)
+    )
+    assert whole.commands is not None and int(whole.issued.sum()) == sum(map(len, whole.commands))
+    for name in ("accepted", "ended", "hits", "misses", "conflicts", "issued", "opened"):
+        assert np.array_equal(getattr(quick, name), getattr(whole, name)), name
+
+
+def test_the_longest_gap() -> None:
+    """Refreshes of 2^40 cycles are counted, not walked through."""
+    part = memory("ddr4", 2400)
+    mapping, _ = mapped("row bank rank column bankgroup", part)
+    last = (1 << 40) - 1
+    result = replay(part.device, mapping, Policy(), np.array([0, last]), np.array([0, 64]), np.zeros(2, np.int64))
+    assert int(result.issued[0][COMMANDS["REFab"]]) == last // part.device.refresh_cycles * part.device.ranks
+    assert result.accepted.tolist() == [0, last]

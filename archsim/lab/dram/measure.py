@@ -10,7 +10,9 @@ import numpy as np
 
 from archsim.energy.dram import DramTable, load_dram
 from archsim.errors import ConfigError
+from archsim.lab import cache
 from archsim.lab.dram.requests import Requests, load
+from archsim.lab.job import Progress, quiet
 from archsim.memory.dram import catalogue
 from archsim.memory.dram.bit_order import mapped
 from archsim.memory.dram.compiled import COMMANDS
@@ -45,8 +47,9 @@ class Asked:
     refresh: Literal["all_bank", "per_bank", "none"] = "all_bank"
 
 
-def measure(asked: Asked) -> dict[str, Any]:
+def measure(asked: Asked, say: Progress = quiet) -> dict[str, Any]:
     """Everything that ``archsim dram --format json`` prints; raises ConfigError for what cannot be."""
+    say("reading the trace")
     usual_width, usual_capacity = catalogue.usual(asked.standard)
     width = asked.width_bits or usual_width
     usual = usual_capacity * asked.channels * width // usual_width
@@ -58,6 +61,8 @@ def measure(asked: Asked) -> dict[str, Any]:
     requests = load(asked.trace, device.clock_hz, device.burst_bytes, capacity)
     policy = Policy(rows=asked.rows, row_timeout_ps=_row_timeout_ps(asked), refresh=asked.refresh)
     mapping, interleave = mapped(asked.mapping, memory)
+    say("replaying the trace")
+    cache.announce(cache.TRACE, say)
     result = replay(
         device, mapping, policy, requests.arrivals, requests.addresses, requests.writes,
         channels=memory.channels, interleave=interleave,

@@ -6,7 +6,10 @@ Addresses are bytes, decimal or 0x..., at burst boundaries; ``write`` is 0 or 1,
 
 from __future__ import annotations
 
+import csv
+import re
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,10 @@ Numbers = npt.NDArray[np.int64]
 _WRITES = {"0": 0, "1": 1, "r": 0, "w": 1, "rd": 0, "wr": 1, "read": 0, "write": 1, "false": 0, "true": 1}
 _TIMES = ("cycle", "time_ns")  # either
 _PS_PER_NS = 1000
+_LARGEST = (1 << 63) - 1
+_WRITTEN = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F]{1,32})|([0-9]{1,32}))")
+_INTEGERS = "integers below 2^63, decimal or 0x..."
+_SEPARATORS = {";": "';'", "\t": "tabs", "|": "'|'"}
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,7 @@ def _table(path: Path) -> Any:
 
     try:
         table = pd.read_parquet(path) if path.suffix == ".parquet" else _csv(path)
-    except (OSError, ValueError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, Warning, csv.Error) as error:
         raise ConfigError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from None
     if table.empty:
         raise ConfigError(f"{path}: no requests; needed are columns cycle or time_ns, address, write and a row each")
@@ -77,10 +84,33 @@ def _csv(path: Path) -> Any:
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
             table = pd.read_csv(path, dtype=str, index_col=False, skip_blank_lines=False)
-        except pd.errors.ParserWarning:
-            raise ConfigError(f"{path}:1: fewer names of columns than values in the rows") from None
+        except (pd.errors.ParserWarning, pd.errors.ParserError):
+            _check_lines(path)
+            raise
+    _check_separator(path, list(table.columns))
     filled = np.flatnonzero(table.notna().any(axis=1).to_numpy())
     return table.iloc[: int(filled[-1]) + 1 if filled.size else 0]
+
+
+def _check_lines(path: Path) -> None:
+    """Raise ConfigError for the first line with more values than there are names of columns."""
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = csv.reader(file)
+        names = next(lines)
+        _check_separator(path, names)
+        for values in lines:
+            if len(values) > len(names):
+                raise ConfigError(
+                    f"{path}:{lines.line_num}: found {len(values)} values; "
+                    f"needed are {len(names)}, as the first line has names: {', '.join(names)}"
+                )
+
+
+def _check_separator(path: Path, names: Sequence[str]) -> None:
+    """Raise ConfigError where the one name of a column is several, with something else than commas between them."""
+    for sign, called in _SEPARATORS.items():
+        if len(names) == 1 and sign in names[0]:
+            raise ConfigError(f"{path}:1: found columns separated by {called}; needed are commas")
 
 
 def _needed(path: Path, columns: list[str]) -> list[str]:
@@ -110,6 +140,7 @@ def _arrivals(path: Path, table: Any, clock_hz: int) -> Numbers:
         return _integers(path, table, "cycle")
     import pandas as pd
 
+    _check_kind(path, table["time_ns"].to_numpy(), "time_ns")
     times = pd.to_numeric(table["time_ns"], errors="coerce").to_numpy(np.float64)
     _check(path, ~np.isfinite(times), table["time_ns"].to_numpy(), "time_ns", "numbers")
     late = times * clock_hz >= LAST_CYCLE * 1e9
@@ -120,17 +151,29 @@ def _arrivals(path: Path, table: Any, clock_hz: int) -> Numbers:
 
 def _integers(path: Path, table: Any, name: str) -> Numbers:
     values = table[name].to_numpy()
+    _check_kind(path, values, name)
     if values.dtype.kind in "iu":
+        _check(path, values > _LARGEST, values, name, _INTEGERS)
         return np.asarray(values, np.int64)
-    found = np.zeros(len(values), np.int64)
-    wrong = np.zeros(len(values), bool)
-    for i, text in enumerate(values.tolist()):
-        try:
-            found[i] = int(str(text), 0)
-        except (ValueError, OverflowError):
-            wrong[i] = True
-    _check(path, wrong, values, name, "integers below 2^63, decimal or 0x...")
-    return found
+    found = [_integer(str(value)) for value in values.tolist()]
+    _check(path, np.array([each is None for each in found]), values, name, _INTEGERS)
+    return np.asarray(found, np.int64)
+
+
+def _integer(text: str) -> int | None:
+    """The number, None where it is not written as one or does not fit."""
+    match = _WRITTEN.fullmatch(text.strip())
+    if match is None:
+        return None
+    sign, hexadecimal, decimal = match.groups()
+    number = int(hexadecimal, 16) if hexadecimal else int(decimal)
+    return None if number > _LARGEST else -number if sign == "-" else number
+
+
+def _check_kind(path: Path, values: Any, name: str) -> None:
+    """Raise ConfigError for a typed column (parquet) of something else than numbers or text."""
+    if values.dtype.kind not in "iufOUST":
+        raise ConfigError(f"{path}: column '{name}': found {values.dtype}; allowed numbers")
 
 
 def _flags(path: Path, table: Any) -> Numbers:

@@ -80,6 +80,7 @@ def _scalars(device: Device, policy: Policy) -> dict[str, int]:
         "refresh_interval": interval or k.NEVER,
         "refresh_scope": scope,
         "refresh_stride": stride,
+        "refresh_reach": 1 - (-max((rule.cycles for rule in device.constraints), default=0) // max(1, interval)),
         "rank_banks": device.size_of("rank"),
         "activate_window": device.activate_window,
         "clock_linger": device.clock_linger,

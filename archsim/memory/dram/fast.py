@@ -6,7 +6,8 @@ controller once, alone and without refresh; the time that they take beyond the l
 many bursts. Transfers under way share the memory equally (processor sharing), which works at the harmonic mean of the
 speeds that it was measured to have under as many transfers of each pattern, and end a latency after their work is
 done. Refreshes take the share that they take of a long stream. A limit of bursts or rows under way is part of the
-pattern, so that what it costs is measured too: bursts x size / latency at most. Of lists of rows of as many bursts a
+pattern, so that what it costs is measured too: bursts x size / latency at most; and with refreshes, part of which fall
+into time in which the engine leaves the memory idle. Of lists of rows of as many bursts a
 row, the first one met is measured for all. Rows are taken to be open in all ranks from the first transfer on where they
 are left open, else while transfers are under way.
 
@@ -205,9 +206,9 @@ class FastDram:
         if self._pace is None:
             transfers = sum(self._patterns.values())
             both = len({pattern.write for pattern in self._patterns}) == 2
-            gain = self._sampler.gain
-            costs = [n / gain(pattern, transfers, both=both) for pattern, n in self._patterns.items()]
-            self._pace = self._sampler.pace / sum(costs)
+            speed = self._sampler.speed
+            costs = (n / speed(pattern, transfers, both=both) for pattern, n in self._patterns.items())
+            self._pace = 1 / sum(costs, Fraction(0))
         return self._pace
 
     def _progress(self, to_ps: int) -> None:

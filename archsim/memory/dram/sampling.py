@@ -49,6 +49,11 @@ class Pattern(NamedTuple):
     outstanding: int | None = None
     kind: Kind | None = None
 
+    @property
+    def is_paced(self) -> bool:
+        """Whether its engine may leave the memory idle."""
+        return self.outstanding is not None or self.kind is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Sample:
@@ -77,13 +82,17 @@ class Sampler:
 
     def __init__(self, dram: Dram, policy: Policy, mapping: AddressMap, interleave_bytes: int) -> None:
         self._dram, self._mapping, self._interleave_bytes = dram, mapping, interleave_bytes
-        self._quiet = replace(policy, refresh="none")
+        self._policy, self._quiet = policy, replace(policy, refresh="none")
         self._clock = Clock(dram.device.clock_hz)
         self._samples: dict[Pattern, Sample] = {}
         self._rows: dict[Kind, RowList] = {}
         self.latency_ps = {write: self._first(write) for write in (False, True)}
-        self.pace = self._refreshing(policy)
-        self._gains: dict[tuple[Pattern, int, bool], Fraction] = {}
+        device = dram.device
+        intervals = {"all_bank": device.refresh_cycles, "per_bank": device.bank_refresh_cycles * device.all_banks}
+        self._interval_cycles = intervals.get(policy.refresh, 0)
+        self._interval_ps = self._clock.edge(self._interval_cycles)
+        self.pace = self._refreshing()
+        self._speeds: dict[tuple[Pattern, int, bool], Fraction] = {}
 
     def kind(self, rows: RowList) -> tuple[Kind, int]:
         """The kind of a list, and its bursts."""
@@ -100,25 +109,26 @@ class Sampler:
             found = self._samples[pattern] = self._measure(pattern)
         return found
 
-    def gain(self, pattern: Pattern, transfers: int, *, both: bool) -> Fraction:
-        """Speed of the memory under so many transfers of a pattern against one at a time; ``both`` read and written.
+    def speed(self, pattern: Pattern, transfers: int, *, both: bool) -> Fraction:
+        """Speed of the memory with refreshes under so many transfers of a pattern against one at a time without.
 
-        Below 1 where they close one another's rows, above 1 where they use different channels or banks.
+        ``both`` read and written. Several are slower than one where they close one another's rows, and faster where
+        they use different channels or banks, or where an engine leaves the memory idle.
         """
         crowd = next((level for level in CROWDS if level <= transfers), 1)
         found = self._of_crowd(pattern, crowd, both=both)
-        if pattern.outstanding is None or crowd == transfers or crowd == CROWDS[0]:
+        if not pattern.is_paced or crowd == transfers or crowd == CROWDS[0]:
             return found
         above = next(level for level in reversed(CROWDS) if level > transfers)  # each one more brings as much, at most
         return min(found * transfers / crowd, max(found, self._of_crowd(pattern, above, both=both)))
 
     def _of_crowd(self, pattern: Pattern, crowd: int, *, both: bool) -> Fraction:
-        if crowd == 1:
-            return Fraction(1)
-        key = (pattern, crowd, both)
-        if key not in self._gains:
-            self._gains[key] = self._gain(*key)
-        return self._gains[key]
+        key = (pattern, crowd, both and crowd > 1)
+        if key not in self._speeds:
+            transfers = self._crowd(*key)
+            gain = Fraction(1) if crowd == 1 else self._gain(transfers, crowd)
+            self._speeds[key] = gain * self._left(pattern, transfers, crowd)
+        return self._speeds[key]
 
     def _measure(self, pattern: Pattern) -> Sample:
         size = self._dram.device.burst_bytes
@@ -137,9 +147,10 @@ class Sampler:
         rows = (done.row_hits, done.row_misses, done.row_conflicts)
         return Sample(done.pin_bytes // size, work_ps, *rows, activates=done.activates)
 
-    def _gain(self, pattern: Pattern, crowd: int, both: bool) -> Fraction:
+    def _crowd(self, pattern: Pattern, crowd: int, both: bool) -> list[Transfer]:
+        """Transfers of a pattern at many places, for ``crowd`` of them under way at a time."""
         size = self._dram.device.burst_bytes
-        places = MORE_PLACES if pattern.outstanding is not None else 1
+        places = MORE_PLACES if pattern.outstanding is not None and crowd > 1 else 1
         one = self._first_of(pattern, max(CROWDS[0], SAMPLE_BURSTS // crowd // places))
         reach = _reach(one) if one.rows is None else 0
         room = max(1, self._dram.capacity_bytes - reach) // size
@@ -149,11 +160,29 @@ class Sampler:
             place = i * one.run_bytes if pattern.follows else rng.randrange(room) * size
             write = pattern.write != (both and i % 2 == 1)
             transfers.append(replace(self._moved(one, place), id=i, write=write))
+        return transfers
+
+    def _gain(self, transfers: Sequence[Transfer], crowd: int) -> Fraction:
+        """Speed with ``crowd`` of the transfers under way against one, both without refreshes."""
         latency = sum(self.latency_ps[each.write] for each in transfers)
-        least = len(transfers) * self._on_pins(one)
+        least = len(transfers) * self._on_pins(transfers[0])
         alone = max(least, self._in_turns(transfers, 1) - latency)
         together = max(least, self._in_turns(transfers, crowd) - latency // crowd)
         return Fraction(alone, together)
+
+    def _left(self, pattern: Pattern, transfers: Sequence[Transfer], crowd: int) -> Fraction:
+        """The share of their time that refreshes leave transfers.
+
+        Paced ones have some of the refreshes in the time in which the memory is idle: their share is
+        measured, on as many of them as span some intervals. All others have that of a stream.
+        """
+        if self._interval_ps == 0 or not pattern.is_paced:
+            return self.pace
+        quiet_ps = self._in_turns(transfers, crowd)
+        if quiet_ps < REFRESHES * self._interval_ps:
+            transfers = [*transfers] * -(-REFRESHES * self._interval_ps // quiet_ps)
+            quiet_ps = self._in_turns(transfers, crowd)
+        return min(Fraction(1), Fraction(quiet_ps, self._in_turns(transfers, crowd, self._policy)))
 
     def _first_of(self, pattern: Pattern, most_bursts: int) -> Transfer:
         """The first bursts of a pattern, about ``most_bursts``."""
@@ -181,9 +210,9 @@ class Sampler:
         """What the useful bytes of a transfer take on the data pins, in ps."""
         return max(1, useful_bytes(transfer) * PS_PER_S // self._dram.peak_bytes_per_s)
 
-    def _in_turns(self, transfers: Sequence[Transfer], most: int) -> int:
-        """The end of all, with ``most`` under way at any time."""
-        model, waiting = self._model(*transfers), list(reversed(transfers))
+    def _in_turns(self, transfers: Sequence[Transfer], most: int, policy: Policy | None = None) -> int:
+        """The end of all, with ``most`` under way at any time; without refreshes but for a ``policy`` that has them."""
+        model, waiting = self._model(*transfers, policy=policy), list(reversed(transfers))
         model.submit(0, [waiting.pop() for _ in range(most)])
         end_ps = 0
         while model.next_event_ps() is not None:
@@ -210,16 +239,14 @@ class Sampler:
         (done,) = self._exact(Transfer(0, write, 0, self._dram.device.burst_bytes))
         return done.time_ps - self._clock.edge(self._dram.device.burst_cycles)
 
-    def _refreshing(self, policy: Policy) -> Fraction:
+    def _refreshing(self) -> Fraction:
         """The share of time that refreshes leave a stream."""
-        device = self._dram.device
-        interval = {"all_bank": device.refresh_cycles, "per_bank": device.bank_refresh_cycles * device.all_banks}
-        cycles = REFRESHES * interval.get(policy.refresh, 0)
-        if not cycles:
+        if not self._interval_ps:
             return Fraction(1)
-        bursts = cycles // device.burst_cycles * device.buses * self._dram.channels
+        device = self._dram.device
+        bursts = REFRESHES * self._interval_cycles // device.burst_cycles * device.buses * self._dram.channels
         stream = Transfer(0, False, 0, bursts * device.burst_bytes)
-        with_refresh = self._exact(stream, policy=policy)[0].time_ps
+        with_refresh = self._exact(stream, policy=self._policy)[0].time_ps
         return Fraction(self._exact(stream)[0].time_ps, with_refresh)
 
 

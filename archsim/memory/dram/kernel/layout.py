@@ -79,6 +79,7 @@ class Rules:
     refresh_interval: int
     refresh_scope: int  # banks of one refresh: of a rank, or those that are refreshed bank by bank
     refresh_stride: int  # from one of them to the next: 1 for a rank, more bank by bank
+    refresh_reach: int  # intervals that any constraint reaches back, and one: after as many all is as after more
     activate_window: int  # deadline of the second half of a split activate
     clock_linger: int  # cycles for which the data clock runs on after the last beat; 0 = always on
     windows: int

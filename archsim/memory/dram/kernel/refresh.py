@@ -46,6 +46,26 @@ def _mark(rules: Rules, ch: Channel, low: int, refreshing: int) -> None:
         reconsider(rules, ch, bank, bank + 1)
 
 
+@njit
+def skip(rules: Rules, ch: Channel, horizon: int) -> None:
+    """Leave out refreshes that a channel with closed rows performs on time, all but the last before ``horizon``.
+
+    No access may come to its queues before that cycle. Refreshes are performed from the longest constraint before it
+    on, so that what follows is as after all of them. Those that are left out are counted, and not in the log.
+    """
+    skipped = (horizon - ch.refresh_due) // rules.refresh_interval - rules.refresh_reach
+    if skipped <= 0 or ch.reads or ch.writes or ch.active or ch.refresh_asked > ch.refresh_done:
+        return
+    for bank in range(rules.banks):
+        if ch.open_row[bank] != NONE:
+            return
+    units = rules.banks // rules.refresh_scope if of_ranks(rules) else 1
+    ch.refresh_due += skipped * rules.refresh_interval
+    ch.refresh_asked += skipped * units
+    ch.refresh_done += skipped * units
+    ch.counts[REFAB if of_ranks(rules) else REFPB] += skipped * units
+
+
 @inlined
 def _next_low(rules: Rules, ch: Channel) -> int:
     """The first bank of the refresh that was asked for first."""

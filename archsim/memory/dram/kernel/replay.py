@@ -8,6 +8,7 @@ from archsim.kernels import inlined, njit
 from archsim.memory.dram.kernel.issue import tick
 from archsim.memory.dram.kernel.layout import INTAKE, NEVER, NONE, UNSIGNED, Channel, Log, Request, Rules
 from archsim.memory.dram.kernel.queues import FORWARDED, FULL, QUEUED, has_room, release, take_in
+from archsim.memory.dram.kernel.refresh import skip
 from archsim.memory.dram.kernel.select import next_at, plan
 
 
@@ -21,6 +22,8 @@ def replay(rules: Rules, channels: Any, requests: Any, progress: Any, planned: A
     taken, done, now, total, full = progress[0], progress[1], progress[2], requests.size, False
     while done < total and not full:
         for c in range(channels.size):
+            if channels[c].refresh_due <= now and logs[c].limit == 0 and taken < total:
+                skip(rules, channels[c], requests[UNSIGNED(taken)].arrival)
             if channels[c].refresh_due <= now:
                 plan(rules, channels[c], now)
                 planned[c] = next_at(rules, channels[c])

@@ -32,15 +32,13 @@ from archsim.memory.dram.kernel.layout import (
     NEVER,
     NONE,
     OPENED,
-    REFAB,
-    REFPB,
     Channel,
     Log,
     Rules,
 )
 from archsim.memory.dram.kernel.pace import ended, look_ahead, next_place, pace, park, rejoin
 from archsim.memory.dram.kernel.queues import QUEUED, has_room, release, take_in
-from archsim.memory.dram.kernel.refresh import suspend
+from archsim.memory.dram.kernel.refresh import skip, suspend
 from archsim.memory.dram.kernel.regions import rewind, seek
 from archsim.memory.dram.kernel.rings import (
     admit,
@@ -162,8 +160,8 @@ def _serve(
     while feed.next_at <= horizon:
         now = feed.next_at
         if ch.refresh_due <= now:
-            if log.limit == 0:
-                _skip_refreshes(rules, ch, feed, horizon)
+            if log.limit == 0 and _is_idle(feed):
+                skip(rules, ch, horizon)
             now = max(now, ch.refresh_due)
             plan(rules, ch, now)
             feed.planned = next_at(rules, ch)
@@ -273,20 +271,8 @@ def _take(
                 next_turn(feed, cursors, write)
 
 
-@njit
-def _skip_refreshes(rules: Rules, ch: Channel, feed: Feed, horizon: int) -> None:
-    """Leave out refreshes that an idle channel with closed rows performs on time, all but the last two."""
-    skipped = (horizon - ch.refresh_due) // rules.refresh_interval - 2
-    if skipped <= 0 or ch.reads or ch.writes or ch.active or ch.refresh_asked > ch.refresh_done:
-        return
-    if feed.pending_head != NONE or feed.parked != NONE or feed.tails[0] != NONE or feed.tails[1] != NONE:
-        return
-    for bank in range(rules.banks):
-        if ch.open_row[bank] != NONE:
-            return
-    whole = rules.refresh_stride == 1
-    units = rules.banks // rules.refresh_scope if whole else 1
-    ch.refresh_due += skipped * rules.refresh_interval
-    ch.refresh_asked += skipped * units
-    ch.refresh_done += skipped * units
-    ch.counts[REFAB if whole else REFPB] += skipped * units
+@inlined
+def _is_idle(feed: Feed) -> bool:
+    """No transfer has a burst that is still to come to the channel's queues."""
+    rings = feed.tails[0] == NONE and feed.tails[1] == NONE
+    return rings and feed.pending_head == NONE and feed.parked == NONE

@@ -62,7 +62,7 @@ class Channel:
     def fitted(self, width_bits: int, channels: int, capacity_bytes: int) -> Fitted:
         """Native channels, their width, ranks and density; raises ConfigError for what the standard does not have."""
         check_width(self.standard, width_bits, self.unit_bits, self.most_bits)
-        check_counts(self.standard, channels, capacity_bytes)
+        check_counts(self.standard, channels, width_bits, self.native_bits, capacity_bytes)
         native_bits = min(width_bits, self.native_bits) if self.pseudo_channels == 1 else self.native_bits
         native, left = divmod(channels * width_bits, native_bits)
         if left:
@@ -95,12 +95,13 @@ class Fitted:
         return self.channel.dies[self.density_gbit]
 
     def interval_of_banks(self, t_refi_ps: int, clock: Clock) -> int:
-        """The nearest whole number of cycles from one refresh bank by bank to the next on a channel.
+        """Whole cycles, at most, from one refresh bank by bank to the next on a channel.
 
-        Each bank gets one within ``t_refi_ps``, and each is of several banks where the standard says so.
+        Each bank gets one within ``t_refi_ps``, which JEDEC states as the longest average, and each is of several
+        banks where the standard says so.
         """
         units = self.buses * self.ranks * self.die.groups * self.die.banks // self.channel.refresh_banks
-        return (2 * t_refi_ps * clock.hz + 10**12 * units) // (2 * 10**12 * units)
+        return t_refi_ps * clock.hz // (10**12 * units)
 
     @property
     def buses(self) -> int:

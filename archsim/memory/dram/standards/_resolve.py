@@ -11,6 +11,7 @@ from archsim.sim.clock import PS_PER_S
 
 _Grade = TypeVar("_Grade")
 _BITS_PER_GBIT = 1 << 30
+MOST_CHANNELS = 1 << 10  # native ones; eight HBM3 stacks have 128 of 64 b
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,11 @@ def check_width(standard: str, width_bits: int, unit_bits: int, most_bits: int) 
         raise ConfigError(f"{standard}: width: found {width_bits} b; allowed {', '.join(map(str, allowed))} b")
 
 
-def check_counts(standard: str, channels: int, capacity_bytes: int) -> None:
-    """Channels and capacity are positive."""
-    if channels < 1:
-        raise ConfigError(f"{standard}: channels: found {channels}; allowed >= 1")
+def check_counts(standard: str, channels: int, width_bits: int, native_bits: int, capacity_bytes: int) -> None:
+    """Channels, 1 to as many as are ``MOST_CHANNELS`` native ones, and a positive capacity."""
+    most = MOST_CHANNELS * native_bits // max(native_bits, width_bits)
+    if not 1 <= channels <= most:
+        raise ConfigError(f"{standard}: channels: found {channels}; allowed 1 to {most} of {width_bits} b")
     if capacity_bytes < 1:
         raise ConfigError(f"{standard}: capacity: found {capacity_bytes} B; allowed > 0 B")
 

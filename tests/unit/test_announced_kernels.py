@@ -1,0 +1,41 @@
+"""That kernels are compiled is said of those that are not in the cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numba
+import pytest
+
+import archsim.kernels  # noqa: F401  (sets where numba keeps them, before the test does)
+from archsim.lab import cache
+
+TOLD = "compiling kernels (kept in the cache for later runs)\n"
+
+
+def test_each_kernel_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    """The machine's kernel in the cache says nothing of the one for traces."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv(cache.CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.delenv(cache.NO_CACHE_VARIABLE, raising=False)
+    (tmp_path / "kernel").mkdir()
+    (tmp_path / "kernel" / "serve.advance-57.py311.nbi").touch()
+    cache.announce(cache.MACHINE, print)
+    assert capsys.readouterr() == ("", "")
+    cache.announce(cache.TRACE, print)
+    assert capsys.readouterr() == ("", TOLD)
+    (tmp_path / "kernel" / "replay.replay-15.py311.nbi").touch()
+    cache.announce(cache.TRACE, print)
+    assert capsys.readouterr() == ("", "")
+    cache.switch_off()
+    cache.announce(cache.MACHINE, print)
+    assert capsys.readouterr() == ("", TOLD)
+    monkeypatch.setenv(cache.NO_CACHE_VARIABLE, "0")
+
+
+def test_the_names_are_those_of_kernels() -> None:
+    """File and function, as the cache names its entries."""
+    from archsim.memory.dram.kernel import replay, serve
+
+    found = {f"{kernel.__module__.rsplit('.', 1)[1]}.{kernel.__name__}" for kernel in (serve.advance, replay.replay)}
+    assert found == {cache.MACHINE, cache.TRACE}
