@@ -12,7 +12,8 @@ from mapper.compile import Compiled
 from mapper.counts import border_counts, expected_counts
 
 OWN_ACCOUNT = (  # known only to the DRAM
-    "pin_read_bytes", "pin_write_bytes", "row_hits", "row_misses", "row_conflicts", "activates", "refreshes", "row_open_ps",
+    "pin_read_bytes", "pin_write_bytes", "row_hits", "row_misses", "row_conflicts", "activates", "refreshes",
+    "row_open_ps",
 )  # fmt: skip
 
 Counts = dict[tuple[str, str, str], int]
