@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -44,7 +46,23 @@ def _use_cache() -> bool:
     return os.access(directory, os.W_OK)
 
 
+def _load_without_blas() -> None:
+    """Load numba's array functions without SciPy: they look in it for BLAS, and its import takes longer than a run.
+
+    No kernel here multiplies matrices. Kernels of others still find BLAS: numba asks again at each product.
+    """
+    blas = "scipy.linalg.cython_blas"
+    if blas in sys.modules:
+        return
+    sys.modules[blas] = None  # type: ignore[assignment]
+    try:
+        importlib.import_module("numba.np.arraymath")
+    finally:
+        del sys.modules[blas]
+
+
 _CACHED = _use_cache()
+_load_without_blas()
 
 
 # Without Python objects; ``_nrt``: without reference counts either, which cost an atomic operation at every array that

@@ -150,7 +150,7 @@ class Pairs(dict[str, Any]):
     """A mapping to be written on one line."""
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(yaml.CSafeDumper):
     """Quotes every text that ``spec.nodes`` would read as something else."""
 
 
