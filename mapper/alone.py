@@ -10,9 +10,10 @@ from archsim.ir.program import Program
 from archsim.ir.workload import Kind, Layer, Tensor, Workload
 from archsim.spec.architecture import Architecture
 from mapper.lower.model import Lowering, Mapped
+from mapper.operands import base_of
 from mapper.options import Given, Options
 from mapper.placement import Lifetime
-from mapper.problem import Problem, base_of
+from mapper.problem import Problem
 from mapper.residency import Residency
 
 ALWAYS = Lifetime(-1, 1)
@@ -31,7 +32,7 @@ def lower_alone(
     index = [layer.name for layer in workload.layers].index(problem.layer.name)
     stays = {found.tensor: replace(found, life=ALWAYS) for found in residency.at(index)}
     mapped = Mapped(
-        Residency(residency.memory, residency.capacity, stays),
+        Residency(residency.capacity, stays),
         (problem,),
         (replace(mapping, layer=problem.layer.name),),
         frozenset(),

@@ -15,7 +15,8 @@ from archsim.errors import MappingError, nearest
 from archsim.ir.mapping import Constraint
 from archsim.ir.workload import Layer
 from archsim.spec.architecture import Architecture
-from mapper.problem import ACC, OUT, Problem
+from mapper.operands import ACC, OUT
+from mapper.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)

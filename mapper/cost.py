@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,8 @@ from mapper.channels import load_channel
 from mapper.costs import ChipCosts
 from mapper.grid import Grid, Reals, Traffic, needs
 from mapper.looked_up import row_elements
-from mapper.problem import ACC, OUT, OperandPlan, Problem
+from mapper.operands import ACC, OUT, OperandPlan
+from mapper.problem import Problem
 from mapper.work import Work
 
 Depths = Mapping[str, int]
@@ -94,8 +96,8 @@ def held_bytes(problem: Problem, moved: Mapping[str, Traffic]) -> dict[str, Real
     return used
 
 
-def _largest(terms: Mapping[str, Reals]) -> Reals:
-    return reduce(np.maximum, terms.values())
+def _largest(terms: Mapping[Any, Reals]) -> Reals:
+    return reduce(np.maximum, terms.values(), np.zeros(()))
 
 
 def _spared(plan: OperandPlan, flow: Traffic) -> Traffic:
@@ -124,8 +126,7 @@ def latency_terms(
     An engine's: its own work, the first tile's way to it and the last tile's way from it.
     """
     problem = grid.problem
-    loads = [plan for plan in problem.reads if not plan.resident]
-    load_total, load_first = _load_times(chip, problem, loads, off_chip)
+    load_total, load_first = _load_times(chip, problem, off_chip)
     store_total, store_last = _store_times(chip, problem, off_chip)
     compute_first = done.array_first + done.vector_first
     compute_last = done.array_last + done.vector_last
@@ -138,17 +139,20 @@ def latency_terms(
     return terms | _port_terms(chip, memory_bytes(grid, done, moved, off_chip))
 
 
-def _load_times(
-    chip: ChipCosts, problem: Problem, loads: list[OperandPlan], moved: Mapping[str, Traffic]
-) -> tuple[Reals, Reals]:
-    """Work of the busiest load engine, and of the one that is last with its first tiles."""
+def _load_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Traffic]) -> tuple[Reals, Reals]:
+    """Work of the busiest load engine, and when the first tiles of all operands can be there.
+
+    That is when each engine has brought its own, and when each operand's tile has come over all its edges.
+    """
     channels = chip.architecture.dma.channels
-    total, first = ([np.zeros(())] * channels for _ in range(2))
-    for plan in loads:
+    total, first, way = dict[int, Reals](), dict[int, Reals](), dict[str, Reals]()
+    none = np.zeros(())
+    for plan in problem.loads:
         lane = load_channel(problem, plan, channels)
         all_tiles, first_tile = _load_time(chip, problem, plan, moved[plan.name])
-        total[lane], first[lane] = total[lane] + all_tiles, first[lane] + first_tile
-    return reduce(np.maximum, total), reduce(np.maximum, first)
+        total[lane], first[lane] = total.get(lane, none) + all_tiles, first.get(lane, none) + first_tile
+        way[plan.operand] = way.get(plan.operand, none) + first_tile
+    return _largest(total), np.maximum(_largest(first), _largest(way))
 
 
 def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Traffic) -> tuple[Reals, Reals]:
@@ -174,10 +178,19 @@ def _descriptors(chip: ChipCosts, flow: Traffic, elements: Reals) -> Reals:
 
 
 def _store_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Traffic]) -> tuple[Reals, Reals]:
-    out = problem.operand(OUT)
-    if out.resident:
-        return np.zeros(()), np.zeros(())
-    flow = moved[OUT]
+    """Work of the busiest store engine, and of the last tile on its way out."""
+    total, last = np.zeros(()), np.zeros(())
+    for out in problem.stores:
+        all_tiles, last_tile = _store_time(chip, problem, out, moved)
+        total, last = np.maximum(total, all_tiles), last + last_tile
+    return total, last
+
+
+def _store_time(
+    chip: ChipCosts, problem: Problem, out: OperandPlan, moved: Mapping[str, Traffic]
+) -> tuple[Reals, Reals]:
+    """Engine time of all of an output's tiles, and of the last one."""
+    flow = moved[out.name]
     copied = problem.engine == "copy"
     source = moved["in0"].touched if copied else flow.touched  # repetition reads once and writes often
     moves = moved["in0"].moves if copied and problem.operand("in0").buffered else flow.moves
@@ -212,15 +225,14 @@ def memory_bytes(
     def add(memory: str, direction: str, count: Reals) -> None:
         found[memory, direction] = found.get((memory, direction), np.zeros(())) + count
 
-    for plan in problem.reads:
-        if not plan.resident:
-            add(plan.home, "read", off_chip[plan.name].touched * plan.element_bytes)
-            add(plan.level, "write", moved[plan.name].filled * plan.element_bytes)
+    for plan in problem.loads:
+        add(plan.home, "read", off_chip[plan.name].touched * plan.element_bytes)
+        add(plan.level, "write", moved[plan.name].filled * plan.element_bytes)
     out = problem.operand(OUT)
     add(out.level, "write", moved[OUT].touched * out.element_bytes)
-    if not out.resident:
-        add(out.level, "read", moved[OUT].touched * out.element_bytes)
-        add(out.home, "write", off_chip[OUT].touched * out.element_bytes)
+    for plan in problem.stores:
+        add(plan.level, "read", moved[plan.name].touched * plan.element_bytes)
+        add(plan.home, "write", off_chip[plan.name].touched * plan.element_bytes)
     if problem.accumulates:
         acc = problem.operand(ACC)
         add(acc.level, "read", moved[OUT].touched * acc.element_bytes)

@@ -19,7 +19,7 @@ from mapper.borders import slabs
 from mapper.costs import array_shape, drain_steps
 from mapper.geometry import Component, ranges
 from mapper.lower.frame import Frame
-from mapper.problem import ACC, BIAS, OUT, OperandPlan
+from mapper.operands import ACC, BIAS, OUT, OperandPlan
 from mapper.residency import Resident
 
 Counts = Counter[tuple[str, str]]
@@ -64,6 +64,8 @@ def _touch(
     lead: Sequence[int] | None = None,
 ) -> None:
     """Bytes and whole accesses of a strided block, walked in the order of ``lead``: strides of a move's other side."""
+    if 0 in sizes:
+        return
     axes = [(n, s, led) for n, s, led in zip(sizes, strides, lead or strides, strict=True) if n > 1 and s]
     runs = runs_of(0, element, [(n, s) for n, s, _ in axes], [led for _, _, led in axes])
     counts[memory, f"{direction}_bytes"] += runs.size_bytes * times
@@ -85,7 +87,7 @@ def _copy(frame: Frame, counts: Counts, words: Mapping[str, int]) -> None:
         ends.pop(0)
         again = 0 if source.cached else _repeats(frame, source, depth)
         for _, touched, times in _classes(frame, source, depth, None):
-            counts[reads, "read_bytes"] += touched * source.element_bytes * times * again
+            counts[reads, "read_bytes"] += prod(touched) * source.element_bytes * times * again
     for extents, times, _ in _tiles(frame, tuple(frame.problem.dims), depth):
         for plan, memory, direction in ends:
             strides = dict(frame.dims_region(plan, "", depth).strides)
@@ -96,18 +98,23 @@ def _copy(frame: Frame, counts: Counts, words: Mapping[str, int]) -> None:
 
 
 def _move(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str, int]) -> None:
-    """DRAM bytes inside the tensor; on-chip bytes and accesses of the whole tile."""
+    """Bytes beyond the edge: inside the tensor, or of the whole tile in a slot; bytes of the whole tile within it.
+
+    A move from DRAM goes in the order of DRAM, one between on-chip memories in the order of what it reads.
+    """
     depth, sliding = frame.keeps[plan.name]
-    above = frame.loops[:depth]
     repeats = _repeats(frame, plan, depth)
-    off_chip, on_chip = ("write", "read") if plan.name == OUT else ("read", "write")
-    slid = above[-1].dim if sliding else None
-    strides = frame.slot_strides(plan)
-    for sizes, touched, count in _classes(frame, plan, depth, slid):
-        times = count * repeats
-        if not plan.cached:
-            counts[plan.home, f"{off_chip}_bytes"] += touched * plan.element_bytes * times
-        _touch(counts, plan.level, on_chip, sizes, strides, plan.element_bytes, words[plan.level], times)
+    outwards, inwards = ("write", "read") if plan.operand == OUT else ("read", "write")
+    slid = frame.loops[depth - 1].dim if sliding else None
+    near, far = frame.slot_strides(plan), frame.far_strides(plan)
+    lead = near if outwards == "write" else far
+    for filled, touched, count in _classes(frame, plan, depth, slid):
+        times, inside = count * repeats, filled if plan.beyond else touched
+        if plan.home in words:
+            _touch(counts, plan.home, outwards, inside, far, plan.element_bytes, words[plan.home], times, lead)
+        elif not plan.cached:
+            counts[plan.home, f"{outwards}_bytes"] += prod(inside) * plan.element_bytes * times
+        _touch(counts, plan.level, inwards, filled, near, plan.element_bytes, words[plan.level], times)
 
 
 def _repeats(frame: Frame, plan: OperandPlan, depth: int) -> int:
@@ -118,12 +125,12 @@ def _repeats(frame: Frame, plan: OperandPlan, depth: int) -> int:
 
 def _classes(
     frame: Frame, plan: OperandPlan, depth: int, slid: str | None
-) -> Iterator[tuple[tuple[int, ...], int, int]]:
-    """(positions per component, positions inside the tensor, how often) over the operand's tiles."""
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
+    """(positions per component, those inside the tensor, how often) over the operand's tiles."""
     per_part = [_part_classes(frame, part, depth, slid) for part in frame.parts[plan.name]]
     for combo in product(*per_part):
-        sizes = tuple(filled for (filled, _), _ in combo)
-        yield sizes, prod(touched for (_, touched), _ in combo), prod(times for _, times in combo)
+        filled, touched = zip(*(sizes for sizes, _ in combo), strict=True) if combo else ((), ())
+        yield filled, touched, prod(times for _, times in combo)
 
 
 def _part_classes(frame: Frame, part: Component, depth: int, slid: str | None) -> list[tuple[tuple[int, int], int]]:

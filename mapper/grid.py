@@ -16,7 +16,8 @@ from archsim.spec.architecture import Architecture
 from mapper.candidates import Cut, cuts
 from mapper.constrain import FREE, Rules
 from mapper.geometry import Component, slot_padding
-from mapper.problem import ACC, BIAS, GROUPS, OUT, OperandPlan, Problem
+from mapper.operands import ACC, BIAS, OUT, OperandPlan
+from mapper.problem import GROUPS, Problem
 from mapper.tables import Geometry, Share, geometry, share
 
 Reals = NDArray[np.float64]
@@ -130,7 +131,8 @@ def _traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) 
         inside = inside | (get("moves") > 0)
     run, slot_bytes = _run(grid, plan, order[:depth]), _slot_bytes(grid, plan, order[:depth], slot)
     slots = np.minimum(plan.slots, moves) if plan.buffered and not plan.resident else np.zeros(grid.shape)
-    return Traffic(slot, filled, touched, first, moves, slides, run, slot_bytes, again, slots)
+    beyond = filled if plan.beyond else touched  # tiles in a ring hold their padding
+    return Traffic(slot, filled, beyond, first, moves, slides, run, slot_bytes, again, slots)
 
 
 def _slot_bytes(grid: Grid, plan: OperandPlan, cut_groups: tuple[str, ...], slot: Reals) -> Reals:
@@ -175,8 +177,6 @@ def needs(moved: Traffic) -> Reals:
 def depths(grid: Grid, plan: OperandPlan, order: tuple[str, ...]) -> list[int]:
     """Depths at which an operand may be kept: below each group that moves it, or above all (0)."""
     moving = [i for i, group in enumerate(order) if any(entry.moves for entry in grid.shares[plan.name, group])]
-    if plan.name in (OUT, ACC):
-        return [max((i + 1 for i in moving), default=0)]
-    if plan.name == BIAS or plan.resident or grid.problem.engine == "copy":
+    if plan.name in (OUT, ACC, BIAS) or plan.resident or grid.problem.engine == "copy":
         return [max((i + 1 for i in moving), default=0)]
     return sorted({0, *(i + 1 for i in moving)}, reverse=True)

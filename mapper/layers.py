@@ -139,11 +139,11 @@ class Layers:
         """The layer as a mapping problem on ``engine``, beside what stays on chip."""
         free, capacity = self._free(index, residency), {}
         for memory in self.architecture.memories:
-            shared = memory.name == residency.memory
-            capacity[memory.name] = usable(memory, free[memory.name], memory.capacity_bytes, shared)
-        resident = frozenset(r.tensor for r in residency.at(index))
+            is_shared = memory.name in residency.capacity
+            capacity[memory.name] = usable(memory, free[memory.name], memory.capacity_bytes, is_shared)
+        pinned = {found.tensor: found.memory for found in residency.at(index)}
         layer = self.workload.layers[index]
-        return build(layer, self.workload, self.architecture, self.dtypes, capacity, resident, engine)
+        return build(layer, self.workload, self.architecture, self.dtypes, capacity, pinned, engine)
 
     def _free(self, index: int, residency: Residency) -> dict[str, int]:
         return residency.free_by_memory(index, self.architecture)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mapper.problem import ACC, Problem
+from mapper.operands import ACC
+from mapper.problem import Problem
 
 Numbers = tuple[float, int]  # an element q stands for (q - zero) * scale
 PLAIN: Numbers = (1.0, 0)

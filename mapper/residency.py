@@ -1,8 +1,8 @@
 """Which activations stay on chip between layers, and where: greedy by traffic saved per layer of lifetime.
 
-A tensor may stay when every layer that writes or reads it does so from the same on-chip memory. Padding that its
-readers need becomes a border of zeros around it, written once. A share of the memory (``WORKING_SHARE``) is left to
-each layer's own tiles.
+A tensor may stay in an on-chip memory that is on the path of every layer that writes or reads it, the outermost first.
+Padding that units need which read it there becomes a border of zeros around it, written once. A share of the memory
+(``WORKING_SHARE``) is left to each layer's own tiles.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from archsim.ir.dtypes import size_bytes
 from archsim.ir.mapping import Placement
 from archsim.ir.workload import Layer, Operand, Workload
 from archsim.spec.architecture import Architecture, Memory
+from mapper.capacity import shared
 from mapper.geometry import components
+from mapper.operands import base_of, pad_bytes, port_role
 from mapper.placement import (
     Block,
     Layout,
@@ -26,7 +28,6 @@ from mapper.placement import (
     lifetimes,
     sliced_alike,
 )
-from mapper.problem import OUT, base_of, inner, pad_bytes, port_role
 
 WORKING_SHARE = 4  # one part in four of the memory stays free for tiles
 
@@ -44,23 +45,17 @@ class Resident:
 
 @dataclass
 class Residency:
-    """The pinned tensors of a model."""
+    """The pinned tensors of a model. ``capacity``: bytes of each memory in which tensors may stay."""
 
-    memory: str
-    capacity: int
+    capacity: Mapping[str, int]
     tensors: dict[str, Resident] = field(default_factory=dict)
 
-    def free_bytes(self, layer: int) -> int:
-        """Bytes below the lowest tensor pinned at ``layer``."""
-        return min(
-            (r.address for r in self.tensors.values() if r.life.first <= layer <= r.life.last),
-            default=self.capacity,
-        )
-
     def free_by_memory(self, layer: int, architecture: Architecture) -> dict[str, int]:
-        """Bytes free from address 0 of every memory at ``layer``."""
+        """Bytes free from address 0 of every memory at ``layer``: those below the lowest tensor pinned there."""
         free = {memory.name: memory.capacity_bytes for memory in architecture.memories}
-        return free | {self.memory: self.free_bytes(layer)}
+        for pinned in self.at(layer):
+            free[pinned.memory] = min(free[pinned.memory], pinned.address)
+        return free
 
     def at(self, layer: int) -> list[Resident]:
         """Tensors pinned at ``layer``."""
@@ -86,15 +81,15 @@ def plan_residency(
 
     Raises PlaceError where a stated place is impossible.
     """
-    memory = inner(architecture, "outputs")
-    plan = Residency(memory.name, memory.capacity_bytes)
-    if inner(architecture, "inputs").name != memory.name:
+    memories = shared(architecture)
+    plan = Residency({memory.name: memory.capacity_bytes for memory in memories})
+    if not memories:
         _refuse_on_chip(placed.values(), architecture)
         return plan
     base = {name: base_of(workload, name) for name in workload.tensors}
     lives = lifetimes(workload, base)
     uses = _uses(workload, base)
-    search = _Search(workload, architecture, plan, size_bytes(dtypes["inputs"]), lives)
+    search = _Search(workload, architecture, memories, plan, size_bytes(dtypes["inputs"]), lives)
     for name, place in placed.items():
         if architecture.memory(place.memory).kind != "dram":
             plan.tensors[name] = search.stated(place, uses[name])
@@ -145,52 +140,69 @@ class _Search:
 
     workload: Workload
     architecture: Architecture
+    memories: tuple[Memory, ...]
     plan: Residency
     element_bytes: int
     lives: Mapping[str, Lifetime]
 
     def greedy(self, name: str, uses: list[_Use]) -> Resident | None:
-        """The tensor at the highest address that is free, above the share of each layer's own tiles; None: none is."""
-        stored = self._layout(name, uses)
+        """The tensor in the first memory that has room for it; None: none has."""
+        return next((found for memory in self.memories if (found := self._in(memory, name, uses)) is not None), None)
+
+    def _in(self, memory: Memory, name: str, uses: list[_Use]) -> Resident | None:
+        """The tensor at the highest address that is free, above the share of each layer's own tiles."""
+        stored = self._layout(name, uses, memory)
         if stored is None:
             return None
-        memory, life = self.architecture.memory(self.plan.memory), self.lives[name]
-        blocks = self._blocks()
-        address = highest_fit(blocks, stored.size_bytes, life.first, life.last, memory.word_bytes, self.plan.capacity)
-        if address is None or address < self.plan.capacity // WORKING_SHARE:
+        life, capacity = self.lives[name], memory.capacity_bytes
+        blocks = self._blocks(memory.name)
+        address = highest_fit(blocks, stored.size_bytes, life.first, life.last, memory.word_bytes, capacity)
+        if address is None or address < capacity // WORKING_SHARE:
             return None
-        return Resident(name, self.plan.memory, address, stored, life)
+        return Resident(name, memory.name, address, stored, life)
 
     def stated(self, place: Placement, uses: list[_Use]) -> Resident:
         """The tensor where ``place`` says; raises PlaceError when it cannot lie there."""
-        stored, life = self._layout(place.tensor, uses), self.lives[place.tensor]
+        memory, life = self.architecture.memory(place.memory), self.lives[place.tensor]
+        stored = self._layout(place.tensor, uses, memory) if memory in self.memories else None
         where = f"tensor '{place.tensor}' in '{place.memory}'"
-        if place.memory != self.plan.memory or stored is None or not _may_stay(place.tensor, self.workload, self.lives):
+        if stored is None or not _may_stay(place.tensor, self.workload, self.lives):
             raise PlaceError(
                 place.tensor, f"{where}: it cannot stay on chip there: not all its layers reach it in one memory"
             )
-        check_stated(place, stored.size_bytes, life, self.plan.capacity)
-        word = self.architecture.memory(self.plan.memory).word_bytes
+        check_stated(place, stored.size_bytes, life, memory.capacity_bytes)
+        word = memory.word_bytes
         if place.base % word:
             raise PlaceError(place.tensor, f"{where} at {place.base:,}: allowed multiples of its word, {word} bytes")
         end = place.base + place.size_bytes
-        if any(block.meets(place.base, end, life.first, life.last) for block in self._blocks()):
+        if any(block.meets(place.base, end, life.first, life.last) for block in self._blocks(memory.name)):
             raise PlaceError(place.tensor, f"{where} at {place.base:,}: another tensor lies there at the same time")
-        return Resident(place.tensor, self.plan.memory, place.base, stored, life)
+        return Resident(place.tensor, memory.name, place.base, stored, life)
 
-    def _blocks(self) -> list[Block]:
-        placed = self.plan.tensors.values()
+    def _blocks(self, memory: str) -> list[Block]:
+        placed = (found for found in self.plan.tensors.values() if found.memory == memory)
         return [Block(r.address, r.layout.size_bytes, r.life.first, r.life.last) for r in placed]
 
-    def _layout(self, name: str, uses: list[_Use]) -> Layout | None:
-        """The layout of a tensor on chip, None where it cannot stay."""
-        if not all(_on_chip(use, self.plan.memory, self.architecture) for use in uses):
+    def _layout(self, name: str, uses: list[_Use], memory: Memory) -> Layout | None:
+        """The layout of a tensor in a memory, None where it cannot stay there."""
+        if not all(self._passes(use, memory) for use in uses):
             return None
-        border = _border(name, self.workload, uses)
+        border = _border(name, self.workload, [use for use in uses if self._is_read_there(use, memory)])
         if border is None:
             return None
-        pad = _pad_bytes(name, self.workload, self.architecture.memory(self.plan.memory))
+        pad = _pad_bytes(name, self.workload, memory)
         return layout(self.workload.tensors[name], self.element_bytes, border, pad)
+
+    def _passes(self, use: _Use, memory: Memory) -> bool:
+        """Whether the memory is on the operand's path."""
+        if use.kind.kind == "host" or use.operand.rows is not None:
+            return False
+        role = port_role(use.operand)
+        return memory in self.architecture.inside(role, self.architecture.outer(role).name)
+
+    def _is_read_there(self, use: _Use, memory: Memory) -> bool:
+        """Whether a unit reads the operand in the memory itself, or a copy moves it from there."""
+        return use.kind.kind == "copy" or self.architecture.inner(port_role(use.operand)) == memory
 
 
 def _pad_bytes(name: str, workload: Workload, memory: Memory) -> int:
@@ -198,13 +210,6 @@ def _pad_bytes(name: str, workload: Workload, memory: Memory) -> int:
     base = workload.tensors[name]
     views = [tensor for tensor in workload.tensors.values() if base_of(workload, tensor.name) == name]
     return pad_bytes(memory, "inputs") if all(sliced_alike(view, base) for view in views) else 0
-
-
-def _on_chip(use: _Use, memory: str, architecture: Architecture) -> bool:
-    if use.kind.kind == "host" or use.operand.rows is not None:
-        return False
-    role = "outputs" if use.operand.name == OUT else port_role(use.operand)
-    return inner(architecture, role).name == memory
 
 
 def _border(name: str, workload: Workload, uses: list[_Use]) -> tuple[tuple[int, int], ...] | None:

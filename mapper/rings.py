@@ -12,8 +12,9 @@ from archsim.errors import MappingError
 from archsim.ir.mapping import Keep, LayerMapping
 from archsim.spec.architecture import Architecture
 from mapper.geometry import components, slot_padding, slot_sizes
+from mapper.operands import BIAS, OperandPlan
 from mapper.placement import Block, lowest_fit
-from mapper.problem import BIAS, OperandPlan, Problem
+from mapper.problem import Problem
 from mapper.strides import block_bytes
 
 FIRST = ("b", BIAS, "acc", "out")
@@ -21,7 +22,7 @@ FIRST = ("b", BIAS, "acc", "out")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A ring of one layer's operand."""
+    """A ring of one layer's operand; ``operand``: the name of its plan."""
 
     operand: str
     memory: str
@@ -55,10 +56,9 @@ def slot_bytes(problem: Problem, plan: OperandPlan, mapping: LayerMapping, keep:
 def wanted(problem: Problem, mapping: LayerMapping) -> list[Slot]:
     """The rings that a layer needs, not yet placed: those of its Keeps with slots, in the order of placing."""
     keeps = [node for node in mapping.nodes if isinstance(node, Keep) and node.slots > 0]
-    keeps = [keep for keep in keeps if problem.operand(keep.operand).buffered]
-    keeps.sort(key=lambda keep: (keep.operand not in FIRST, keep.operand))
-    sizes = {keep: slot_bytes(problem, problem.operand(keep.operand), mapping, keep) for keep in keeps}
-    return [Slot(keep.operand, keep.level, 0, sizes[keep], keep.slots) for keep in keeps]
+    kept = [(keep, plan) for keep in keeps if (plan := problem.kept(keep.operand, keep.level)) and plan.buffered]
+    kept.sort(key=lambda found: (found[0].operand not in FIRST, found[1].name))
+    return [Slot(plan.name, plan.level, 0, slot_bytes(problem, plan, mapping, keep), keep.slots) for keep, plan in kept]
 
 
 def allocate(
@@ -72,7 +72,8 @@ def allocate(
 
     Tried in turn: all rings, only the weights', none of them apart from the previous layer's.
     """
-    rings, weights = wanted(problem, mapping), {"b", BIAS}
+    rings = wanted(problem, mapping)
+    weights = {plan.name for plan in problem.operands if plan.operand in ("b", BIAS)}
     for apart in ({ring.operand for ring in rings}, weights, set[str]()):
         placed = _pack(rings, architecture, free, before, apart)
         if placed is not None:

@@ -9,7 +9,8 @@ from math import prod
 
 from mapper.candidates import Cut
 from mapper.geometry import Component, components, ranges
-from mapper.problem import OperandPlan, Problem
+from mapper.operands import OperandPlan
+from mapper.problem import Problem
 
 Extents = tuple[tuple[str, int], ...]
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from mapper.costs import STREAMS, ChipCosts, drain_steps, fold_function, vector_time
 from mapper.grid import Grid, Reals
-from mapper.problem import GROUPS, OUT, Problem
+from mapper.operands import OUT
+from mapper.problem import GROUPS, Problem
 from mapper.tables import Extents, classes, first_extents, last_extents
 
 OUTPUTS = ("B", "M", "N")

@@ -13,6 +13,7 @@ from fractions import Fraction
 from archsim.errors import ConfigError
 
 ROLES = ("inputs", "weights", "outputs", "partials", "tables", "kv")
+TILED = ("inputs", "weights", "outputs")  # roles whose tiles the DMA moves on chip
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +272,22 @@ class Architecture:
     def inner(self, role: str) -> Memory:
         """The innermost explicit memory of ``role`` (what arrays and vector units read and write)."""
         return self._keeper(role, -1)
+
+    def inside(self, role: str, home: str) -> tuple[Memory, ...]:
+        """The memories that tiles of ``role`` pass on their way from ``home`` to a unit, outermost first.
+
+        The innermost one alone where there is no other. Raises ConfigError when no memory keeps the role.
+        """
+        path = self.path(role)
+        names = [memory.name for memory in path]
+        found = path[names.index(home) + 1 :] if home in names else tuple(m for m in path if m.kind != "dram")
+        return found or (self.inner(role),)
+
+    @property
+    def dma_queues(self) -> int:
+        """Queues of each direction: the DMA's channels, for each on-chip memory on the longest way of tiles."""
+        ways = (self.inside(role, self.outer(role).name) for role in TILED if self.path(role))
+        return self.dma.channels * max((len(way) for way in ways), default=1)
 
     def memory(self, name: str) -> Memory:
         """The memory called ``name``."""

@@ -18,7 +18,8 @@ from mapper.costs import ChipCosts
 from mapper.geometry import Component, ranges, slot_padding, slot_sizes
 from mapper.grid import Grid, Traffic
 from mapper.lower.frame import Frame
-from mapper.problem import GROUPS, OperandPlan, Problem
+from mapper.operands import OperandPlan
+from mapper.problem import GROUPS, Problem
 from mapper.strides import block_bytes
 from mapper.tables import geometry
 from mapper.work import work
@@ -74,7 +75,7 @@ def _traffic(frame: Frame, plan: OperandPlan) -> Traffic:
     return Traffic(
         slot=_cell(slot),
         filled=_cell(filled * again),
-        touched=_cell(touched * again),
+        touched=_cell((filled if plan.beyond else touched) * again),
         first=_cell(first),
         moves=_cell(moves),
         slides=np.full((1,) * len(GROUPS), sliding),
@@ -87,7 +88,8 @@ def _traffic(frame: Frame, plan: OperandPlan) -> Traffic:
 
 def _slots(frame: Frame, plan: OperandPlan) -> int:
     nodes = frame.mapping.nodes
-    return next((node.slots for node in nodes if isinstance(node, Keep) and node.operand == plan.name), 0)
+    kept = (node for node in nodes if isinstance(node, Keep))
+    return next((node.slots for node in kept if frame.problem.kept(node.operand, node.level) == plan), 0)
 
 
 def _sums(part: Component, cut: Mapping[str, int], problem: Problem, slid: str | None) -> tuple[int, int, int]:

@@ -14,7 +14,8 @@ from archsim.errors import nearest
 from archsim.ir.mapping import Keep, LayerMapping, Loop
 from mapper.geometry import Component, halo
 from mapper.lower.frame import Frame
-from mapper.problem import ACC, OUT, OperandPlan, Problem
+from mapper.operands import ACC, OUT, OperandPlan
+from mapper.problem import Problem
 from mapper.tables import geometry, is_block
 
 
@@ -32,7 +33,7 @@ def faults(problem: Problem, mapping: LayerMapping, memories: tuple[str, ...]) -
     yield from found
     if not found:
         yield from _missing(problem, mapping)
-        yield from _order(Frame(problem, mapping, {}), _nodes(mapping))
+        yield from _order(Frame(problem, mapping, {}), _nodes(problem, mapping))
 
 
 def _loops(problem: Problem, mapping: LayerMapping) -> Iterator[Fault]:
@@ -62,34 +63,38 @@ def _loop(problem: Problem, loop: Loop, seen: set[str]) -> str:
 
 
 def _keeps(problem: Problem, mapping: LayerMapping, memories: tuple[str, ...]) -> Iterator[Fault]:
-    known = {plan.name: plan for plan in problem.operands if plan.buffered or plan.resident}
-    seen: set[str] = set()
+    known = [plan for plan in problem.operands if plan.buffered or plan.resident]
+    seen: set[tuple[str, str]] = set()
     for index, node in enumerate(mapping.nodes):
         if isinstance(node, Keep):
-            if node.operand not in known:
-                names = ", ".join(known)
-                yield Fault(
-                    index, f"no operand '{node.operand}' to keep{nearest(node.operand, known)}; allowed {names}"
-                )
+            at = [plan for plan in known if plan.operand == node.operand]
+            plan = next((plan for plan in at if plan.level == node.level), None)
+            if plan is None:
+                yield Fault(index, _unknown(node, [plan.operand for plan in known], at, memories))
                 continue
-            if node.operand in seen:
-                yield Fault(index, f"operand '{node.operand}' is kept already; allowed once")
-            seen.add(node.operand)
-            yield from _keep(problem, mapping, known[node.operand], index, memories)
+            if (node.operand, node.level) in seen:
+                yield Fault(index, f"operand '{node.operand}' is kept already in '{node.level}'; allowed once")
+            seen.add((node.operand, node.level))
+            yield from _keep(problem, mapping, plan, index)
 
 
-def _keep(
-    problem: Problem, mapping: LayerMapping, plan: OperandPlan, index: int, memories: tuple[str, ...]
-) -> Iterator[Fault]:
+def _unknown(keep: Keep, operands: list[str], at: list[OperandPlan], memories: tuple[str, ...]) -> str:
+    """What is wrong with a Keep of no operand, or in a memory that the operand does not pass."""
+    if not at:
+        names = ", ".join(dict.fromkeys(operands))
+        return f"no operand '{keep.operand}' to keep{nearest(keep.operand, operands)}; allowed {names}"
+    hint = "" if keep.level in memories else f" (no memory of the chip{nearest(keep.level, memories)})"
+    levels = ", ".join(f"'{plan.level}'" for plan in at)
+    return f"operand '{keep.operand}' kept in '{keep.level}'{hint}; allowed {levels}, on its path"
+
+
+def _keep(problem: Problem, mapping: LayerMapping, plan: OperandPlan, index: int) -> Iterator[Fault]:
     keep, nodes = mapping.nodes[index], mapping.nodes
     assert isinstance(keep, Keep)
-    if keep.level != plan.level:
-        hint = "" if keep.level in memories else f" (no memory of the chip{nearest(keep.level, memories)})"
-        yield Fault(index, f"operand '{plan.name}' kept in '{keep.level}'{hint}; allowed '{plan.level}', on its path")
     if plan.resident and keep.slots:
-        yield Fault(index, f"{keep.slots} slots of '{plan.name}', which lies whole in '{plan.level}'; allowed 0")
+        yield Fault(index, f"{keep.slots} slots of '{plan.operand}', which lies whole in '{plan.level}'; allowed 0")
     if not plan.resident and not keep.slots:
-        yield Fault(index, f"no slots of '{plan.name}', which is not among the resident operands; allowed 1 or more")
+        yield Fault(index, f"no slots of '{plan.operand}', which is not among the resident operands; allowed 1 or more")
     if plan.name == ACC and problem.engine == "vector" and keep.slots > 1:
         yield Fault(index, f"{keep.slots} slots of 'acc' on the vector unit, which works on one; allowed 1")
     if not index <= keep.reserve_at <= len(nodes):
@@ -109,17 +114,17 @@ def _tiles(problem: Problem, mapping: LayerMapping, until: int) -> dict[str, int
 def _window(problem: Problem, plan: OperandPlan, between: list[Loop], tiles: Mapping[str, int]) -> str:
     """Why ``plan`` is no sliding window over the loops ``between`` its Keep and its reservation ('' when it is)."""
     if len(between) != 1:
-        return f"a window of '{plan.name}' over {len(between)} loops; allowed one loop between keep and reserve_at"
+        return f"a window of '{plan.operand}' over {len(between)} loops; allowed one loop between keep and reserve_at"
     geo, dim = geometry(problem), between[0].dim
-    if plan.name in (OUT, ACC) or plan.resident or dim != geo.sliding:
+    if plan.operand in (OUT, ACC) or plan.resident or dim != geo.sliding:
         allowed = f"inputs, over '{geo.sliding}'" if geo.sliding else "none in this layer, whose tiles share no rows"
-        return f"'{plan.name}' as a sliding window over '{dim}'; allowed {allowed}"
+        return f"'{plan.operand}' as a sliding window over '{dim}'; allowed {allowed}"
     if dim not in tiles or not any(
         halo(part, dim, tiles[dim], problem.dims) for part in _moved(geo.parts[plan.name], dim)
     ):
-        return f"tiles of '{plan.name}' along '{dim}' share nothing; a window would keep no rows"
+        return f"tiles of '{plan.operand}' along '{dim}' share nothing; a window would keep no rows"
     if not is_block(geo, plan, tiles):
-        return f"a window of '{plan.name}' over '{dim}' is no block of rows; cut the dims outside it to 1 above it"
+        return f"a window of '{plan.operand}' over '{dim}' is no block of rows; cut the dims outside it to 1 above it"
     return ""
 
 
@@ -137,23 +142,29 @@ def _missing(problem: Problem, mapping: LayerMapping) -> Iterator[Fault]:
     for name in sorted(stays - set(mapping.resident)):
         tensor = problem.operand(name).tensor
         yield Fault(None, f"operand '{name}' stays on chip (tensor '{tensor}') but is not among the resident ones")
-    kept = {node.operand for node in mapping.nodes if isinstance(node, Keep)}
+    kept = {(node.operand, node.level) for node in mapping.nodes if isinstance(node, Keep)}
     for plan in problem.operands:
-        if plan.buffered and not plan.resident and plan.name not in kept:
-            yield Fault(None, f"operand '{plan.name}' is kept nowhere; it needs a Keep in '{plan.level}'")
+        if plan.buffered and not plan.resident and (plan.operand, plan.level) not in kept:
+            where = f"in '{plan.level}'"
+            missing = f"not kept {where}" if plan.operand in {name for name, _ in kept} else "kept nowhere"
+            yield Fault(None, f"operand '{plan.operand}' is {missing}; it needs a Keep {where}")
 
 
-def _nodes(mapping: LayerMapping) -> dict[str, int]:
-    """Node index of every operand's Keep and every dim's loop (names of dims behind 'for ')."""
+def _nodes(problem: Problem, mapping: LayerMapping) -> dict[str, int]:
+    """Node index of every plan's Keep and every dim's loop (names of dims behind 'for ')."""
     found = {}
     for index, node in enumerate(mapping.nodes):
-        found[f"for {node.dim}" if isinstance(node, Loop) else node.operand] = index
+        if isinstance(node, Loop):
+            found[f"for {node.dim}"] = index
+        elif (plan := problem.kept(node.operand, node.level)) is not None:
+            found[plan.name] = index
     return found
 
 
 def _order(frame: Frame, at: Mapping[str, int]) -> Iterator[Fault]:
     """Loops and Keeps that stand where the lowering cannot have them."""
     problem = frame.problem
+    yield from _nested(frame, at)
     if problem.engine == "copy":
         yield from _copied(frame, at)
     elif problem.accumulates:
@@ -162,6 +173,14 @@ def _order(frame: Frame, at: Mapping[str, int]) -> Iterator[Fault]:
         yield Fault(
             at[OUT], "'out' is kept above a loop; a vector command fills a slot at once: keep it below all loops"
         )
+
+
+def _nested(frame: Frame, at: Mapping[str, int]) -> Iterator[Fault]:
+    """Tiles that are filled from slots that hold less."""
+    for plan in frame.problem.operands:
+        if plan.beyond and frame.keeps[plan.beyond][0] > frame.keeps[plan.name][0]:
+            text = f"'{plan.operand}' is kept in '{plan.home}' below more loops than in '{plan.level}', which it fills"
+            yield Fault(at[plan.beyond], text)
 
 
 def _summed(frame: Frame, at: Mapping[str, int]) -> Iterator[Fault]:

@@ -15,8 +15,9 @@ from mapper.cost import Costs
 from mapper.costs import ChipCosts
 from mapper.given.priced import CELL, price
 from mapper.given.structure import faults
+from mapper.operands import STAGE, base_of
 from mapper.options import Given
-from mapper.problem import Problem, base_of
+from mapper.problem import Problem
 from mapper.rings import Slot, wanted
 
 PROOF = "stated, not searched"
@@ -125,13 +126,17 @@ class Stated:
             if need <= free[level]:
                 continue
             most = max(slots, key=lambda slot: slot.size_bytes)
-            node = next(i for i, n in enumerate(mapping.nodes) if not isinstance(n, Loop) and n.operand == most.operand)
+            keep = problem.operand(most.operand)
+            at = (keep.operand, keep.level)
+            node = next(
+                i for i, n in enumerate(mapping.nodes) if not isinstance(n, Loop) and (n.operand, n.level) == at
+            )
             total = self.chip.architecture.memory(level).capacity_bytes
-            text = ", ".join(f"{slot.operand} {slot.slots} x {slot.slot_bytes:,}" for slot in slots)
+            text = ", ".join(f"{slot.operand.partition(STAGE)[0]} {slot.slots} x {slot.slot_bytes:,}" for slot in slots)
             raise self._error(
                 problem.layer.name,
                 f"'{level}' overflows: needs {need:,} bytes ({text}), of which {most.size_bytes:,} for operand "
-                f"'{most.operand}'; it has {free[level]:,} of {total:,} bytes free",
+                f"'{keep.operand}'; it has {free[level]:,} of {total:,} bytes free",
                 node,
                 MappingError,
             )

@@ -12,7 +12,8 @@ from archsim.ir.program import Affine, Clip, Edge, Extent, Guard, Lookup, Region
 from archsim.ir.workload import Guard as LayerGuard
 from archsim.ir.workload import Rows
 from mapper.geometry import Component, components, slot_padding, slot_sizes
-from mapper.problem import OperandPlan, Problem
+from mapper.operands import OperandPlan
+from mapper.problem import Problem
 from mapper.strides import Padding, row_major
 
 
@@ -30,14 +31,14 @@ class Stored:
 class Frame:
     """One layer mapped: ``stored`` places of its tensors by operand name; ring names are ``layer@operand``.
 
-    ``channels`` of the DMA; ``store_channel``: the one that stores the layer.
+    ``channels`` of the DMA; ``number``: the layer's, by which stores take turns.
     """
 
     problem: Problem
     mapping: LayerMapping
     stored: Mapping[str, Stored]
     channels: int = 1
-    store_channel: int = 0
+    number: int = 0
 
     @property
     def name(self) -> str:
@@ -51,12 +52,12 @@ class Frame:
 
     @cached_property
     def keeps(self) -> dict[str, tuple[int, bool]]:
-        """Operand -> (number of loops above its reservation, whether its window slides over the last of them)."""
+        """Plan -> (number of loops above its reservation, whether its window slides over the last of them)."""
         found = {}
         for index, node in enumerate(self.mapping.nodes):
-            if isinstance(node, Keep):
+            if isinstance(node, Keep) and (plan := self.problem.kept(node.operand, node.level)) is not None:
                 above = sum(isinstance(other, Loop) for other in self.mapping.nodes[: node.reserve_at])
-                found[node.operand] = (above, node.reserve_at != index)
+                found[plan.name] = (above, node.reserve_at != index)
         return found
 
     @cached_property
@@ -103,9 +104,36 @@ class Frame:
         sums = [_sum(combo, 1 - skip) for combo in product(*choices)] if choices else [Affine(1 - skip)]
         return Extent(name, sums[0].const, tuple(sums[1:]))
 
+    def far_region(self, plan: OperandPlan, operand: str, depth: int, skip: int = 0) -> Region:
+        """The operand's tile where it comes from or goes to: in its tensor, or in the slot of the plan beyond."""
+        if not plan.beyond:
+            return self.tensor_region(plan, operand, depth, skip)
+        beyond = self.problem.operand(plan.beyond)
+        above, _ = self.keeps[beyond.name]
+        strides: list[tuple[str, int]] = []
+        const, terms = 0, list[tuple[str, int]]()
+        for part, stride in zip(self.parts[plan.name], self.slot_strides(beyond), strict=True):
+            if part.has_extent:
+                strides.append((part.name, stride))
+            if skip and self._slides(plan.name, part, depth):
+                const += skip * stride
+            terms += [
+                (self.var(loop.dim), part.step(loop.dim) * loop.tile * stride)
+                for loop in self.loops[above:depth]
+                if part.step(loop.dim)
+            ]
+        return Region(operand, self.ring(beyond.name), plan.element_bytes, tuple(strides), Affine(const, tuple(terms)))
+
+    def far_strides(self, plan: OperandPlan) -> tuple[int, ...]:
+        """Byte strides of an operand's tile where it comes from or goes to, one per component."""
+        if plan.beyond:
+            return self.slot_strides(self.problem.operand(plan.beyond))
+        stored = self.stored[plan.operand]
+        return tuple(stored.strides[part.axis] * part.unit for part in self.parts[plan.name])
+
     def tensor_region(self, plan: OperandPlan, operand: str, depth: int, skip: int = 0) -> Region:
         """The operand's tile in its tensor, one extent per component; ``skip`` = sliding rows already held."""
-        stored, cut = self.stored[plan.name], self.cut(depth)
+        stored, cut = self.stored[plan.operand], self.cut(depth)
         strides: list[tuple[str, int]] = []
         clips: list[Clip] = []
         const, terms = stored.offset, dict[str, int]()
@@ -150,7 +178,7 @@ class Frame:
         return tuple((self.var(dim), steps[dim] * tile) for dim, tile in self.cut(depth).items() if dim in steps)
 
     def _lookup(self, plan: OperandPlan, rows: Rows, terms: tuple[tuple[str, int], ...], start: Affine) -> Lookup:
-        stored = self.stored[plan.name]
+        stored = self.stored[plan.operand]
         return Lookup(rows.indices, stored.shape[rows.axis], stored.strides[rows.axis], terms, start)
 
     def _clip(self, part: Component, cut: Mapping[str, int], kept: int) -> Clip:

@@ -7,153 +7,25 @@ A stationary tile's token is taken at the first and given back at the last itera
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 from archsim.ir.functions import Function
-from archsim.ir.program import Command, Edge, Engine, Extent, Nest, Region, Ring, Tensor, Token
-from mapper.channels import load_channel
+from archsim.ir.program import Command, Nest, Region, Token
 from mapper.costs import drain_steps
 from mapper.lower.frame import Frame
-from mapper.numbers import Numbers
-from mapper.problem import ACC, OUT, OperandPlan
-from mapper.rings import Slot
+from mapper.lower.item import Item, unit_engine
+from mapper.lower.moves import copies, loads, stores
+from mapper.operands import ACC, OUT
 
 MAC = Function("mac")
-Lane = tuple[Engine, int]  # engine and channel: what has a queue
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One command of a layer: its engine, the number of loops above it, whether it follows the deeper loops.
-
-    ``touches``: (object, is_write) for tensors and rings, for the ordering of layers; ``channel``: of the DMA.
-    """
-
-    engine: Engine
-    depth: int
-    command: Command
-    touches: tuple[tuple[str, bool], ...]
-    after: bool = False
-    channel: int = 0
-
-    @property
-    def lane(self) -> Lane:
-        """The queue that it belongs to."""
-        return self.engine, self.channel
-
-
-def commands(frame: Frame, rings: Mapping[str, Slot]) -> list[Item]:
+def commands(frame: Frame) -> list[Item]:
     """All commands of a layer, in text order per engine."""
     if frame.problem.engine == "copy":
-        return list(_copies(frame))
-    items = [item for plan in _load_order(frame) for item in _loads(frame, plan)]
-    items += list(_compute(frame))
-    if not frame.problem.operand(OUT).resident:
-        items.append(_store(frame))
-    return items
-
-
-def layer_rings(
-    frame: Frame, slots: Mapping[str, Slot], queues: Mapping[Lane, str], numbers: Mapping[str, Numbers]
-) -> Iterator[Ring]:
-    """Ring declarations; ``queues``: lane -> queue name; ``numbers``: of each operand's elements."""
-    unit, stores = _unit_engine(frame), frame.store_channel
-    reads: Lane = (unit, stores if unit == "store" else 0)
-    ends: dict[str, tuple[Lane, Lane]] = {OUT: (("vector", 0), ("store", stores)), ACC: ((unit, 0), ("vector", 0))}
-    for operand, slot in slots.items():
-        if operand == ACC and unit == "vector":
-            continue
-        plan = frame.problem.operand(operand)
-        if operand not in ends:
-            ends[operand] = (("load", load_channel(frame.problem, plan, frame.channels)), reads)
-        writer, reader = ends[operand]
-        retain = frame.halo(operand)[1] if frame.keeps[operand][1] else 0
-        role = {OUT: "outputs", ACC: "partials"}.get(operand, plan.role)
-        yield Ring(
-            frame.ring(operand),
-            slot.memory,
-            slot.address,
-            slot.slot_bytes,
-            slot.slots,
-            role,
-            plan.dtype,
-            queues[writer],
-            (queues[reader],),
-            retain,
-            *numbers[operand],
-        )
-
-
-def scratch(frame: Frame, slots: Mapping[str, Slot], numbers: Mapping[str, Numbers]) -> Iterator[Tensor]:
-    """Blocks that one queue alone uses: the accumulators of a matmul on the vector unit."""
-    if ACC in slots and _unit_engine(frame) == "vector":
-        slot, plan = slots[ACC], frame.problem.operand(ACC)
-        yield Tensor(
-            frame.ring(ACC),
-            slot.memory,
-            slot.address,
-            slot.slot_bytes,
-            plan.dtype,
-            "partials",
-            (slot.slot_bytes // plan.element_bytes,),
-            (plan.element_bytes,),
-            scale=numbers[ACC][0],
-        )
-
-
-def _unit_engine(frame: Frame) -> Engine:
-    """The engine that reads a layer's rings: array or vector unit, the store engine for a copy."""
-    if frame.problem.engine == "copy":
-        return "store"
-    return "array" if frame.problem.engine == "array" else "vector"
-
-
-def _load_order(frame: Frame) -> list[OperandPlan]:
-    """Weights first, so that they are on their way before the layer's inputs are ready."""
-    loads = [plan for plan in frame.problem.reads if not plan.resident and plan.buffered]
-    return sorted(loads, key=lambda plan: (plan.role != "weights", plan.name == "bias", plan.name))
-
-
-def _loads(frame: Frame, plan: OperandPlan) -> Iterator[Item]:
-    depth, sliding = frame.keeps[plan.name]
-    if not sliding:
-        yield _load(frame, plan, depth, f"load_{plan.name}", (), 0)
-        return
-    var = frame.var(frame.loops[depth - 1].dim)
-    kept, _ = frame.halo(plan.name)
-    yield _load(frame, plan, depth, f"load_{plan.name}", (Edge("first", var),), 0)
-    yield _load(frame, plan, depth, f"slide_{plan.name}", (Edge("first", var, negated=True),), kept)
-
-
-def _load(frame: Frame, plan: OperandPlan, depth: int, name: str, when: tuple[Edge, ...], kept: int) -> Item:
-    ring = frame.ring(plan.name)
-    extents = _part_extents(frame, plan, depth, kept)
-    command = Command(
-        name=f"{frame.name}.{name}",
-        op="MOVE" if plan.rows is None else "GATHER",
-        layer=frame.name,
-        role=plan.role,
-        waits=(Token(f"{ring}.free"),),
-        signals=(Token(f"{ring}.full"),),
-        when=when,
-        extents=extents,
-        reads=(frame.tensor_region(plan, "src", depth, kept),),
-        writes=(frame.slot_region(plan, "dst", depth, kept),),
-        index=frame.lookup(plan, depth),
-        retains=kept > 0,
-    )
-    channel = load_channel(frame.problem, plan, frame.channels)
-    return Item("load", depth, command, ((frame.stored[plan.name].store, False), (ring, True)), channel=channel)
-
-
-def _part_extents(frame: Frame, plan: OperandPlan, depth: int, kept: int) -> tuple[Extent, ...]:
-    slide_dim = frame.loops[depth - 1].dim if kept else ""
-    return tuple(
-        frame.part_extent(part, depth, kept if slide_dim in dict(part.terms) else 0, part.name)
-        for part in frame.parts[plan.name]
-        if part.has_extent
-    )
+        return list(copies(frame))
+    return [*loads(frame), *_compute(frame), *stores(frame)]
 
 
 def _compute(frame: Frame) -> Iterator[Item]:
@@ -217,7 +89,7 @@ def _accumulate(frame: Frame, depth: int, acc_depth: int) -> Item:
         functions=() if on_array else (MAC,),
         passes=0 if on_array else 1,
     )
-    return Item(_unit_engine(frame), depth, command, (*touches, (ring, True)))
+    return Item(unit_engine(frame.problem), depth, command, (*touches, (ring, True)))
 
 
 def _shared(is_ring: bool, token: Token) -> tuple[Token, ...]:
@@ -279,50 +151,3 @@ def _vector(frame: Frame, depth: int) -> Item:
         slow=slow,
     )
     return Item("vector", depth, command, (*touches, touch))
-
-
-def _store(frame: Frame) -> Item:
-    plan = frame.problem.operand(OUT)
-    depth, _ = frame.keeps[OUT]
-    ring = frame.ring(OUT)
-    command = Command(
-        name=f"{frame.name}.store",
-        op="MOVE",
-        layer=frame.name,
-        role="outputs",
-        waits=(Token(f"{ring}.full"),),
-        signals=(Token(f"{ring}.free"),),
-        extents=_part_extents(frame, plan, depth, 0),
-        reads=(frame.slot_region(plan, "src", depth),),
-        writes=(frame.tensor_region(plan, "dst", depth),),
-    )
-    touches = ((ring, False), (frame.stored[OUT].store, True))
-    return Item("store", depth, command, touches, channel=frame.store_channel)
-
-
-def _copies(frame: Frame) -> Iterator[Item]:
-    """A copy: through a ring when both ends are in DRAM, else one move straight between them."""
-    depth = len(frame.loops)
-    source, target = frame.problem.operand("in0"), frame.problem.operand(OUT)
-    if source.buffered:
-        yield from _loads(frame, source)
-        depth = frame.keeps["in0"][0]
-    ring = frame.ring("in0")
-    index = None if source.buffered else frame.dims_lookup(source, depth)
-    command = Command(
-        name=f"{frame.name}.copy",
-        op="MOVE" if index is None else "GATHER",
-        layer=frame.name,
-        role="outputs" if index is None else source.role,
-        waits=(Token(f"{ring}.full"),) if source.buffered else (),
-        signals=(Token(f"{ring}.free"),) if source.buffered else (),
-        extents=tuple(frame.extent(dim, depth) for dim in frame.problem.dims),
-        reads=(frame.dims_region(source, "src", depth),),
-        writes=(frame.dims_region(target, "dst", depth),),
-        index=index,
-    )
-    read = ring if source.buffered else frame.stored["in0"].store
-    engine: Engine = "load" if target.resident else "store"
-    loads = load_channel(frame.problem, source, frame.channels)
-    channel = loads if target.resident else frame.store_channel
-    yield Item(engine, depth, command, ((read, False), (frame.stored[OUT].store, True)), channel=channel)

@@ -11,13 +11,16 @@ from archsim.ir.program import Command, Program
 from archsim.ir.program import Tensor as StoredTensor
 from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
+from mapper.lower.declare import layer_rings, scratch
 from mapper.lower.frame import Frame, Stored
-from mapper.lower.layer import Item, commands, layer_rings, scratch
+from mapper.lower.item import Item
+from mapper.lower.layer import commands
 from mapper.lower.program import LoweredLayer, assemble, border_items, queue_names
 from mapper.numbers import PLAIN, of_operands
+from mapper.operands import base_of, home_role, operand_dtype
 from mapper.options import Options
 from mapper.placement import Lifetime, PlaceError, layout, lifetimes, place_dram, view_strides
-from mapper.problem import Problem, base_of, home_role, operand_dtype
+from mapper.problem import Problem
 from mapper.residency import Residency
 from mapper.rings import Slot, allocate
 
@@ -79,15 +82,19 @@ class Lowering:
             frame = Frame(
                 problem,
                 mapping,
-                {op.name: self._stored(op.tensor, by_name, residency) for op in problem.operands if op.tensor},
+                {
+                    op.name: self._stored(op.tensor, by_name, residency)
+                    for op in problem.operands
+                    if op.tensor and not op.is_stage
+                },
                 self.architecture.dma.channels,
-                index % self.architecture.dma.channels,
+                index,
             )
             frames.append(frame)
             numbers = of_operands(problem, self.base, self.options.numbers)
             tensors += tuple(scratch(frame, rings, numbers))
             declared = list(layer_rings(frame, rings, queue_names(self.architecture), numbers))
-            lowered.append(LoweredLayer(layer.name, frame, commands(frame, rings), declared))
+            lowered.append(LoweredLayer(layer.name, frame, commands(frame), declared))
         outputs = tuple(
             sorted({self.base[t.name] for t in self.workload.tensors.values() if t.kind == "output"} & set(by_name))
         )

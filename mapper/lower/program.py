@@ -25,7 +25,7 @@ from archsim.spec.architecture import Architecture
 from mapper.borders import Slab, slabs
 from mapper.lower.fences import Fences, Span
 from mapper.lower.frame import Frame
-from mapper.lower.layer import Item, Lane
+from mapper.lower.item import Item, Lane
 from mapper.residency import Resident
 
 HOST: Lane = ("host", 0)
@@ -48,7 +48,7 @@ def queue_names(architecture: Architecture) -> dict[Lane, str]:
         raise MappingError("dma.merged: one engine for loads and stores is not built yet; leave it out")
     names: dict[Lane, str] = {}
     for engine in DMA_ENGINES:
-        for channel in range(architecture.dma.channels):
+        for channel in range(architecture.dma_queues):
             names[engine, channel] = f"core[0].{_label((engine, channel))}"
     if architecture.arrays:
         names["array", 0] = "core[0].array"
@@ -67,11 +67,11 @@ def assemble(
     outputs: tuple[str, ...],
 ) -> Program:
     """The whole Program. ``outputs``: tensors whose completion the host waits for."""
-    queues = queue_names(architecture)
+    names = queue_names(architecture)
     rings = tuple(ring for layer in layers for ring in layer.rings)
     spans = {t.name: Span(t.memory, t.base, t.base + t.size_bytes) for t in tensors}
     spans |= {r.name: Span(r.memory, r.base, r.base + r.size_bytes) for r in rings}
-    builder = _Builder(queues, Fences(spans))
+    builder = _Builder(names, Fences(spans))
     builder.launch()
     for index, layer in enumerate(layers):
         builder.add(index, layer)

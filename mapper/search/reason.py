@@ -13,10 +13,10 @@ import numpy as np
 
 from archsim import units
 from archsim.spec.architecture import Architecture
-from mapper.capacity import least_size
+from mapper.capacity import least_size, shared
 from mapper.cost import held_bytes
 from mapper.grid import Grid, Reals, Traffic, needs
-from mapper.problem import Problem, inner
+from mapper.problem import Problem
 from mapper.search.space import ORDERS, depth_choices
 
 
@@ -35,7 +35,7 @@ class _Needs:
         for plan in problem.operands:
             if plan.level == level:
                 need, slots = needs(moved[plan.name]), moved[plan.name].slots
-                found.append((_at(need, cell), plan.tensor or plan.name, plan.name, int(_at(slots, cell))))
+                found.append((_at(need, cell), plan.tensor or plan.name, plan.operand, int(_at(slots, cell))))
         return max(found)
 
 
@@ -103,5 +103,5 @@ def _would_do(
 
 def _size(level: str, need: float, architecture: Architecture) -> str:
     memory = architecture.memory(level)
-    shared = inner(architecture, "outputs").name == level
-    return f"{level} of {units.exact(least_size(memory, int(need), shared), units.SIZE)}"
+    is_shared = memory in shared(architecture)
+    return f"{level} of {units.exact(least_size(memory, int(need), is_shared), units.SIZE)}"

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 from mapper.cost import Costs, held_bytes
 from mapper.grid import Grid, depths
-from mapper.problem import GROUPS, OperandPlan
+from mapper.operands import OperandPlan
+from mapper.problem import GROUPS
 
 ORDERS: tuple[tuple[str, ...], ...] = (("B", "N", "M", "K"), ("B", "M", "N", "K"))
 
@@ -58,10 +59,13 @@ def choice(grid: Grid, cell: Cell, space: int, evaluated: int, proof: str) -> Ch
 
 
 def depth_choices(grid: Grid, order: tuple[str, ...]) -> Iterator[dict[str, int]]:
-    """Every way to place the Keeps under a loop order."""
-    options = [depths(grid, plan, order) for plan in grid.problem.operands]
-    for chosen in product(*options):
-        yield {plan.name: depth for plan, depth in zip(grid.problem.operands, chosen, strict=True)}
+    """Every way to place the Keeps under a loop order, those further out no deeper than what is filled from them."""
+    operands = grid.problem.operands
+    nested = [(plan.name, plan.beyond) for plan in operands if plan.beyond]
+    for chosen in product(*(depths(grid, plan, order) for plan in operands)):
+        found = {plan.name: depth for plan, depth in zip(operands, chosen, strict=True)}
+        if all(found[outer] <= found[inner] for inner, outer in nested):
+            yield found
 
 
 def feasible(grid: Grid) -> NDArray[np.bool_]:
@@ -81,7 +85,7 @@ def tree(
     chosen = dict(zip(GROUPS, (grid.cuts[g][i] for g, i in zip(GROUPS, cell, strict=True)), strict=True))
     loops = [(dim, tile, group) for group in order for dim, tile in chosen[group].loops]
     keeps: dict[int, list[tuple[OperandPlan, bool]]] = {}
-    for plan in grid.problem.operands:
+    for plan in sorted(grid.problem.operands, key=lambda plan: plan.edge):
         if not plan.buffered and not plan.resident:
             continue
         allowed = set(order[: kept[plan.name]])
@@ -115,4 +119,4 @@ def _nodes(
 
 
 def _keep(plan: OperandPlan, costs: Costs, cell: tuple[int, ...], reserve_at: int) -> Keep:
-    return Keep(plan.name, plan.level, int(costs.moved[plan.name].slots[cell]), reserve_at)
+    return Keep(plan.operand, plan.level, int(costs.moved[plan.name].slots[cell]), reserve_at)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -33,8 +34,13 @@ def small_chip(
     word: int = 4,
     banks: int = 64,
     slots: dict[str, int] | None = None,
+    stages: Sequence[tuple[str, int, tuple[str, ...]]] = (),
+    channels: int = 1,
 ) -> Architecture:
-    """One core with constant-rate DRAM: l1 keeps inputs, weights, outputs; acc keeps partial sums. No host."""
+    """One core with constant-rate DRAM: l1 keeps inputs, weights, outputs; acc keeps partial sums. No host.
+
+    ``stages``: (name, bytes, roles) of memories between DRAM and l1, outermost first.
+    """
     sram = {
         "kind": "sram",
         "filled_by": "dma",
@@ -55,6 +61,7 @@ def small_chip(
             bytes_per_cycle=dram_rate,
             **{**PART, "scope": "dram"},
         ),
+        *(Memory(name=name, capacity_bytes=size, keeps=roles, **sram) for name, size, roles in stages),
         Memory(name="l1", capacity_bytes=l1_bytes, keeps=("inputs", "weights", "outputs"), **sram),
         Memory(name="acc", capacity_bytes=acc_bytes, keeps=("partials",), **sram),
     )
@@ -71,7 +78,7 @@ def small_chip(
     )
     rates = dict.fromkeys(("exp", "divide", "sqrt"), Fraction(4))
     vector = Vector(name="vpu", kind="vector", lanes={"int8": 8}, function_cycles=rates, **PART)
-    dma = Dma(name="dma", kind="dma", **PART)
+    dma = Dma(name="dma", kind="dma", channels=channels, **PART)
     dtypes = {"inputs": "int8", "weights": "int8", "outputs": "int8", "accumulate": "int32"}
     return Architecture("small", 10**9, "45nm", 1.0, memories, (array,), (vector,), dma, None, dtypes, (), "test")
 

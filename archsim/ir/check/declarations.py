@@ -91,7 +91,7 @@ def _check_instances(program: Program, architecture: Architecture) -> None:
     for (unit, engine), queues in users.items():
         copies = _unit(queues[0], architecture).copies
         if engine in ("load", "store", "dma"):
-            copies *= architecture.dma.channels
+            copies *= architecture.dma_queues
         if len(queues) > copies:
             names = ", ".join(queue.name for queue in queues)
             raise ProgramError(f"'{unit}' has {copies} {engine} engine(s), but {len(queues)} queues run on it: {names}")

@@ -154,16 +154,16 @@ class _Dumper(yaml.CSafeDumper):
     """Quotes every text that ``spec.nodes`` would read as something else."""
 
 
-def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+def _text(dumper: yaml.CSafeDumper, value: str) -> yaml.ScalarNode:
     plain = isinstance(scalar(value), str)
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=None if plain else '"')
 
 
-def _row(dumper: yaml.SafeDumper, value: Row) -> yaml.SequenceNode:
+def _row(dumper: yaml.CSafeDumper, value: Row) -> yaml.SequenceNode:
     return dumper.represent_sequence("tag:yaml.org,2002:seq", value, flow_style=True)
 
 
-def _pairs(dumper: yaml.SafeDumper, value: Pairs) -> yaml.MappingNode:
+def _pairs(dumper: yaml.CSafeDumper, value: Pairs) -> yaml.MappingNode:
     return dumper.represent_mapping("tag:yaml.org,2002:map", value, flow_style=True)
 
 

@@ -1,0 +1,37 @@
+"""One command of a layer, with the queue and the loops that it belongs to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from archsim.ir.program import Command, Engine
+from mapper.problem import Problem
+
+Lane = tuple[Engine, int]  # engine and channel: what has a queue
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One command of a layer: its engine, the number of loops above it, whether it follows the deeper loops.
+
+    ``touches``: (object, is_write) for tensors and rings, for the ordering of layers; ``channel``: of the DMA.
+    """
+
+    engine: Engine
+    depth: int
+    command: Command
+    touches: tuple[tuple[str, bool], ...]
+    after: bool = False
+    channel: int = 0
+
+    @property
+    def lane(self) -> Lane:
+        """The queue that it belongs to."""
+        return self.engine, self.channel
+
+
+def unit_engine(problem: Problem) -> Engine:
+    """The engine that reads a layer's rings: array or vector unit, the store engine for a copy."""
+    if problem.engine == "copy":
+        return "store"
+    return "array" if problem.engine == "array" else "vector"

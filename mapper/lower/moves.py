@@ -1,0 +1,144 @@
+"""The moves of one layer: tiles in, edge by edge, tiles out, and copies.
+
+Each edge has its own command, below the loops above the Keep of the tiles that it makes. A tile that is filled from, or
+goes to, a slot further out holds that slot over the loops between the two Keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from archsim.ir.program import Command, Edge, Engine, Extent, Token, When
+from mapper.channels import load_channel, store_channel
+from mapper.lower.frame import Frame
+from mapper.lower.item import Item
+from mapper.operands import BIAS, OUT, OperandPlan
+
+
+def loads(frame: Frame) -> Iterator[Item]:
+    """All loads of a layer."""
+    for plan in _load_order(frame):
+        yield from _loads(frame, plan)
+
+
+def stores(frame: Frame) -> Iterator[Item]:
+    """All stores of a layer, the innermost first."""
+    for plan in frame.problem.stores:
+        yield _store(frame, plan)
+
+
+def _load_order(frame: Frame) -> list[OperandPlan]:
+    """Weights first, so that they are on their way before the layer's inputs are ready."""
+    return sorted(frame.problem.loads, key=lambda plan: (plan.role != "weights", plan.operand == BIAS, plan.name))
+
+
+def _loads(frame: Frame, plan: OperandPlan) -> Iterator[Item]:
+    depth, sliding = frame.keeps[plan.name]
+    if not sliding:
+        yield _load(frame, plan, depth, f"load_{plan.name}", (), 0)
+        return
+    var = frame.var(frame.loops[depth - 1].dim)
+    kept, _ = frame.halo(plan.name)
+    yield _load(frame, plan, depth, f"load_{plan.name}", (Edge("first", var),), 0)
+    yield _load(frame, plan, depth, f"slide_{plan.name}", (Edge("first", var, negated=True),), kept)
+
+
+def _load(frame: Frame, plan: OperandPlan, depth: int, name: str, when: tuple[Edge, ...], kept: int) -> Item:
+    ring = frame.ring(plan.name)
+    extents = _part_extents(frame, plan, depth, kept)
+    waits, signals = _held(frame, plan, depth, when)
+    command = Command(
+        name=f"{frame.name}.{name}",
+        op="MOVE" if plan.rows is None else "GATHER",
+        layer=frame.name,
+        role=plan.role,
+        waits=(*waits, Token(f"{ring}.free")),
+        signals=(*signals, Token(f"{ring}.full")),
+        when=when,
+        extents=extents,
+        reads=(frame.far_region(plan, "src", depth, kept),),
+        writes=(frame.slot_region(plan, "dst", depth, kept),),
+        index=frame.lookup(plan, depth),
+        retains=kept > 0,
+    )
+    channel = load_channel(frame.problem, plan, frame.channels)
+    return Item("load", depth, command, ((_far(frame, plan), False), (ring, True)), channel=channel)
+
+
+def _part_extents(frame: Frame, plan: OperandPlan, depth: int, kept: int) -> tuple[Extent, ...]:
+    slide_dim = frame.loops[depth - 1].dim if kept else ""
+    return tuple(
+        frame.part_extent(part, depth, kept if slide_dim in dict(part.terms) else 0, part.name)
+        for part in frame.parts[plan.name]
+        if part.has_extent
+    )
+
+
+def _held(frame: Frame, plan: OperandPlan, depth: int, when: When) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
+    """Tokens of the slot beyond: taken by the first of the tiles that it serves, given back by the last.
+
+    A command that runs at later iterations only (``when`` not first) finds the token taken.
+    """
+    if not plan.beyond:
+        return (), ()
+    ring, (above, _) = frame.ring(plan.beyond), frame.keeps[plan.beyond]
+    first, last = frame.edges("first", above, depth), frame.edges("last", above, depth)
+    later = {edge.var for edge in when if edge.kind == "first" and edge.negated}
+    waits = () if any(edge.var in later for edge in first) else (Token(f"{ring}.full", when=first),)
+    return waits, (Token(f"{ring}.free", when=last),)
+
+
+def _far(frame: Frame, plan: OperandPlan) -> str:
+    """The store beyond an operand's tiles: a ring or its tensor."""
+    return frame.ring(plan.beyond) if plan.beyond else frame.stored[plan.operand].store
+
+
+def _store(frame: Frame, plan: OperandPlan) -> Item:
+    depth, _ = frame.keeps[plan.name]
+    ring = frame.ring(plan.name)
+    waits, signals = [Token(f"{ring}.full")], [Token(f"{ring}.free")]
+    if plan.beyond:
+        beyond, (above, _) = frame.ring(plan.beyond), frame.keeps[plan.beyond]
+        waits.append(Token(f"{beyond}.free", when=frame.edges("first", above, depth)))
+        signals.append(Token(f"{beyond}.full", when=frame.edges("last", above, depth)))
+    command = Command(
+        name=f"{frame.name}.store{'' if plan.name == OUT else f'_{plan.level}'}",
+        op="MOVE",
+        layer=frame.name,
+        role="outputs",
+        waits=tuple(waits),
+        signals=tuple(signals),
+        extents=_part_extents(frame, plan, depth, 0),
+        reads=(frame.slot_region(plan, "src", depth),),
+        writes=(frame.far_region(plan, "dst", depth),),
+    )
+    touches = ((ring, False), (_far(frame, plan), True))
+    return Item("store", depth, command, touches, channel=store_channel(frame.number, plan, frame.channels))
+
+
+def copies(frame: Frame) -> Iterator[Item]:
+    """A copy: through a ring when both ends are in DRAM, else one move straight between them."""
+    depth = len(frame.loops)
+    source, target = frame.problem.operand("in0"), frame.problem.operand(OUT)
+    if source.buffered:
+        yield from _loads(frame, source)
+        depth = frame.keeps["in0"][0]
+    ring = frame.ring("in0")
+    index = None if source.buffered else frame.dims_lookup(source, depth)
+    command = Command(
+        name=f"{frame.name}.copy",
+        op="MOVE" if index is None else "GATHER",
+        layer=frame.name,
+        role="outputs" if index is None else source.role,
+        waits=(Token(f"{ring}.full"),) if source.buffered else (),
+        signals=(Token(f"{ring}.free"),) if source.buffered else (),
+        extents=tuple(frame.extent(dim, depth) for dim in frame.problem.dims),
+        reads=(frame.dims_region(source, "src", depth),),
+        writes=(frame.dims_region(target, "dst", depth),),
+        index=index,
+    )
+    read = ring if source.buffered else frame.stored["in0"].store
+    engine: Engine = "load" if target.resident else "store"
+    loads = load_channel(frame.problem, source, frame.channels)
+    channel = loads if target.resident else store_channel(frame.number, target, frame.channels)
+    yield Item(engine, depth, command, ((read, False), (frame.stored[OUT].store, True)), channel=channel)
