@@ -127,18 +127,28 @@ def _tiles(layer: Layer, found: list[Constraint]) -> dict[str, int]:
 
 
 def group_orders(problem: Problem, orders: Iterable[tuple[str, ...]], rules: Rules) -> list[tuple[str, ...]]:
-    """The orders of groups that obey; raises MappingError when none does, or a tile cuts what is never cut."""
+    """The orders of groups that obey; raises MappingError when a tile cuts what is never cut."""
     _check_cuts(problem, rules)
     group_of = {dim: group for group, dims in problem.groups.items() for dim in dims}
     pairs = [(group_of[outer], group_of[inner]) for outer, inner in rules.before]
-    found = [order for order in orders if all(order.index(outer) <= order.index(inner) for outer, inner in pairs)]
-    if not found:
-        wanted = ", ".join(f"{outer} before {inner}" for outer, inner in rules.before)
-        raise MappingError(
-            f"{rules.place}: layer '{problem.layer.name}': no loop order of the space has {wanted}; "
-            "batches are outermost and reductions innermost"
-        )
-    return found
+    return [order for order in orders if all(_stands_outside(order, *pair) for pair in pairs)]
+
+
+def _stands_outside(order: tuple[str, ...], outer: str, inner: str) -> bool:
+    """Whether all loops of one group, its strips too, stand outside those of another."""
+    if outer == inner:
+        return True
+    last = max(at for at, group in enumerate(order) if group[0] == outer)
+    return last < min(at for at, group in enumerate(order) if group[0] == inner)
+
+
+def no_order(problem: Problem, rules: Rules) -> MappingError:
+    """That no order of groups obeys."""
+    wanted = ", ".join(f"{outer} before {inner}" for outer, inner in rules.before)
+    return MappingError(
+        f"{rules.place}: layer '{problem.layer.name}': no loop order of the space has {wanted}; "
+        "batches are outermost and reductions innermost"
+    )
 
 
 def _check_cuts(problem: Problem, rules: Rules) -> None:

@@ -119,8 +119,7 @@ def _move(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str, i
 
 def _repeats(frame: Frame, plan: OperandPlan, depth: int) -> int:
     """Trips of the loops above ``depth`` that do not move the operand."""
-    loops = (loop for loop in frame.loops[:depth] if loop.dim not in plan.dims)
-    return prod(-(-frame.problem.dims[loop.dim] // loop.tile) for loop in loops)
+    return prod(frame.trips(at) for at, loop in enumerate(frame.loops[:depth]) if loop.dim not in plan.dims)
 
 
 def _classes(
@@ -136,7 +135,9 @@ def _classes(
 def _part_classes(frame: Frame, part: Component, depth: int, slid: str | None) -> list[tuple[tuple[int, int], int]]:
     cut = frame.cut(depth)
     dim = next((name for name, _ in part.terms if name in cut), None)
-    found = ranges(part, dim, cut.get(dim or "", 0), frame.problem.dims, dim is not None and dim == slid)
+    slides = dim is not None and dim == slid
+    strip = frame.strip(slid, depth) if slid is not None else 0
+    found = ranges(part, dim, cut.get(dim or "", 0), frame.problem.dims, slides, strip)
     return list(Counter(found).items())
 
 

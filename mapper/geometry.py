@@ -89,11 +89,12 @@ def halo(part: Component, dim: str, tile: int, dims: Mapping[str, int]) -> int:
 
 
 def ranges(
-    part: Component, dim: str | None, tile: int, dims: Mapping[str, int], sliding: bool
+    part: Component, dim: str | None, tile: int, dims: Mapping[str, int], sliding: bool, strip: int = 0
 ) -> list[tuple[int, int]]:
     """(filled, touched) positions of each tile along ``dim``: filled includes padding, touched lies inside the tensor.
 
-    ``sliding``: a tile after the first brings only what its predecessor did not hold.
+    ``sliding``: a tile after the first, of each strip of ``strip`` (0: of all), brings only what its predecessor did
+    not hold.
     """
     if dim is None:
         return [_clipped(part, 0, part.size({name: dims[name] for name, _ in part.terms}))]
@@ -102,7 +103,7 @@ def ranges(
     span = part.size({name: (1 if name == dim else dims[name]) for name, _ in part.terms})
     found = []
     for start in range(0, extent, tile):
-        skip = kept if start else 0
+        skip = kept if (start % strip if strip else start) else 0
         size = span + step * (min(tile, extent - start) - 1) - skip
         found.append(_clipped(part, step * start + skip, size))
     return found

@@ -1,6 +1,6 @@
-"""The whole tiling grid of a layer at once: NumPy arrays over (B, M, N, K) cuts.
+"""The whole tiling grid of a layer at once: NumPy arrays over (B, M, N, K) cuts, for a loop order and keep depths.
 
-For one loop order and keep depth each.
+A loop order lists groups, outermost first: M stands for all loops over M's dims, M2 for the strips that they run in.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archsim.spec.architecture import Architecture
-from mapper.candidates import Cut, cuts
+from mapper.candidates import Cut, cuts, striped
 from mapper.constrain import FREE, Rules
 from mapper.geometry import Component, slot_padding
 from mapper.operands import ACC, BIAS, OUT, OperandPlan
@@ -21,11 +21,12 @@ from mapper.problem import GROUPS, Problem
 from mapper.tables import Geometry, Share, geometry, share
 
 Reals = NDArray[np.float64]
+STRIPS = "2"  # M2: the strips of M
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Cuts per group, shares per (operand, group), and the geometry they come from."""
+    """Cuts per group, shares per (operand, group or its strips), and the geometry they come from."""
 
     problem: Problem
     geometry: Geometry
@@ -44,7 +45,7 @@ class Grid:
         key = (operand, group, figure)
         if key not in self._columns:
             values = np.array([getattr(entry, figure) for entry in self.shares[operand, group]], dtype=np.float64)
-            self._columns[key] = values.reshape([-1 if name == group else 1 for name in GROUPS])
+            self._columns[key] = values.reshape([-1 if name == group[0] else 1 for name in GROUPS])
         return self._columns[key]
 
     def traffic(self, plan: OperandPlan, order: tuple[str, ...], depth: int) -> Traffic:
@@ -54,24 +55,26 @@ class Grid:
             self._traffic[key] = _traffic(self, plan, order, depth)
         return self._traffic[key]
 
-    def trips(self, group: str) -> Reals:
-        """Trips of a group's loops, shaped to broadcast."""
-        counts = np.array([cut.trips(self.problem.dims) for cut in self.cuts[group]], dtype=np.float64)
-        return counts.reshape([-1 if name == group else 1 for name in GROUPS])
 
+def build_grid(problem: Problem, architecture: Architecture, rules: Rules = FREE, strips: str = "") -> Grid:
+    """The grid of a problem on a chip under ``rules``; multiples are the array's sides where the layer runs on it.
 
-def build_grid(problem: Problem, architecture: Architecture, rules: Rules = FREE) -> Grid:
-    """The grid of a problem on a chip under ``rules``; multiples are the array's sides where the layer runs on it."""
+    ``strips``: the group whose loops run in strips, '' for none. May be empty then.
+    """
     geo = geometry(problem)
     rows, cols = _sides(problem, architecture)
     multiples = {"B": 1, "M": 1, "N": cols, "K": rows}
     if problem.engine != "array":
         multiples = dict.fromkeys(GROUPS, 1)
     found = {group: cuts(problem, group, multiples[group], geo.sliding, rules) for group in GROUPS}
+    outer = {}
+    if strips:
+        found[strips] = striped(found[strips], problem.dims)
+        outer = {f"{strips}{STRIPS}": [cut.strips(problem.dims, problem.groups[strips]) for cut in found[strips]]}
     shares = {
-        (plan.name, group): [share(geo, plan, group, cut) for cut in found[group]]
+        (plan.name, group): [share(geo, plan, group[0], cut) for cut in made]
         for plan in problem.operands
-        for group in GROUPS
+        for group, made in (found | outer).items()
     }
     return Grid(problem, geo, found, shares)
 
@@ -110,20 +113,20 @@ def _traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) 
     slides = np.zeros(grid.shape, dtype=bool)
     for position in reversed(range(len(order))):
         group = order[position]
-        if position >= depth:
-            whole = grid.column(plan.name, group, "whole_filled")
-            slot = slot * whole
-            filled = filled * whole
-            touched = touched * grid.column(plan.name, group, "whole_touched")
-            first = first * grid.column(plan.name, group, "whole_touched")
-            continue
         get = partial(grid.column, plan.name, group)
-        can_slide = ~inside & (get("slide_filled") < get("filled"))
-        slides |= can_slide
-        slot = slot * get("tile")
-        filled = filled * np.where(can_slide, get("slide_filled"), get("filled"))
-        touched = touched * np.where(can_slide, get("slide_touched"), get("touched"))
-        first = first * get("first")
+        if position >= depth:
+            if f"{group}{STRIPS}" in order:  # the strips tell how much of it there is
+                continue
+            slot, filled = slot * get("whole_filled"), filled * get("whole_filled")
+            touched, first = touched * get("whole_touched"), first * get("whole_touched")
+            continue
+        if not _is_counted_within(group, order, depth):
+            can_slide = ~inside & (get("slide_filled") < get("filled"))
+            slides |= can_slide
+            slot = slot * get("tile")
+            filled = filled * np.where(can_slide, get("slide_filled"), get("filled"))
+            touched = touched * np.where(can_slide, get("slide_touched"), get("touched"))
+            first = first * get("first")
         repeats = np.where(inside, get("before") * get("after"), get("before"))
         filled, touched, again = filled * repeats, touched * repeats, again * repeats
         relevant = get("trips") / (get("before") * get("after"))
@@ -133,6 +136,11 @@ def _traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) 
     slots = np.minimum(plan.slots, moves) if plan.buffered and not plan.resident else np.zeros(grid.shape)
     beyond = filled if plan.beyond else touched  # tiles in a ring hold their padding
     return Traffic(slot, filled, beyond, first, moves, slides, run, slot_bytes, again, slots)
+
+
+def _is_counted_within(group: str, order: tuple[str, ...], depth: int) -> bool:
+    """Whether these are strips whose tiles have loops above ``depth`` too: all tiles are summed up there."""
+    return group.endswith(STRIPS) and order.index(group[0]) < depth
 
 
 def _slot_bytes(grid: Grid, plan: OperandPlan, cut_groups: tuple[str, ...], slot: Reals) -> Reals:
@@ -163,9 +171,16 @@ def _sizes(grid: Grid, part: Component, cut_groups: tuple[str, ...]) -> Reals:
     """Positions of a component in the largest tile, shaped to broadcast over the grid."""
     dims = grid.problem.dims
     for axis, group in enumerate(GROUPS):
-        if group in cut_groups and any(dim in grid.problem.groups[group] for dim, _ in part.terms):
-            sizes = [float(part.size({**dims, **cut.tiles})) for cut in grid.cuts[group]]
-            return np.array(sizes).reshape([-1 if other == axis else 1 for other in range(len(GROUPS))])
+        if not any(dim in grid.problem.groups[group] for dim, _ in part.terms):
+            continue
+        if group in cut_groups:
+            tiles = [cut.tiles for cut in grid.cuts[group]]
+        elif f"{group}{STRIPS}" in cut_groups:
+            tiles = [dict([cut.strip]) if cut.strip else {} for cut in grid.cuts[group]]
+        else:
+            continue
+        sizes = [float(part.size({**dims, **tile})) for tile in tiles]
+        return np.array(sizes).reshape([-1 if other == axis else 1 for other in range(len(GROUPS))])
     return np.full((1,) * len(GROUPS), float(part.size(dims)))
 
 
@@ -179,4 +194,8 @@ def depths(grid: Grid, plan: OperandPlan, order: tuple[str, ...]) -> list[int]:
     moving = [i for i, group in enumerate(order) if any(entry.moves for entry in grid.shares[plan.name, group])]
     if plan.name in (OUT, ACC, BIAS) or plan.resident or grid.problem.engine == "copy":
         return [max((i + 1 for i in moving), default=0)]
+    if plan.operand == BIAS:
+        return [0]
+    if plan.operand == OUT:
+        return sorted({moving[0] + 1, moving[-1] + 1} if moving else {0}, reverse=True)
     return sorted({0, *(i + 1 for i in moving)}, reverse=True)

@@ -46,7 +46,7 @@ class Geometry:
     problem: Problem
     parts: Mapping[str, tuple[Component, ...]]
     sliding: str | None  # the dim along which windows may slide
-    memo: dict[tuple[int, str | None, int, bool], tuple[int, int, int]] = field(default_factory=dict, repr=False)
+    memo: dict[tuple[int, str | None, int, int], tuple[int, int, int]] = field(default_factory=dict, repr=False)
 
     def group_parts(self, plan: OperandPlan, group: str) -> tuple[Component, ...]:
         """Components of an operand that belong to a group."""
@@ -134,10 +134,11 @@ def _sums(part: Component, cut: Cut, geo: Geometry, slide: str | None) -> tuple[
     dim = part.tiled_dim(problem.whole)
     if dim is None or cut.tiles.get(dim, problem.dims[dim]) >= problem.dims[dim]:
         dim = None
-    key = (id(part), dim, cut.tiles[dim] if dim else 0, dim is not None and dim == slide)
+    strip = cut.reach(dim, problem.dims) if dim is not None and dim == slide else 0
+    key = (id(part), dim, cut.tiles[dim] if dim else 0, strip)
     found = geo.memo.get(key)
     if found is None:
-        tiles = ranges(part, dim, key[2], problem.dims, key[3])
+        tiles = ranges(part, dim, key[2], problem.dims, strip > 0, strip)
         found = geo.memo[key] = (sum(f for f, _ in tiles), sum(t for _, t in tiles), tiles[0][1])
     return found
 
@@ -149,9 +150,9 @@ def _irrelevant(plan: OperandPlan, cut: Cut, dims: Mapping[str, int]) -> tuple[i
         if dim in plan.dims:
             moves = True
         elif moves:
-            before *= -(-dims[dim] // tile)
+            before *= cut.trips_of(dim, tile, dims)
         else:
-            after *= -(-dims[dim] // tile)
+            after *= cut.trips_of(dim, tile, dims)
     return before, after, moves
 
 

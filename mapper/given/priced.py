@@ -65,9 +65,10 @@ def _traffic(frame: Frame, plan: OperandPlan) -> Traffic:
     slid = above[-1].dim if sliding else None
     tiles = {**problem.dims, **{loop.dim: loop.tile for loop in above}}
     cut = {loop.dim: loop.tile for loop in above}
-    sums = [_sums(part, cut, problem, slid) for part in parts]
-    again = prod(_trips(problem, loop.dim, loop.tile) for loop in above if loop.dim not in plan.dims)
-    moves = prod(_trips(problem, loop.dim, loop.tile) for loop in above)
+    strip = frame.strip(slid, len(above)) if slid is not None else 0
+    sums = [_sums(part, cut, problem, slid, strip) for part in parts]
+    again = prod(frame.trips(at) for at, loop in enumerate(above) if loop.dim not in plan.dims)
+    moves = prod(frame.trips(at) for at in range(len(above)))
     slot = prod(part.size(tiles) for part in parts)
     padded = slot_padding(parts, problem.dims, plan.element_bytes, plan.pad_bytes)
     held = block_bytes(slot_sizes(parts, tiles), plan.element_bytes, padded)
@@ -92,10 +93,12 @@ def _slots(frame: Frame, plan: OperandPlan) -> int:
     return next((node.slots for node in kept if frame.problem.kept(node.operand, node.level) == plan), 0)
 
 
-def _sums(part: Component, cut: Mapping[str, int], problem: Problem, slid: str | None) -> tuple[int, int, int]:
+def _sums(
+    part: Component, cut: Mapping[str, int], problem: Problem, slid: str | None, strip: int
+) -> tuple[int, int, int]:
     """(filled, touched, touched by the first) over the tiles of a component."""
     dim = next((name for name, _ in part.terms if name in cut and cut[name] < problem.dims[name]), None)
-    tiles = ranges(part, dim, cut.get(dim or "", 0), problem.dims, dim is not None and dim == slid)
+    tiles = ranges(part, dim, cut.get(dim or "", 0), problem.dims, dim is not None and dim == slid, strip)
     return sum(filled for filled, _ in tiles), sum(touched for _, touched in tiles), tiles[0][1]
 
 
@@ -112,10 +115,6 @@ def _run(parts: tuple[Component, ...], plan: OperandPlan, tiles: Mapping[str, in
         joined = joined and (plan.strides[part.axis] * part.unit == run or size == 1)
         run = run * size if joined else run
     return run
-
-
-def _trips(problem: Problem, dim: str, tile: int) -> int:
-    return -(-problem.dims[dim] // tile)
 
 
 def _cell(value: float) -> np.ndarray:

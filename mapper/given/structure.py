@@ -37,28 +37,40 @@ def faults(problem: Problem, mapping: LayerMapping, memories: tuple[str, ...]) -
 
 
 def _loops(problem: Problem, mapping: LayerMapping) -> Iterator[Fault]:
-    seen: set[str] = set()
+    strips: dict[str, int] = {}
     for index, node in enumerate(mapping.nodes):
         if isinstance(node, Loop):
-            text = _loop(problem, node, seen)
+            text = _loop(problem, node, strips.get(node.dim))
             if text:
                 yield Fault(index, text)
-            seen.add(node.dim)
+            strips[node.dim] = node.tile
 
 
-def _loop(problem: Problem, loop: Loop, seen: set[str]) -> str:
+def _loop(problem: Problem, loop: Loop, strip: int | None) -> str:
+    """``strip``: the tile of the loop over the same dim further out."""
     dims = problem.dims
     if loop.dim not in dims:
         there = ", ".join(f"{dim} {extent}" for dim, extent in dims.items())
         return f"no dim '{loop.dim}'{nearest(loop.dim, dims)}; the layer has: {there}"
-    if loop.dim in seen:
-        return f"dim '{loop.dim}' has a loop already; allowed one a dim"
     if loop.axis:
         return f"dim '{loop.dim}' spread over '{loop.axis}': the unit spreads each tile itself; allowed loops in time"
     if not 1 <= loop.tile <= dims[loop.dim]:
         return f"tiles of {loop.tile} of dim '{loop.dim}'; allowed 1 to {dims[loop.dim]}"
     if loop.dim in problem.whole and loop.tile < dims[loop.dim]:
         return f"dim '{loop.dim}' is never cut in this layer (it shares an axis, or its sum is made at once)"
+    return _in_strip(loop, strip, dims[loop.dim]) if strip is not None else ""
+
+
+def _in_strip(loop: Loop, strip: int, extent: int) -> str:
+    """What is wrong with tiles in strips: each strip must hold as many, and no tile may reach over its end."""
+    if strip % loop.tile:
+        return f"tiles of {loop.tile} of dim '{loop.dim}' in strips of {strip}; allowed sizes that divide {strip}"
+    tiles, each = -(-extent // loop.tile), strip // loop.tile
+    if tiles % each:
+        return (
+            f"strips of {strip} of dim '{loop.dim}' hold {each} tiles of {loop.tile}, the last one {tiles % each}; "
+            f"allowed as many in each ({tiles} tiles in all)"
+        )
     return ""
 
 
@@ -151,11 +163,11 @@ def _missing(problem: Problem, mapping: LayerMapping) -> Iterator[Fault]:
 
 
 def _nodes(problem: Problem, mapping: LayerMapping) -> dict[str, int]:
-    """Node index of every plan's Keep and every dim's loop (names of dims behind 'for ')."""
+    """Node index of every plan's Keep and every loop (``for DIM in TILE``)."""
     found = {}
     for index, node in enumerate(mapping.nodes):
         if isinstance(node, Loop):
-            found[f"for {node.dim}"] = index
+            found[f"for {node.dim} in {node.tile}"] = index
         elif (plan := problem.kept(node.operand, node.level)) is not None:
             found[plan.name] = index
     return found
@@ -186,7 +198,7 @@ def _nested(frame: Frame, at: Mapping[str, int]) -> Iterator[Fault]:
 def _summed(frame: Frame, at: Mapping[str, int]) -> Iterator[Fault]:
     depth, outputs = frame.keeps[ACC][0], frame.problem.operand(OUT).dims
     for number, loop in enumerate(frame.loops):
-        node = at[f"for {loop.dim}"]
+        node = at[f"for {loop.dim} in {loop.tile}"]
         if number < depth and loop.dim not in outputs:
             yield Fault(
                 node,

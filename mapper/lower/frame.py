@@ -65,9 +65,22 @@ class Frame:
         """Components of every operand."""
         return {plan.name: components(plan.axes, plan.shape, self.problem.dims) for plan in self.problem.operands}
 
-    def var(self, dim: str) -> str:
-        """Loop variable of a dim."""
-        return f"{self.name}.{dim}"
+    @cached_property
+    def vars(self) -> tuple[str, ...]:
+        """Variable of every loop: ``layer.dim``, ``layer.dim.1`` for the strips in which its tiles run, and so on."""
+        dims = [loop.dim for loop in self.loops]
+        within = [dims[at + 1 :].count(dim) for at, dim in enumerate(dims)]
+        return tuple(f"{self.name}.{dim}{f'.{n}' if n else ''}" for dim, n in zip(dims, within, strict=True))
+
+    def trips(self, index: int) -> int:
+        """Trips of a loop: ceil(what the loop over its dim further out leaves / its tile)."""
+        loop = self.loops[index]
+        return -(-self.tiles(index)[loop.dim] // loop.tile)
+
+    def strip(self, dim: str, depth: int) -> int:
+        """The innermost strip of ``dim`` in which its last loop above ``depth`` runs; 0: it runs over all of it."""
+        sizes = [loop.tile for loop in self.loops[:depth] if loop.dim == dim]
+        return sizes[-2] if len(sizes) > 1 else 0
 
     def ring(self, operand: str) -> str:
         """Ring name of an operand (tensors have no @, so names cannot meet)."""
@@ -81,9 +94,14 @@ class Frame:
         """Tile sizes of the dims that have a loop above ``depth``."""
         return {loop.dim: loop.tile for loop in self.loops[:depth]}
 
+    def starts(self, steps: Mapping[str, int], high: int, low: int = 0) -> tuple[tuple[str, int], ...]:
+        """(variable, steps) by which the loops between two depths move on; ``steps`` of one index of each dim."""
+        loops = zip(self.vars[low:high], self.loops[low:high], strict=True)
+        return tuple((var, steps[loop.dim] * loop.tile) for var, loop in loops if steps.get(loop.dim))
+
     def edges(self, kind: str, low: int, high: int) -> When:
         """first(v) or last(v) of every loop between two depths."""
-        return tuple(Edge("first" if kind == "first" else "last", self.var(loop.dim)) for loop in self.loops[low:high])
+        return tuple(Edge("first" if kind == "first" else "last", var) for var in self.vars[low:high])
 
     def extent(self, dim: str, depth: int) -> Extent:
         """A dim's clamped extent below ``depth`` loops."""
@@ -99,7 +117,7 @@ class Frame:
             full = Affine(coef * (cut.get(dim, dims[dim]) - 1))
             options = [full]
             if dim in cut and dims[dim] % cut[dim]:
-                options.append(Affine(coef * (dims[dim] - 1), ((self.var(dim), -coef * cut[dim]),)))
+                options.append(Affine(coef * (dims[dim] - 1), self.starts({dim: -coef}, depth)))
             choices.append(options)
         sums = [_sum(combo, 1 - skip) for combo in product(*choices)] if choices else [Affine(1 - skip)]
         return Extent(name, sums[0].const, tuple(sums[1:]))
@@ -111,18 +129,16 @@ class Frame:
         beyond = self.problem.operand(plan.beyond)
         above, _ = self.keeps[beyond.name]
         strides: list[tuple[str, int]] = []
-        const, terms = 0, list[tuple[str, int]]()
+        const, steps = 0, dict[str, int]()
         for part, stride in zip(self.parts[plan.name], self.slot_strides(beyond), strict=True):
             if part.has_extent:
                 strides.append((part.name, stride))
             if skip and self._slides(plan.name, part, depth):
                 const += skip * stride
-            terms += [
-                (self.var(loop.dim), part.step(loop.dim) * loop.tile * stride)
-                for loop in self.loops[above:depth]
-                if part.step(loop.dim)
-            ]
-        return Region(operand, self.ring(beyond.name), plan.element_bytes, tuple(strides), Affine(const, tuple(terms)))
+            for dim, coef in part.terms:
+                steps[dim] = steps.get(dim, 0) + coef * stride
+        start = Affine(const, self.starts(steps, depth, above))
+        return Region(operand, self.ring(beyond.name), plan.element_bytes, tuple(strides), start)
 
     def far_strides(self, plan: OperandPlan) -> tuple[int, ...]:
         """Byte strides of an operand's tile where it comes from or goes to, one per component."""
@@ -133,10 +149,10 @@ class Frame:
 
     def tensor_region(self, plan: OperandPlan, operand: str, depth: int, skip: int = 0) -> Region:
         """The operand's tile in its tensor, one extent per component; ``skip`` = sliding rows already held."""
-        stored, cut = self.stored[plan.operand], self.cut(depth)
+        stored = self.stored[plan.operand]
         strides: list[tuple[str, int]] = []
         clips: list[Clip] = []
-        const, terms = stored.offset, dict[str, int]()
+        const, steps = stored.offset, dict[str, int]()
         for part in self.parts[plan.name]:
             if plan.rows is not None and part.axis == plan.rows.axis:
                 continue
@@ -148,11 +164,10 @@ class Frame:
             kept = skip if self._slides(plan.name, part, depth) else 0
             const += kept * stride
             for dim, coef in part.terms:
-                if dim in cut:
-                    terms[self.var(dim)] = terms.get(self.var(dim), 0) + coef * cut[dim] * stride
+                steps[dim] = steps.get(dim, 0) + coef * stride
             if part.clip is not None:
-                clips.append(self._clip(part, cut, kept))
-        offset = Affine(const, tuple(terms.items()))
+                clips.append(self._clip(part, depth, kept))
+        offset = Affine(const, self.starts(steps, depth))
         return Region(operand, stored.store, plan.element_bytes, tuple(strides), offset, tuple(clips))
 
     def lookup(self, plan: OperandPlan, depth: int) -> Lookup | None:
@@ -163,7 +178,7 @@ class Frame:
         terms = tuple((part.name, part.unit) for part in parts if part.has_extent)
         steps = {dim: part.unit * coef for part in parts for dim, coef in part.terms}
         return self._lookup(
-            plan, plan.rows, terms, Affine(sum(part.offset for part in parts), self._starts(steps, depth))
+            plan, plan.rows, terms, Affine(sum(part.offset for part in parts), self.starts(steps, depth))
         )
 
     def dims_lookup(self, plan: OperandPlan, depth: int) -> Lookup | None:
@@ -171,26 +186,21 @@ class Frame:
         if plan.rows is None:
             return None
         axis = plan.axes[plan.rows.axis]
-        start = Affine(axis.offset, self._starts(dict(axis.terms), depth))
+        start = Affine(axis.offset, self.starts(dict(axis.terms), depth))
         return self._lookup(plan, plan.rows, self._moving(dict(axis.terms), depth), start)
-
-    def _starts(self, steps: Mapping[str, int], depth: int) -> tuple[tuple[str, int], ...]:
-        return tuple((self.var(dim), steps[dim] * tile) for dim, tile in self.cut(depth).items() if dim in steps)
 
     def _lookup(self, plan: OperandPlan, rows: Rows, terms: tuple[tuple[str, int], ...], start: Affine) -> Lookup:
         stored = self.stored[plan.operand]
         return Lookup(rows.indices, stored.shape[rows.axis], stored.strides[rows.axis], terms, start)
 
-    def _clip(self, part: Component, cut: Mapping[str, int], kept: int) -> Clip:
+    def _clip(self, part: Component, depth: int, kept: int) -> Clip:
         assert part.clip is not None
-        starts = tuple((self.var(dim), coef * cut[dim]) for dim, coef in part.terms if dim in cut)
-        return Clip(part.name, Affine(part.offset + kept, starts), part.clip)
+        return Clip(part.name, Affine(part.offset + kept, self.starts(dict(part.terms), depth)), part.clip)
 
     def guard(self, guard: LayerGuard, depth: int) -> Guard:
         """A layer's guard on the points of a tile below ``depth`` loops."""
-        cut = self.cut(depth)
-        starts = tuple((self.var(dim), coef * cut[dim]) for dim, coef in guard.axis.terms if dim in cut)
-        return Guard(guard.axis.terms, Affine(guard.axis.offset, starts), guard.length)
+        start = Affine(guard.axis.offset, self.starts(dict(guard.axis.terms), depth))
+        return Guard(guard.axis.terms, start, guard.length)
 
     def _slides(self, operand: str, part: Component, depth: int) -> bool:
         above, sliding = self.keeps.get(operand, (0, False))
@@ -227,21 +237,11 @@ class Frame:
         for part, stride in zip(self.parts[plan.name], self.slot_strides(plan), strict=True):
             for dim, coef in part.terms:
                 strides[dim] = strides.get(dim, 0) + coef * stride
-        terms = [
-            (self.var(loop.dim), loop.tile * strides[loop.dim])
-            for loop in self.loops[above:depth]
-            if loop.dim in strides
-        ]
-        return Region(
-            operand,
-            self.ring(plan.name),
-            plan.element_bytes,
-            self._moving(strides, depth),
-            Affine(0, tuple(terms)),
-        )
+        start = Affine(0, self.starts(strides, depth, above))
+        return Region(operand, self.ring(plan.name), plan.element_bytes, self._moving(strides, depth), start)
 
     def _dims_in_tensor(self, plan: OperandPlan, operand: str, depth: int) -> Region:
-        stored, cut = self.stored[plan.name], self.cut(depth)
+        stored = self.stored[plan.name]
         const, strides = stored.offset, dict[str, int]()
         for number, (axis, stride) in enumerate(zip(plan.axes, stored.strides, strict=True)):
             if plan.rows is not None and number == plan.rows.axis:
@@ -249,20 +249,18 @@ class Frame:
             const += axis.offset * stride
             for dim, coef in axis.terms:
                 strides[dim] = strides.get(dim, 0) + coef * stride
-        terms = tuple((self.var(dim), tile * strides[dim]) for dim, tile in cut.items() if dim in strides)
+        terms = self.starts(strides, depth)
         clips = self._copied_clips(plan, depth) if self.problem.engine == "copy" and not plan.resident else ()
         moving = self._moving(strides, depth, frozenset(clip.dim for clip in clips))
         return Region(operand, stored.store, plan.element_bytes, moving, Affine(const, terms), clips)
 
     def _copied_clips(self, plan: OperandPlan, depth: int) -> tuple[Clip, ...]:
         """What a copy straight from a tensor without a border pads: axes of one dim each."""
-        cut = self.cut(depth)
         clips = []
         for part in self.parts[plan.name]:
             if part.clip is not None:
                 ((dim, _),) = plan.axes[part.axis].terms
-                starts = tuple((self.var(dim), cut[dim]) for dim in (dim,) if dim in cut)
-                clips.append(Clip(dim, Affine(part.offset, starts), part.clip))
+                clips.append(Clip(dim, Affine(part.offset, self.starts({dim: 1}, depth)), part.clip))
         return tuple(clips)
 
     def _moving(

@@ -37,7 +37,7 @@ def _loads(frame: Frame, plan: OperandPlan) -> Iterator[Item]:
     if not sliding:
         yield _load(frame, plan, depth, f"load_{plan.name}", (), 0)
         return
-    var = frame.var(frame.loops[depth - 1].dim)
+    var = frame.vars[depth - 1]
     kept, _ = frame.halo(plan.name)
     yield _load(frame, plan, depth, f"load_{plan.name}", (Edge("first", var),), 0)
     yield _load(frame, plan, depth, f"slide_{plan.name}", (Edge("first", var, negated=True),), kept)

@@ -184,9 +184,7 @@ def _nest(frame: Frame | None, items: list[Item], depth: int) -> Iterable[Node]:
     deeper = [item for item in items if item.depth > depth]
     if deeper:
         assert frame is not None
-        loop = frame.loops[depth]
-        trips = -(-frame.problem.dims[loop.dim] // loop.tile)
-        yield Loop(frame.var(loop.dim), trips, tuple(_nest(frame, deeper, depth + 1)))
+        yield Loop(frame.vars[depth], frame.trips(depth), tuple(_nest(frame, deeper, depth + 1)))
     yield from (item.command for item in items if item.depth == depth and item.after)
 
 

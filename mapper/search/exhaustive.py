@@ -31,15 +31,15 @@ def best(space: Space, objective: str) -> Choice:
     """Best mapping of a space; raises MappingError as ``search``."""
     found: tuple[tuple[float, ...], Cell] | None = None
     size = evaluated = 0
-    for order, kept, costs in space.templates():
+    for template, costs in space.templates():
         size += costs.cycles.size
         evaluated += int(np.isfinite(costs.cycles).sum())
         key, index = _best_cell(costs, objective)
         if np.isfinite(key[0]) and (found is None or key < found[0]):
-            found = (key, Cell(index, order, kept, costs))
+            found = (key, template.cell(index, costs))
     if found is None:
         raise space.empty()
-    return choice(space.grid, found[1], size, evaluated, OPTIMAL)
+    return choice(found[1], size, evaluated, OPTIMAL)
 
 
 def candidates(space: Space, objective: str, by: str = "bound") -> Iterator[Choice]:
@@ -47,22 +47,22 @@ def candidates(space: Space, objective: str, by: str = "bound") -> Iterator[Choi
 
     Templates are costed at the first step; a mapping is made when it is asked for.
     """
-    templates = [found for found in space.templates() if np.isfinite(found[2].cycles).any()]
-    figures = [_figures(costs, objective, by) for _, _, costs in templates]
+    templates = [found for found in space.templates() if np.isfinite(found[1].cycles).any()]
+    figures = [_figures(costs, objective, by) for _, costs in templates]
     columns = (
         [np.concatenate([np.ravel(found[i]) for found in figures]) for i in range(len(figures[0]))] if figures else []
     )
     if not columns:
         return
     legal = int(np.isfinite(columns[0]).sum())
-    starts = np.cumsum([0, *(costs.cycles.size for _, _, costs in templates)])
+    starts = np.cumsum([0, *(costs.cycles.size for _, costs in templates)])
     seen: set[tuple[MapNode, ...]] = set()
     for position in np.lexsort(columns[::-1])[:legal]:
         number = int(np.searchsorted(starts, position, side="right")) - 1
-        order, kept, costs = templates[number]
+        template, costs = templates[number]
         index = np.unravel_index(int(position - starts[number]), costs.cycles.shape)
-        cell = Cell(tuple(int(i) for i in index), order, kept, costs)
-        made = choice(space.grid, cell, int(starts[-1]), legal, OPTIMAL)
+        cell = template.cell(tuple(int(i) for i in index), costs)
+        made = choice(cell, int(starts[-1]), legal, OPTIMAL)
         if made.mapping.nodes not in seen:
             seen.add(made.mapping.nodes)
             yield made

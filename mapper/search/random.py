@@ -9,7 +9,7 @@ import numpy as np
 
 from mapper.costs import ChipCosts
 from mapper.problem import Problem
-from mapper.search.space import Cell, Choice, choice
+from mapper.search.space import Choice, choice
 from mapper.search.templates import open_space
 
 
@@ -22,11 +22,11 @@ def search(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], seed: s
     space = open_space(problem, chip, dtypes)
     templates = space.keys()
     draw.shuffle(templates)
-    for order, kept in templates:
-        costs = space.costs(order, kept)
+    for template in templates:
+        costs = space.costs(template)
         fits = np.flatnonzero(np.isfinite(costs.cycles))
         if fits.size:
             index = np.unravel_index(int(fits[draw.randrange(fits.size)]), costs.cycles.shape)
-            cell = Cell(tuple(int(i) for i in index), order, kept, costs)
-            return choice(space.grid, cell, int(costs.cycles.size), 1, "drawn at random")
+            cell = template.cell(tuple(int(i) for i in index), costs)
+            return choice(cell, int(costs.cycles.size), 1, "drawn at random")
     raise space.empty()

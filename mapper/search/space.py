@@ -1,7 +1,9 @@
 """The space that every search looks at: loop orders, depths of every Keep, cells of the tiling grid; and its mappings.
 
 Group orders have batch outermost and the reduction innermost (partial sums never leave the accumulators); cuts as in
-``candidates``; each operand is kept below any group that moves it or above all loops.
+``candidates``; each operand is kept below any group that moves it or above all loops. Where operands are staged in
+memories further out, rows or columns may run in strips outside the other group, the stages of inputs are kept as the
+inputs are, that of the output below all groups that move it or the first, and the bias is staged whole.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
+from mapper.candidates import Cut
 from mapper.cost import Costs, held_bytes
-from mapper.grid import Grid, depths
+from mapper.grid import STRIPS, Grid, depths
 from mapper.operands import OperandPlan
 from mapper.problem import GROUPS
 
 ORDERS: tuple[tuple[str, ...], ...] = (("B", "N", "M", "K"), ("B", "M", "N", "K"))
+STRIPED: Mapping[str, tuple[str, ...]] = {"N": ("B", "N2", "M", "N", "K"), "M": ("B", "M2", "N", "M", "K")}
 
 
 @dataclass(frozen=True)
@@ -33,22 +37,23 @@ class Choice:
 
 @dataclass(frozen=True)
 class Cell:
-    """One point of the space: loop order, depth of every Keep, index into the grid, and the costs there."""
+    """One point of the space: its grid and the index there, loop order, depth of every Keep, and the costs."""
 
+    grid: Grid
     index: tuple[int, ...]
     order: tuple[str, ...]
     kept: Mapping[str, int]
     costs: Costs
 
 
-def choice(grid: Grid, cell: Cell, space: int, evaluated: int, proof: str) -> Choice:
+def choice(cell: Cell, space: int, evaluated: int, proof: str) -> Choice:
     """The mapping of a cell, with what the search says of it."""
-    problem = grid.problem
+    problem = cell.grid.problem
     mapping = LayerMapping(
         layer=problem.layer.name,
         unit=problem.unit,
         kind=problem.layer.kind,
-        nodes=tree(grid, cell.index, cell.order, cell.kept, cell.costs),
+        nodes=tree(cell.grid, cell.index, cell.order, cell.kept, cell.costs),
         resident=tuple(plan.name for plan in problem.operands if plan.resident),
         bound_cycles=int(cell.costs.bound[cell.index]),
         space=space,
@@ -68,9 +73,8 @@ def depth_choices(grid: Grid, order: tuple[str, ...]) -> Iterator[dict[str, int]
             yield found
 
 
-def feasible(grid: Grid) -> NDArray[np.bool_]:
+def feasible(grid: Grid, order: tuple[str, ...]) -> NDArray[np.bool_]:
     """Cells whose smallest need (every operand at its deepest) fits: a superset of all templates' legal cells."""
-    order = ORDERS[0]
     moved = {plan.name: grid.traffic(plan, order, len(order)) for plan in grid.problem.operands}
     legal = np.ones(grid.shape, dtype=bool)
     for level, need in held_bytes(grid.problem, moved).items():
@@ -83,7 +87,7 @@ def tree(
 ) -> tuple[MapNode, ...]:
     """The LoopTree of one cell: loops in order, each operand's Keep right below the last loop that moves it."""
     chosen = dict(zip(GROUPS, (grid.cuts[g][i] for g, i in zip(GROUPS, cell, strict=True)), strict=True))
-    loops = [(dim, tile, group) for group in order for dim, tile in chosen[group].loops]
+    loops = [(dim, tile, group) for group in order for dim, tile in _loops(chosen[group[0]], group)]
     keeps: dict[int, list[tuple[OperandPlan, bool]]] = {}
     for plan in sorted(grid.problem.operands, key=lambda plan: plan.edge):
         if not plan.buffered and not plan.resident:
@@ -96,6 +100,10 @@ def tree(
         )
         keeps.setdefault(depth, []).append((plan, slides))
     return _nodes(loops, keeps, grid, costs, cell)
+
+
+def _loops(cut: Cut, group: str) -> tuple[tuple[str, int], ...]:
+    return cut.loops if not group.endswith(STRIPS) else (cut.strip,) if cut.strip else ()
 
 
 def _nodes(

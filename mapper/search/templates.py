@@ -8,53 +8,73 @@ from dataclasses import dataclass
 import numpy as np
 
 from archsim.errors import MappingError
-from mapper.constrain import FREE, Rules, group_orders
+from mapper.constrain import FREE, Rules, group_orders, no_order
 from mapper.cost import Costs, evaluate
 from mapper.costs import ChipCosts
 from mapper.grid import Grid, build_grid
 from mapper.problem import Problem
 from mapper.search.reason import reason
-from mapper.search.space import ORDERS, depth_choices, feasible
+from mapper.search.space import ORDERS, STRIPED, Cell, depth_choices, feasible
 from mapper.work import Work, work
 
 Order = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Space:
-    """A problem's grid on a chip with the units' work in every cell that may be legal."""
+class Template:
+    """A grid with the units' work in every cell, a loop order of its groups and the depth of every Keep."""
 
     grid: Grid
-    chip: ChipCosts
     done: Work
+    order: Order
+    kept: Mapping[str, int]
+
+    def cell(self, index: tuple[int, ...], costs: Costs) -> Cell:
+        """One of its cells."""
+        return Cell(self.grid, index, self.order, self.kept, costs)
+
+
+@dataclass(frozen=True)
+class Space:
+    """A problem's grids on a chip, each with the units' work in every cell that may be legal and its loop orders."""
+
+    problem: Problem
+    chip: ChipCosts
     rules: Rules
-    orders: tuple[Order, ...]
+    grids: tuple[tuple[Grid, Work, tuple[Order, ...]], ...]
 
-    def keys(self) -> list[tuple[Order, dict[str, int]]]:
-        """All templates: loop order of the groups and depth of every Keep."""
-        return [(order, kept) for order in self.orders for kept in depth_choices(self.grid, order)]
+    def keys(self) -> list[Template]:
+        """All templates."""
+        return [
+            Template(grid, done, order, kept)
+            for grid, done, orders in self.grids
+            for order in orders
+            for kept in depth_choices(grid, order)
+        ]
 
-    def costs(self, order: Order, kept: Mapping[str, int]) -> Costs:
+    def costs(self, template: Template) -> Costs:
         """Costs of a template, infinite where a cell does not fit or breaks a rule."""
-        found = evaluate(self.grid, self.chip, self.done, order, kept)
+        found = evaluate(template.grid, self.chip, template.done, template.order, template.kept)
         if not self.rules.stationary:
             return found
-        once = np.ones(self.grid.shape, dtype=bool)
+        once = np.ones(template.grid.shape, dtype=bool)
         for name in self.rules.stationary:
-            once &= found.moved[name].again <= 1
+            for plan in self.problem.loads:
+                if plan.operand == name:
+                    once &= found.moved[plan.name].again <= 1
         return found.where(once)
 
-    def templates(self) -> Iterator[tuple[Order, dict[str, int], Costs]]:
+    def templates(self) -> Iterator[tuple[Template, Costs]]:
         """Every template with its costs."""
-        for order, kept in self.keys():
-            yield order, kept, self.costs(order, kept)
+        for template in self.keys():
+            yield template, self.costs(template)
 
     def empty(self) -> MappingError:
         """Why no cell of any template is legal: too little room, or rules that leave none."""
-        told = reason(self.grid, self.chip.architecture)
+        told = reason(self.grids[0][0], self.chip.architecture)
         if not self.rules:
-            return MappingError(told or f"layer '{self.grid.problem.layer.name}': no mapping is legal")
-        left = told or f"layer '{self.grid.problem.layer.name}': what fits fetches {_again(self.rules)} more than once"
+            return MappingError(told or f"layer '{self.problem.layer.name}': no mapping is legal")
+        left = told or f"layer '{self.problem.layer.name}': what fits fetches {_again(self.rules)} more than once"
         return MappingError(f"{self.rules.place}: {left}")
 
 
@@ -64,10 +84,26 @@ def _again(rules: Rules) -> str:
 
 def open_space(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], rules: Rules = FREE) -> Space:
     """The space of a problem; raises MappingError naming tensor, level, needs and has when nothing fits."""
-    orders = tuple(group_orders(problem, ORDERS, rules))
+    orders = group_orders(problem, ORDERS, rules)
+    if not orders:
+        raise no_order(problem, rules)
     grid = build_grid(problem, chip.architecture, rules)
-    legal = feasible(grid)
+    legal = feasible(grid, orders[0])
     if not legal.any():
         told = reason(grid, chip.architecture)
         raise MappingError(f"{rules.place}: {told}" if rules else told)
-    return Space(grid, chip, work(grid, chip, dtypes, legal), rules, orders)
+    plain = (grid, work(grid, chip, dtypes, legal), tuple(orders))
+    return Space(problem, chip, rules, (plain, *_striped(problem, chip, dtypes, rules)))
+
+
+def _striped(
+    problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], rules: Rules
+) -> Iterator[tuple[Grid, Work, tuple[Order, ...]]]:
+    """The grids with strips, where an operand is staged."""
+    staged = any(plan.beyond for plan in problem.operands)
+    for group, order in STRIPED.items() if staged else ():
+        if not group_orders(problem, (order,), rules):
+            continue
+        grid = build_grid(problem, chip.architecture, rules, group)
+        if grid.cuts[group] and (legal := feasible(grid, order)).any():
+            yield grid, work(grid, chip, dtypes, legal), (order,)

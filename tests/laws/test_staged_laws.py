@@ -11,7 +11,7 @@ import pytest
 
 from archsim.errors import MappingError
 from archsim.ir.check.program import check
-from archsim.ir.mapping import Keep
+from archsim.ir.mapping import Keep, LayerMapping, Loop
 from archsim.ir.workload import Workload
 from archsim.pe.dataflows import catalog
 from archsim.spec.architecture import Architecture
@@ -48,13 +48,19 @@ def chip_of(seed: int, rate: Fraction | None = Fraction(8)) -> Architecture:
 
 def options_of(seed: int) -> Options:
     """Searched mappings by turns with random ones."""
-    return Options(objective=("latency", "energy", "edp")[seed % 3], random=seed + 1 if seed % 2 else 0)
+    return Options(objective=("latency", "energy", "edp")[seed % 3], random=f"{seed}" if seed % 2 else "")
 
 
 def staged(compiled: Compiled) -> int:
     """Tiles kept in memories that feed no unit."""
     nodes = (node for layer in compiled.mapping.layers for node in layer.nodes)
     return sum(isinstance(node, Keep) and node.level in ("l2", "l3") for node in nodes)
+
+
+def striped(layer: LayerMapping) -> bool:
+    """Whether a dim has two loops."""
+    dims = [node.dim for node in layer.nodes if isinstance(node, Loop)]
+    return len(dims) > len(set(dims))
 
 
 def computes(net: Net, workload: Workload, compiled: Compiled, seed: int) -> bool:
@@ -109,17 +115,20 @@ def test_stated_mappings_give_the_same_program_over_several_levels(seed: int) ->
         {layer.layer: layer for layer in compiled.mapping.layers},
         {place.tensor: place for place in compiled.mapping.placements},
     )
-    again = compile_model(workload, chip, replace(options_of(seed), random=0, given=stated))
+    again = compile_model(workload, chip, replace(options_of(seed), random="", given=stated))
     assert again.program == compiled.program
     assert [layer.bound_cycles for layer in again.mapping.layers] == [
         layer.bound_cycles for layer in compiled.mapping.layers
     ]
 
 
-def test_most_random_chips_stage_tiles() -> None:
-    found = 0
-    for seed in range(14):
+def test_most_random_chips_stage_tiles_and_some_in_strips() -> None:
+    found = strips = 0
+    for seed in range(28):
         _, workload = random_net(seed)
         with suppress(MappingError):
-            found += staged(compile_model(workload, chip_of(seed), options_of(seed)))
-    assert found > 50
+            compiled = compile_model(workload, chip_of(seed), options_of(seed))
+            found += staged(compiled)
+            strips += sum(striped(layer) for layer in compiled.mapping.layers)
+    assert found > 100
+    assert strips > 5

@@ -73,7 +73,7 @@ EDITS = [
     (STEM, "  - {loop: p, tile: 0}", "tiles of 0 of dim 'p'"),
     (STEM, "  - {loop: p, tile: 16, axis: rows}", "spread over 'rows'"),
     (STEM, "  - {loop: q, tile: 16}", "'a' as a sliding window over 'q'; allowed inputs, over 'p'"),
-    (STEM, f"{STEM}\n  - {{loop: p, tile: 4}}", "dim 'p' has a loop already"),
+    (STEM, f"{STEM}\n  - {{loop: p, tile: 5}}", "tiles of 5 of dim 'p' in strips of 16"),
     (STEM, "  - {loop: r, tile: 1}", "dim 'r' is never cut in this layer"),
     ("  - {keep: b, in: l1, slots: 1}", "  - {keep: b, in: l2, slots: 1}", "(no memory of the chip"),
     ("  - {keep: b, in: l1, slots: 1}", "  - {keep: b, in: acc, slots: 1}", "'b' kept in 'acc'; allowed 'l1'"),

@@ -9,8 +9,9 @@ layer conv1 on mxu as matmul (h 12, w 12, k 16, c 8) resident (y0)
   l1 [out:2] acc [acc:2] k*2(8)|cols
 
 A line holds what is kept, memory by memory (operand:slots), and the loops below it, outermost first, as
-dim*trips(tile): ``h*3(5)`` runs h in 3 tiles of 5. ``|axis`` marks a loop spread over a fan-out. ``a:2^1`` is a window
-that slides over the first loop behind it. ``-`` stands where nothing is kept. Trips must be what extent and tile give.
+dim*trips(tile): ``h*3(5)`` runs h in 3 tiles of 5 of what a loop over h further out leaves. ``|axis`` marks a loop
+spread over a fan-out. ``a:2^1`` is a window that slides over the first loop behind it. ``-`` stands where nothing is
+kept. Trips must be what extent and tile give.
 """
 
 from __future__ import annotations
@@ -52,20 +53,22 @@ def _header(layer: LayerMapping, dims: Mapping[str, int]) -> str:
 def _levels(layer: LayerMapping, dims: Mapping[str, int]) -> Iterator[str]:
     """A line for each run of Keeps and the loops behind it."""
     keeps: list[tuple[int, Keep]] = []
-    loops: list[Loop] = []
+    loops: list[str] = []
+    reach = dict(dims)  # what is left of each dim inside the loops so far
     for index, node in enumerate(layer.nodes):
         if isinstance(node, Keep):
             if loops:
-                yield _level(keeps, loops, layer, dims)
+                yield _level(keeps, loops, layer)
                 keeps, loops = [], []
             keeps.append((index, node))
         else:
-            loops.append(node)
+            loops.append(_factor(node, reach[node.dim]))
+            reach[node.dim] = node.tile
     if keeps or loops:
-        yield _level(keeps, loops, layer, dims)
+        yield _level(keeps, loops, layer)
 
 
-def _level(keeps: list[tuple[int, Keep]], loops: list[Loop], layer: LayerMapping, dims: Mapping[str, int]) -> str:
+def _level(keeps: list[tuple[int, Keep]], loops: list[str], layer: LayerMapping) -> str:
     words: list[str] = []
     last = ""
     for index, keep in keeps:
@@ -76,11 +79,11 @@ def _level(keeps: list[tuple[int, Keep]], loops: list[Loop], layer: LayerMapping
         else:
             words.append(f"{quote(keep.level)} [{text}]")
         last = keep.level
-    return " ".join([*(words or ["-"]), *(_factor(loop, dims) for loop in loops)])
+    return " ".join([*(words or ["-"]), *loops])
 
 
-def _factor(loop: Loop, dims: Mapping[str, int]) -> str:
-    trips = -(-dims[loop.dim] // loop.tile)
+def _factor(loop: Loop, extent: int) -> str:
+    trips = -(-extent // loop.tile)
     return f"{quote(loop.dim)}*{trips}({loop.tile})" + (f"|{quote(loop.axis)}" if loop.axis else "")
 
 
@@ -170,13 +173,16 @@ class _Reader:
         """Loops and Keeps; windows are reserved behind the loops that they slide over once all are read."""
         nodes: list[MapNode] = []
         windows: dict[int, int] = {}
+        reach = dict(dims)
         while not cursor.ended:
             if cursor.accept("-"):
                 continue
             self._note(cursor, f"{at}.nodes[{len(nodes)}]")
             name = cursor.name("a memory or a dim")
             if not cursor.accept("["):
-                nodes.append(_loop(cursor, name, dims))
+                loop = _loop(cursor, name, reach)
+                reach[name] = loop.tile
+                nodes.append(loop)
                 continue
             while not cursor.accept("]"):
                 self._note(cursor, f"{at}.nodes[{len(nodes)}]")
