@@ -27,6 +27,7 @@ from mapper.looptree.search.branch.problem import is_symmetric, problem_of
 from mapper.looptree.search.branch.size import space_size
 from mapper.looptree.search.branch.store import Store, read
 from mapper.looptree.search.branch.tilings import tilings
+from mapper.looptree.search.branch.whole import all_axis_orders, partial_dims
 from mapper.looptree.search.found import Budget, Found
 from mapper.looptree.search.objective import LATENCY, SAME, Objective, better
 from mapper.looptree.search.reasons import reason
@@ -91,6 +92,7 @@ def plan_of(space: Space, *, hopeful: bool = False) -> Plan:
         space.in_order,
         space.slots,
         spread,
+        all_axis_orders(space),
         hopeful,
     )
     if key not in _plans:

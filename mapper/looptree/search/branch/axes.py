@@ -1,7 +1,8 @@
 """Fan-outs that lie side by side and reuse alike are one to the costs: only how far each dim is spread in all matters.
 
 Two such axes are searched as one; which spreads can be split over the two is checked, and the loops are split at the
-end.
+end. Not where tiles may be any and work counts as spread evenly over the instances that the loops span: two uneven
+cuts one after the other span some that have nothing to do.
 """
 
 from __future__ import annotations
@@ -39,8 +40,10 @@ def joined(space: Space) -> tuple[Space, Pairs]:
 
 
 def _alike(space: Space, first: Axis, second: Axis) -> bool:
+    uneven = space.factors == "any" and space.convention.fractional
     return (
-        first.may_reuse == second.may_reuse
+        not uneven
+        and first.may_reuse == second.may_reuse
         and space.spread[first.name] == space.spread[second.name]
         and not first.most_used
         and not second.most_used
