@@ -1,8 +1,7 @@
 """Fan-outs that lie side by side and reuse alike are one to the costs: only how far each dim is spread in all matters.
 
-Two such axes are searched as one; which spreads can be split over the two is checked, and the loops are split at the
-end. Not where tiles may be any and work counts as spread evenly over the instances that the loops span: two uneven
-cuts one after the other span some that have nothing to do.
+Two such axes are searched as one, unless their order matters; which spreads can be split over the two is checked, and
+the loops are split at the end.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from archsim.ir.mapping import Keep, Loop, MapNode
 from archsim.kernels import allocating
 from mapper.looptree.hierarchy import Axis, Memory
 from mapper.looptree.nest import Nest
+from mapper.looptree.search.branch.whole import order_matters
 from mapper.looptree.search.space import Space
 
 Pairs = Mapping[str, tuple[Axis, Axis]]  # by the name of the axis that stands for both
@@ -40,13 +40,12 @@ def joined(space: Space) -> tuple[Space, Pairs]:
 
 
 def _alike(space: Space, first: Axis, second: Axis) -> bool:
-    uneven = space.factors == "any" and space.convention.fractional
     return (
-        not uneven
-        and first.may_reuse == second.may_reuse
+        first.may_reuse == second.may_reuse
         and space.spread[first.name] == space.spread[second.name]
         and not first.most_used
         and not second.most_used
+        and not order_matters(space, first.name, second.name)
     )
 
 

@@ -1,4 +1,4 @@
-"""Of which spaces with any tiles every tiling is tried, and in which orders two fan-outs then differ."""
+"""Where tiles need not divide: of which spaces every tiling is tried, and when two fan-outs are more than one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mapper.looptree.hierarchy import Axis, Memory
 from mapper.looptree.search.space import Space
 
 ALL_BELOW = 64  # any tiles: of an extent up to this every tiling is tried
-_CUT_TWICE = 3  # the least extent that two fan-outs can cut one after the other
+_CUT_TWICE = 3  # the least extent that two fan-outs can cut one after the other and leave some without work
 
 
 def partial_dims(space: Space) -> tuple[str, ...]:
@@ -24,18 +24,24 @@ def all_axis_orders(space: Space) -> tuple[tuple[tuple[str, ...], ...], ...]:
 
 
 def axis_orders(space: Space, axes: tuple[Memory | Axis, ...]) -> list[tuple[str, ...]]:
-    """Orders of fan-outs side by side that are not equal to the costs.
-
-    Those that cut no dim both commute, and so do cuts into equal parts: ceil(ceil(x / a) / b) = ceil(x / (a b)).
-    """
+    """Orders of fan-outs side by side that are not equal to the costs."""
     names = tuple(axis.name for axis in axes)
-    if space.factors == "any" and any(_both(space, *pair) for pair in combinations(names, 2)):
+    if any(order_matters(space, *pair) for pair in combinations(names, 2)):
         return list(permutations(names))
     return [names]
 
 
-def _both(space: Space, first: str, second: str) -> bool:
-    """Whether a dim of which every tiling is tried may be cut by two fan-outs."""
-    extents = space.einsum.extents
-    shared = [dim for dim in space.spread[first] if dim in space.spread[second]]
-    return any(_CUT_TWICE <= extents[dim] <= ALL_BELOW for dim in shared)
+def order_matters(space: Space, first: str, second: str) -> bool:
+    """Whether two fan-outs side by side cut a dim differently when they are exchanged, and a cost can tell.
+
+    Equal parts of equal parts are the same either way, ceil(ceil(x / a) / b) = ceil(x / (a b)), and no instance
+    without work is needed for them. Where idle instances count (work spread evenly over all, a least use of a
+    fan-out), or parts may be uneven, more can be had.
+    """
+    if space.factors == "divisors":
+        return False
+    extents = [space.einsum.extents[dim] for dim in space.spread[first] if dim in space.spread[second]]
+    idle_count = space.convention.fractional or any(space.hierarchy.axis(name).most_used for name in (first, second))
+    if idle_count:
+        return max(extents, default=1) >= _CUT_TWICE
+    return space.factors == "any" and any(_CUT_TWICE <= extent <= ALL_BELOW for extent in extents)
