@@ -9,10 +9,11 @@ the models count differently is in a table of its own, by operand and memory. Ta
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from archsim.lab.validate.suite import default_reference
-from archsim.lab.validate.zigzag_compare import ANY_DIMS, Priced, best, price
+from archsim.lab.validate.zigzag_compare import ANY_DIMS, Priced, best, better_of, price
 from archsim.lab.validate.zigzag_files import Accelerator, Best, Layer, einsum_of, read
 from mapper.looptree.conventions import ZIGZAG
 from mapper.looptree.search.found import Budget
@@ -80,7 +81,7 @@ def _rows(accelerator: Accelerator, layer: Layer, count: int, levels: Levels) ->
         theirs = price(accelerator, layer, recorded.nest)
         _add(levels, recorded, theirs, count)
         same = best(accelerator, layer, objective, layer.axis_dims, SECONDS)
-        free = best(accelerator, layer, objective, ANY_DIMS, SECONDS) if objective == "edp" else None
+        free = _any_dims(accelerator, layer, objective, same) if objective == "edp" else None
         yield " | ".join(
             (
                 f"| {layer.name} x {count}",
@@ -93,6 +94,12 @@ def _rows(accelerator: Accelerator, layer: Layer, count: int, levels: Levels) ->
                 "",
             )
         ).rstrip()
+
+
+def _any_dims(accelerator: Accelerator, layer: Layer, objective: str, same: Priced) -> Priced:
+    """Of the larger space; a search of it that is stopped may miss what lies in the smaller one."""
+    free = best(accelerator, layer, objective, ANY_DIMS, SECONDS)
+    return replace(better_of(objective, free, same), stopped=free.stopped)
 
 
 def _against(theirs: Priced, ours: Priced) -> str:
@@ -153,8 +160,8 @@ LoopTrees, and both its mappings and ours are priced by one model (convention `z
   model (below 1: a better mapping);
 - `any dims`: the same with every dim on every fan-out, which ZigZag's input fixes; objective EDP alone;
 - `*`: a search used up its {SECONDS:g} s of CPU time (there is one for each memory in which the output may change from
-  partial to final width), and better mappings may be left. A larger space that is `*` can end worse than the smaller
-  one beside it, of which every mapping is in it too: ours is the better of the two.
+  partial to final width), and better mappings may be left. Under `any dims` it may have found nothing better than
+  `its fan-outs`, of which every mapping is one of its own: the better of the two is shown.
 
 What the models count differently, in latency:
 - ZigZag adds the first load, the last store and the wave through a systolic array to the steady state; ours overlaps

@@ -96,14 +96,18 @@ def best(
         space = Space(layer.einsum, accelerator.hierarchy(bits), ZIGZAG, "spatial", axis_dims=axis_dims)
         try:
             one = search(space, OBJECTIVES[objective], Budget(seconds))
-            stopped = stopped or not one.proven
+            stopped = stopped or not (one.proven or one.doubt)
             found.append(price(accelerator, layer, one.nest))
         except MappingError as error:
             reason = error
     if not found:
         raise reason
-    first = min(found, key=lambda priced: OBJECTIVES[objective].key(priced.cost.energy_j, priced.cost.latency_s))
-    return replace(first, stopped=stopped)
+    return replace(better_of(objective, *found), stopped=stopped)
+
+
+def better_of(objective: str, *found: Priced) -> Priced:
+    """The first that is best by an objective."""
+    return min(found, key=lambda priced: OBJECTIVES[objective].key(priced.cost.energy_j, priced.cost.latency_s))
 
 
 def _widths(accelerator: Accelerator, layer: Layer) -> list[dict[str, int]]:

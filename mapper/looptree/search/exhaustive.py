@@ -70,10 +70,9 @@ def search(space: Space, objective: Objective, budget: Budget | None = None) -> 
 
 def _first(space: Space) -> Nest | None:
     """The first LoopTree that fits."""
-    try:
-        return search(space, LATENCY, Budget(evaluations=1)).nest
-    except MappingError:
-        return None
+    run = _Run(space, LATENCY, Budget(evaluations=1))
+    run.all()
+    return None if run.winner is None else run.nest(run.winner)
 
 
 class _Run:

@@ -60,7 +60,7 @@ def _proven(space: Space, objective: Objective, budget: Budget) -> Found:
     best = other if better(*keys) else found
     evaluated = found.evaluated + other.evaluated
     bound = best.value if second.least >= best.value * (1 - SAME) else second.least
-    doubt = best.doubt or ("" if bound == best.value else STAYS)
+    doubt = best.doubt or ("" if bound == best.value or budget.over(evaluated) else STAYS)
     return replace(best, bound=bound, evaluated=evaluated, counted=found.counted, doubt=doubt)
 
 

@@ -128,7 +128,7 @@ def _any_parts(choices: Any, tile: int, loops: Any, shares: Any, at: int, whole:
     All that do where the tilings are ``whole``, the largest first: of larger parts the last one is smaller, and what
     cuts it further inside has fewer trips. Else the most equal parts.
     """
-    share = shares[loops[at]]
+    share = int(shares[loops[at]])
     least = -(-tile // share)
     if -(-tile // least) != share:
         return 0
