@@ -3,7 +3,7 @@
     python studies/validation/mapping_zigzag.py > studies/validation/mapping/zigzag.md
 
 Every mapping is priced by one cost model (convention zigzag), so that a ratio tells mappings apart, not models; what
-the models count differently is in a table of its own, by operand and memory. Takes about twenty CPU minutes.
+the models count differently is in a table of its own, by operand and memory. Takes about ten CPU minutes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mapper.looptree.search.optimal import search
 from mapper.looptree.search.space import Space
 
 FILES = ("gemm__gemm_l1", "bert_base_block_s128__meta_prototype", "resnet18__tpu_like")
-SECONDS = 4.0  # CPU time of a search, of which there is one for each memory that may hold partial sums
+SECONDS = 2.0  # CPU time of a search, of which there is one for each memory that may hold partial sums
 SAME = 1e-3
 DEPTHWISE: Mapping[str, Any] = {  # MobileNetV2, second bottleneck (Sandler et al., CVPR 2018, table 2: 24 x 6 channels)
     "name": "MobileNetV2 depthwise 3x3",

@@ -16,7 +16,7 @@ from mapper.looptree.hierarchy import READ, WRITE, Action, Axis, Compute, Hierar
 from mapper.looptree.nest import Nest
 from mapper.looptree.search import exhaustive, optimal
 from mapper.looptree.search.found import Budget, Found
-from mapper.looptree.search.objective import EDP, ENERGY, Objective, better
+from mapper.looptree.search.objective import ENERGY, Objective, better
 from mapper.looptree.search.space import Factors, Space, check
 from mapper.looptree.text import parse
 from tests.tools.looptree_cases import cases
@@ -100,8 +100,8 @@ def test_a_fan_out_beside_a_memory_that_is_too_small() -> None:
 @pytest.mark.parametrize(("extent", "dims"), [(64, ""), (65, "m (65)")])
 def test_any_tiles_are_proven_up_to_64(extent: int, dims: str) -> None:
     """Beyond, equal parts are tried alone: the bound is that of the templates, and the reason says so."""
-    axis = Axis("lanes", 4, ALL)
-    found = optimal.search(Space(gemm(extent, 2, 2), chain(axis, bits=512), ARCHSIM, "any"), EDP)
+    hierarchy = chain(Axis("lanes", 4, ALL), bits=256, keep="IWO")
+    found = optimal.search(Space(gemm(extent, 3, 5), hierarchy, ARCHSIM, "any"), ENERGY)
     assert found.proven is not bool(dims)
     assert 0 < found.bound <= found.value
     reason = f"of dims larger than 64 equal parts and what fan-outs take were tried, not every tile: {dims}"

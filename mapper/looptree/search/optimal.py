@@ -163,7 +163,8 @@ class _Search:
         cost = evaluate(nest, self.whole.hierarchy, self.whole.convention)
         value = self.objective.key(cost.energy_j, cost.latency_s)[0]
         counted = partial(space_size, self.arrays, self.problem)
-        return Found(nest, cost, value, min(value, left), int(self.progress[EVALUATED]), counted, self._doubt())
+        doubt = "" if left >= value * (1 - SAME) else self._doubt()
+        return Found(nest, cost, value, min(value, left), int(self.progress[EVALUATED]), counted, doubt)
 
     def _doubt(self) -> str:
         dims = {dim: self.space.einsum.extents[dim] for dim in partial_dims(self.space)}
