@@ -27,9 +27,10 @@ from mapper.looptree.search.branch.problem import is_symmetric, problem_of
 from mapper.looptree.search.branch.size import space_size
 from mapper.looptree.search.branch.store import Store, read
 from mapper.looptree.search.branch.tilings import tilings
+from mapper.looptree.search.branch.whole import ALL_BELOW, all_axis_orders, partial_dims
 from mapper.looptree.search.found import Budget, Found
 from mapper.looptree.search.objective import LATENCY, SAME, Objective, better
-from mapper.looptree.search.reasons import reason
+from mapper.looptree.search.reasons import STAYS, left_out, reason
 from mapper.looptree.search.space import Space
 
 _NO_LIMIT = 1 << 62
@@ -59,7 +60,8 @@ def _proven(space: Space, objective: Objective, budget: Budget) -> Found:
     best = other if better(*keys) else found
     evaluated = found.evaluated + other.evaluated
     bound = best.value if second.least >= best.value * (1 - SAME) else second.least
-    return replace(best, bound=bound, evaluated=evaluated, counted=found.counted)
+    doubt = best.doubt or ("" if bound == best.value or budget.over(evaluated) else STAYS)
+    return replace(best, bound=bound, evaluated=evaluated, counted=found.counted, doubt=doubt)
 
 
 def size(space: Space) -> float:
@@ -91,6 +93,7 @@ def plan_of(space: Space, *, hopeful: bool = False) -> Plan:
         space.in_order,
         space.slots,
         spread,
+        all_axis_orders(space),
         hopeful,
     )
     if key not in _plans:
@@ -116,11 +119,13 @@ class _Search:
     def run(self) -> Found:
         least = all_least(self.arrays, self.problem)
         keys = bounds(self.arrays, self.problem, least)
-        left = np.inf
+        left = float(keys[:, 0].min()) if partial_dims(self.space) else np.inf
         symmetric = is_symmetric(self.space, self.plan)
         for t in np.lexsort(keys.T[::-1]):
-            if not is_better(keys[t], self.best):
+            if keys[t, 0] > self.best[0] * (1 + SAME):
                 break
+            if not is_better(keys[t], self.best):  # of equals but for rounding a later one may be
+                continue
             if symmetric and self.plan.mirror[t] < t:
                 continue
             if self.budget.over(int(self.progress[EVALUATED])) and self.winner[0] >= 0:
@@ -158,7 +163,12 @@ class _Search:
         cost = evaluate(nest, self.whole.hierarchy, self.whole.convention)
         value = self.objective.key(cost.energy_j, cost.latency_s)[0]
         counted = partial(space_size, self.arrays, self.problem)
-        return Found(nest, cost, value, min(value, left), int(self.progress[EVALUATED]), counted)
+        doubt = "" if left >= value * (1 - SAME) else self._doubt()
+        return Found(nest, cost, value, min(value, left), int(self.progress[EVALUATED]), counted, doubt)
+
+    def _doubt(self) -> str:
+        dims = {dim: self.space.einsum.extents[dim] for dim in partial_dims(self.space)}
+        return left_out(dims, ALL_BELOW) if dims else ""
 
     def _nest(self) -> Nest:
         t = int(self.winner[0])

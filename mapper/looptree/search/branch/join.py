@@ -38,7 +38,7 @@ def solve(
     at = np.empty(groups, np.int64)
     for i in range(begin, choices.shape[0]):
         if not is_better(choices[i, :3], best):
-            return i, DONE
+            continue
         if progress[EVALUATED] > limit:
             return i, OVER
         rows = 1

@@ -24,10 +24,14 @@ def swap_of(space: Space, known: Relations) -> Mapping[str, str]:
 
 def mirrored(templates: list[Template], swap: Mapping[str, str]) -> list[int]:
     """The template that each one becomes when dims are exchanged; itself when none does."""
-    tiles = [template.tiles for template in templates]
-    numbers = {tuple((t.operand, t.memory, t.slides) for t in of_one): i for i, of_one in enumerate(tiles)}
+    numbers = {_known_by(template): i for i, template in enumerate(templates)}
     found = []
-    for i, of_one in enumerate(tiles):
-        other = [replace(tile, slides=swap.get(tile.slides, tile.slides)) for tile in of_one]
-        found.append(numbers.get(tuple((t.operand, t.memory, t.slides) for t in other), i))
+    for i, template in enumerate(templates):
+        tiles = tuple(replace(tile, slides=swap.get(tile.slides, tile.slides)) for tile in template.tiles)
+        found.append(numbers.get(_known_by(replace(template, tiles=tiles)), i))
     return found
+
+
+def _known_by(template: Template) -> tuple[object, ...]:
+    tiles = tuple((tile.operand, tile.memory, tile.slides) for tile in template.tiles)
+    return (*tiles, *(slot.axes for slot in template.slots))

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from itertools import chain, combinations, product
 
 from mapper.looptree.einsum import Coordinate, Operand
-from mapper.looptree.hierarchy import Memory
+from mapper.looptree.hierarchy import Axis, Memory
+from mapper.looptree.search.branch.whole import axis_orders
 from mapper.looptree.search.space import Space
 
 
@@ -87,10 +88,10 @@ def templates(space: Space) -> list[Template]:
     return found
 
 
-def _orders(space: Space, block: tuple[object, ...], *, first: bool) -> list[tuple[Tile | str, ...]]:
+def _orders(space: Space, block: tuple[Memory | Axis, ...], *, first: bool) -> list[tuple[Tile | str, ...]]:
     """Orders of the tiles in a run of memories; the axes of a run of axes."""
     if not isinstance(block[0], Memory):
-        return [tuple(axis.name for axis in block)]  # type: ignore[attr-defined]
+        return [*axis_orders(space, block)]
     memories = [memory for memory in block[1 if first else 0 :] if isinstance(memory, Memory)]
     found: list[tuple[Tile | str, ...]] = []
     for kept in product(*(_kept(memory, space.einsum.operands) for memory in memories)):
