@@ -2,8 +2,8 @@
 
 Group orders have batch outermost and the reduction innermost (partial sums never leave the accumulators); cuts as in
 ``candidates``; each operand is kept below any group that moves it or above all loops. Where operands are staged in
-memories further out, rows or columns may run in strips outside the other group, the stages of inputs are kept as the
-inputs are, that of the output below all groups that move it or the first, and the bias is staged with the weights.
+memories further out, rows or columns may run in strips outside the other group, and sums in strips; stages of inputs
+are kept as the inputs are, that of the output below all groups that move it or the first, the bias with the weights.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ from mapper.operands import BIAS, OperandPlan
 from mapper.problem import GROUPS, Problem
 
 ORDERS: tuple[tuple[str, ...], ...] = (("B", "N", "M", "K"), ("B", "M", "N", "K"))
-STRIPED: Mapping[str, tuple[str, ...]] = {"N": ("B", "N2", "M", "N", "K"), "M": ("B", "M2", "N", "M", "K")}
+STRIPED: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "N": (("B", "N2", "M", "N", "K"),),
+    "M": (("B", "M2", "N", "M", "K"),),
+    "K": (("B", "N", "M", "K2", "K"), ("B", "M", "N", "K2", "K")),
+}
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,14 @@ def depth_choices(grid: Grid, order: tuple[str, ...]) -> Iterator[dict[str, int]
         for name, leader in leaders.items():
             if leader:
                 found[name] = max(depth for depth in options[name] if depth <= found[leader])
-        if all(found[outer] <= found[inner] for inner, outer in nested):
+        if all(found[outer] <= found[inner] for inner, outer in nested) and _uses_strips(order, found):
             yield found
+
+
+def _uses_strips(order: tuple[str, ...], found: Mapping[str, int]) -> bool:
+    """Whether something is kept right below the strips, if there are any: else they only bring tiles in again."""
+    strips = [position for position, group in enumerate(order) if group.endswith(STRIPS)]
+    return all(position + 1 in found.values() for position in strips)
 
 
 def _leader(problem: Problem, plan: OperandPlan) -> str:
