@@ -39,19 +39,54 @@ def solve(
     for i in range(begin, choices.shape[0]):
         if not is_better(choices[i, :3], best):
             return i, DONE
-        if progress[EVALUATED] > limit:
+        if winner[0] >= 0 and progress[EVALUATED] > limit:
             return i, OVER
-        rows = 1
-        for g in range(groups):
-            at[g] = shelf.where[problem.twin[g], arrays.shape[t, g], int(choices[i, 3 + g])]
-            if at[g] < 0:
-                return i, g
-            rows *= shelf.place[at[g], 1]
-        progress[OPENED] += 1
-        if rows:
-            form = form_of(arrays, t, shelf, at)
-            _join(arrays, problem, t, form, choices[i], shelf, at, best, winner, progress)
+        missing = _tables(arrays, problem, t, choices[i], shelf, at)
+        if missing >= 0:
+            return i, missing
+        _join(arrays, problem, t, choices[i], shelf, at, best, winner, progress)
     return choices.shape[0], DONE
+
+
+@allocating
+def refine(
+    arrays: Any,
+    problem: Problem,
+    t: int,
+    choices: Any,
+    begin: int,
+    shelf: Shelf,
+    best: Any,
+    winner: Any,
+    progress: Any,
+    limit: int,
+) -> tuple[int, int]:
+    """As ``solve``, but puts into ``choices`` the key of the best tilings of each; infinite where none is better."""
+    at, none = np.empty(arrays.shape.shape[1], np.int64), np.empty_like(winner)
+    for i in range(begin, choices.shape[0]):
+        if winner[0] >= 0 and progress[EVALUATED] > limit:
+            return i, OVER
+        key = best.copy()
+        if is_better(choices[i, :3], best):
+            missing = _tables(arrays, problem, t, choices[i], shelf, at)
+            if missing >= 0:
+                return i, missing
+            _join(arrays, problem, t, choices[i], shelf, at, key, none, progress)
+        if is_better(key, best):
+            choices[i, :3] = key
+        else:
+            choices[i, :3] = np.inf
+    return choices.shape[0], DONE
+
+
+@allocating
+def _tables(arrays: Any, problem: Problem, t: int, choice: Any, shelf: Shelf, at: Any) -> int:
+    """Fill the number of each group's table; the group of which it has not been made, or -1."""
+    for g in range(at.size):
+        at[g] = shelf.where[problem.twin[g], arrays.shape[t, g], int(choice[3 + g])]
+        if at[g] < 0:
+            return g
+    return -1
 
 
 @allocating
@@ -59,7 +94,6 @@ def _join(
     arrays: Any,
     problem: Problem,
     t: int,
-    form: Form,
     choice: Any,
     shelf: Shelf,
     tabled: Any,
@@ -68,6 +102,10 @@ def _join(
     progress: Any,
 ) -> None:
     groups = tabled.size
+    progress[OPENED] += 1
+    if shelf.place[tabled, 1].min() == 0:
+        return
+    form = form_of(arrays, t, shelf, tabled)
     order = np.argsort(-shelf.place[tabled, 1], kind="mergesort")
     rows = shelf.place[tabled, 1][order]
     own, bounded = _local(arrays, t, form, shelf, tabled, order, rows)

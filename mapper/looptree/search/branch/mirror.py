@@ -28,6 +28,6 @@ def mirrored(templates: list[Template], swap: Mapping[str, str]) -> list[int]:
     numbers = {tuple((t.operand, t.memory, t.slides) for t in of_one): i for i, of_one in enumerate(tiles)}
     found = []
     for i, of_one in enumerate(tiles):
-        other = [replace(tile, slides=swap.get(tile.slides, tile.slides)) for tile in of_one]
+        other = [replace(tile, slides=tuple(swap.get(dim, dim) for dim in tile.slides)) for tile in of_one]
         found.append(numbers.get(tuple((t.operand, t.memory, t.slides) for t in other), i))
     return found
