@@ -134,6 +134,8 @@ class _Search:
             if not self.outlines.plan.templates[t].is_outline:
                 left = min(left, self._solve(self.outlines, t, choices))
                 continue
+            if self.winner[0] < 0 and len(choices):  # something to compare with, before all choices are refined
+                left = min(left, self._open(t, self._refined(t, choices[:1].copy())))
             choices = self._refined(t, choices)
             if len(choices) and is_better(choices[0], lowest):
                 lowest = choices[0]
@@ -164,7 +166,7 @@ class _Search:
 
     def _open(self, t: int, choices: Any) -> float:
         """Solve the templates of an outline; the least bound of the choices that the budget leaves unsolved."""
-        if not is_better(choices[0], self.best):
+        if not len(choices) or not is_better(choices[0], self.best):
             return np.inf
         part = Part(self.space, plan_of(self.space, t, hopeful=self.hopeful), self.problem)
         mirror, left = part.plan.mirror, np.inf

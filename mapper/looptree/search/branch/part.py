@@ -11,7 +11,6 @@ from mapper.looptree.search.branch.join import DONE, OVER
 from mapper.looptree.search.branch.nodes import nodes_of
 from mapper.looptree.search.branch.plan import Plan
 from mapper.looptree.search.branch.store import Store, read
-from mapper.looptree.search.branch.tilings import tilings
 from mapper.looptree.search.space import Space
 
 
@@ -50,6 +49,6 @@ class Part:
             for d, dim in enumerate(group.dims):
                 loops = self.arrays.loops[g, s, d]
                 extent, shares = self.problem.extents[g, d], self.problem.shares[g, option, d]
-                chosen = tilings(loops, extent, shares, self.problem.kind)[int(row[self.arrays.sizes[g, s] + d])]
+                chosen = self.store.tilings(loops, extent, shares, self.problem.kind)[int(row[self.arrays.sizes[g, s] + d])]
                 tiles[dim] = [int(tile) for tile in chosen]
         return Nest(self.space.einsum, nodes_of(self.space, self.plan, t, tiles))
