@@ -101,59 +101,95 @@ def _join(
     winner: Any,
     progress: Any,
 ) -> None:
+    """Halve the rows of one group after the other, the half of the smaller bound first, down to a row of each."""
     groups = tabled.size
     progress[OPENED] += 1
-    if shelf.place[tabled, 1].min() == 0:
+    rows = shelf.place[tabled, 1]
+    if rows.min() == 0:
         return
     form = form_of(arrays, t, shelf, tabled)
-    order = np.argsort(-shelf.place[tabled, 1], kind="mergesort")
-    rows = shelf.place[tabled, 1][order]
-    own, bounded = _local(arrays, t, form, shelf, tabled, order, rows)
-    columns = form.columns.size
-    product, bound = np.ones((groups + 1, columns)), np.ones(columns + 1)
-    at = np.full(groups, -1, np.int64)
-    key = np.empty(3)
-    weights = (arrays.leak_w, arrays.fixed_j, problem.energypower, problem.delaypower)
-    d = 0
-    while d >= 0:
-        at[d] += 1
-        if at[d] >= rows[d]:
-            at[d] = -1
-            d -= 1
+    nodes = _nodes(arrays, t, form, shelf, tabled)
+    columns, weights = form.columns.size, (arrays.leak_w, arrays.fixed_j, problem.energypower, problem.delaypower)
+    bound, rest, key, half = np.ones(columns + 1), np.ones(columns), np.empty((2, 3)), np.empty(2, np.int64)
+    deep = groups + 2 + int(np.log2(rows.astype(np.float64)).sum())
+    keys, at, first, many = (
+        np.zeros((deep, 3)),
+        np.zeros((deep, groups), np.int64),
+        np.zeros((deep, groups), np.int64),
+        np.empty((deep, groups), np.int64),
+    )
+    many[0] = rows
+    top = 0
+    for c in range(columns):
+        for i in range(groups):
+            bound[c] *= nodes[i, 0, c]
+    if not fits(form.room, form.bits, arrays.size_bits, bound):
+        return
+    fill_key(form.energy, form.times, bound, weights, keys[0])
+    while top >= 0:
+        if not is_better(keys[top], best):
+            top -= 1
             continue
-        progress[EVALUATED] += 1
+        g = np.argmax(many[top])
+        if many[top, g] == 1:
+            best[:] = keys[top]
+            winner[0] = t
+            for i in range(groups):
+                winner[1 + i] = int(choice[3 + i])
+                winner[1 + groups + i] = first[top, i]
+            top -= 1
+            continue
         for c in range(columns):
-            bound[c] = product[d, c] * bounded[d, at[d], c]
-        if not fits(form.room, form.bits, arrays.size_bits, bound):
-            continue
-        fill_key(form.energy, form.times, bound, weights, key)
-        if not is_better(key, best):
-            continue
-        if d + 1 < groups:
+            rest[c] = 1.0
+            for i in range(groups):
+                if i != g:
+                    rest[c] *= nodes[i, at[top, i], c]
+        left = many[top, g] // 2
+        half[0], half[1] = at[top, g] + 1, at[top, g] + 2 * left
+        for i in range(2):
+            progress[EVALUATED] += 1
             for c in range(columns):
-                product[d + 1, c] = product[d, c] * own[d, at[d], c]
-            d += 1
-            continue
-        best[:] = key
-        winner[0] = t
-        for g in range(groups):
-            winner[1 + g] = int(choice[3 + g])
-            winner[1 + groups + order[g]] = at[g]
+                bound[c] = rest[c] * nodes[g, half[i], c]
+            key[i] = np.inf
+            if fits(form.room, form.bits, arrays.size_bits, bound):
+                fill_key(form.energy, form.times, bound, weights, key[i])
+        nearer = 1 if is_better(key[1], key[0]) else 0
+        at[top + 1], first[top + 1], many[top + 1] = at[top], first[top], many[top]
+        for i in range(2):
+            which, to = (1 - nearer, top) if i == 0 else (nearer, top + 1)
+            keys[to], at[to, g] = key[which], half[which]
+            first[to, g] += which * left
+            many[to, g] = many[to, g] - left if which else left
+        top += 1
 
 
 @allocating
-def _local(arrays: Any, t: int, form: Form, shelf: Shelf, tabled: Any, order: Any, rows: Any) -> tuple[Any, Any]:
-    """(D, rows, columns) what each row contributes, and that times the bound of all groups after it."""
+def _nodes(arrays: Any, t: int, form: Form, shelf: Shelf, tabled: Any) -> Any:
+    """(G, nodes, columns) bounds of what the rows below each node contribute.
+
+    The first node of a table has all rows; below one of n rows lie that of its first n // 2 rows, next, then, after
+    those below it, that of the others.
+    """
     groups, columns = tabled.size, form.columns.size
-    own = np.empty((groups, rows.max(), columns))
-    bounded = np.empty_like(own)
-    rest = np.ones(columns)
-    for d in range(groups - 1, -1, -1):
-        source = read(shelf.place, shelf.figures, tabled[order[d]])
-        for c in range(columns):
-            column = arrays.column[t, order[d], form.columns[c]]
-            for row in range(rows[d]):
-                own[d, row, c] = source[row, column]
-                bounded[d, row, c] = source[row, column] * rest[c]
-            rest[c] *= source[:, column].max() if form.subtracted[c] else source[:, column].min()
-    return own, bounded
+    most = shelf.place[tabled, 1].max()
+    found = np.empty((groups, 2 * most - 1, columns))
+    first, many = np.empty(2 * most - 1, np.int64), np.empty(2 * most - 1, np.int64)
+    for g in range(groups):
+        source = read(shelf.place, shelf.figures, tabled[g])
+        first[0], many[0] = 0, source.shape[0]
+        total = 2 * source.shape[0] - 1
+        for node in range(total):
+            left = many[node] // 2
+            if left:
+                first[node + 1], many[node + 1] = first[node], left
+                first[node + 2 * left], many[node + 2 * left] = first[node] + left, many[node] - left
+        for node in range(total - 1, -1, -1):
+            left = many[node] // 2
+            for c in range(columns):
+                if left == 0:
+                    found[g, node, c] = source[first[node], arrays.column[t, g, form.columns[c]]]
+                elif form.subtracted[c]:
+                    found[g, node, c] = max(found[g, node + 1, c], found[g, node + 2 * left, c])
+                else:
+                    found[g, node, c] = min(found[g, node + 1, c], found[g, node + 2 * left, c])
+    return found

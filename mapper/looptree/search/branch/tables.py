@@ -193,7 +193,7 @@ def _fill_window(
 
 @allocating
 def _best(found: Any, columns: int) -> Any:
-    """Of (columns, rows) the rows that no other is at most equal to in every column, those of small figures first."""
+    """Of (columns, rows) the rows that no other is at most equal to in every column, in an order to be halved."""
     rows = found.shape[1]
     varied = np.empty(columns, np.int64)
     many = 0
@@ -208,7 +208,8 @@ def _best(found: Any, columns: int) -> Any:
     figures = np.empty((rows, many))
     for c in range(many):
         figures[:, c] = found[varied[c]][order]
-    kept = order[_front(figures)]
+    front = _front(figures)
+    kept = order[front[_halved(figures[front])]]
     result = np.empty((kept.size, found.shape[0]))
     for c in range(found.shape[0]):
         for i in range(kept.size):
@@ -231,6 +232,33 @@ def _front(figures: Any) -> Any:
             least[count // RUN, c] = min(least[count // RUN, c], figures[row, c])
         count += 1
     return kept[:count]
+
+
+@allocating
+def _halved(figures: Any) -> Any:
+    """An order of rows: the first half has the smaller figures of the column that differs most; so again each half."""
+    order = np.arange(figures.shape[0])
+    starts, ends = np.zeros(64, np.int64), np.zeros(64, np.int64)
+    ends[0] = figures.shape[0]
+    top = 0
+    while top >= 0:
+        start, end = starts[top], ends[top]
+        top -= 1
+        if end - start < 3:
+            continue
+        own = order[start:end].copy()
+        widest, most = 0, 1.0
+        for c in range(figures.shape[1]):
+            low = high = figures[own[0], c]
+            for row in own:
+                low, high = min(low, figures[row, c]), max(high, figures[row, c])
+            if high > most * low:
+                widest, most = c, high / low
+        order[start:end] = own[np.argsort(figures[own, widest], kind="mergesort")]
+        middle = start + (end - start) // 2
+        starts[top + 1], ends[top + 1], starts[top + 2], ends[top + 2] = start, middle, middle, end
+        top += 2
+    return order
 
 
 @allocating
