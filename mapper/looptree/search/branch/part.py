@@ -26,16 +26,20 @@ class Part:
         self, kernel: Callable[..., Any], t: int, choices: Any, results: Sequence[Any], over: Callable[[], bool]
     ) -> int:
         """Run ``join.solve`` or ``join.refine`` on template ``t``; the first choice that a budget leaves unsolved."""
-        problem, at, why = self.problem, 0, 0
+        at = 0
         while True:
-            at, why = kernel(self.arrays, problem, t, choices, at, self.store.shelf, *results)
+            at, why = kernel(self.arrays, self.problem, t, choices, at, self.store.shelf, *results)
             if why == DONE:
                 return len(choices)
             if why == OVER or over():
                 return int(at)
-            g, option = int(problem.twin[why]), int(choices[at, 3 + why])
-            shape, shares = int(self.arrays.shape[t, why]), problem.shares[why, option]
-            self.store.make(g, shape, option, problem.extents[why], shares, problem.kind)
+            self._tabulate(t, choices[at, 3:].astype(int).tolist())
+
+    def _tabulate(self, t: int, options: Sequence[int]) -> None:
+        problem, shapes, twins = self.problem, self.arrays.shape[t].tolist(), self.problem.twin.tolist()
+        for g, (shape, twin, option) in enumerate(zip(shapes, twins, options, strict=True)):
+            if self.store.shelf.where[twin, shape, option] < 0:
+                self.store.make(twin, shape, option, problem.extents[g], problem.shares[g, option], problem.kind)
 
     def nest(self, winner: Any) -> Nest:
         """The LoopTree of a template, the options of its groups and rows of their tables."""
