@@ -22,7 +22,7 @@ DONE, OVER, MISSING = range(3)  # why solve stopped
 
 
 class Stack(NamedTuple):
-    """What is left to try. By depth and group: a node ``at``, its ``first`` row, how ``many`` it has; ``keys``: bounds."""
+    """What is left to try: by depth and group a node ``at``, its ``first`` row and how ``many``; ``keys`` bound it."""
 
     keys: Any
     at: Any
@@ -95,7 +95,7 @@ def _find(arrays: Any, problem: Problem, t: int, choice: Any, shelf: Shelf, tabl
     """Fill the number of each group's table; whether all have been made."""
     for g in range(tabled.size):
         tabled[g] = shelf.where[problem.twin[g], arrays.shape[t, g], int(choice[3 + g])]
-    return tabled.min() >= 0
+    return bool(tabled.min() >= 0)
 
 
 @allocating
@@ -142,7 +142,7 @@ def _join(
 
 
 @inlined
-def _rest(nodes: Any, at: Any, but: int, rest: Any) -> None:
+def _rest(nodes: Any, at: Any, but: Any, rest: Any) -> None:
     """The product of the nodes of all groups but one."""
     rest[:] = 1.0
     for g in range(at.size):
@@ -162,7 +162,7 @@ def _fill(form: Form, size_bits: Any, weights: Any, rest: Any, node: Any, bound:
 
 
 @inlined
-def _halve(stack: Stack, top: int, g: int, key: Any) -> None:
+def _halve(stack: Stack, top: int, g: Any, key: Any) -> None:
     """Put the halves of a node of group ``g`` in the place of what is on top, that of the smaller key above."""
     left = stack.many[top, g] // 2
     for i in range(stack.at.shape[1]):
@@ -182,7 +182,8 @@ def _halve(stack: Stack, top: int, g: int, key: Any) -> None:
 def _stack(rows: Any) -> Stack:
     """The whole of tables of so many ``rows``, with room for all of its halves."""
     deep = 1
-    for many in rows:
+    for g in range(rows.size):
+        many = rows[g]
         while many > 1:
             many -= many // 2
             deep += 1

@@ -53,6 +53,6 @@ class Part:
             for d, dim in enumerate(group.dims):
                 loops = self.arrays.loops[g, s, d]
                 extent, shares = self.problem.extents[g, d], self.problem.shares[g, option, d]
-                chosen = self.store.tilings(loops, extent, shares, self.problem.kind)[int(row[self.arrays.sizes[g, s] + d])]
-                tiles[dim] = [int(tile) for tile in chosen]
+                known = self.store.tilings(loops, extent, shares, self.problem.kind)
+                tiles[dim] = known[int(row[self.arrays.sizes[g, s] + d])].tolist()
         return Nest(self.space.einsum, nodes_of(self.space, self.plan, t, tiles))

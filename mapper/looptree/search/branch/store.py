@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from archsim.kernels import allocating
+from mapper.looptree.search.branch.front import classes
 from mapper.looptree.search.branch.plan import MOST_DIMS, Arrays
-from mapper.looptree.search.branch.tables import EXTRA, classes, table
+from mapper.looptree.search.branch.tables import EXTRA, table
 from mapper.looptree.search.branch.tilings import DIVISORS, tilings
 
 FIRST_ROOM = 1 << 16  # figures

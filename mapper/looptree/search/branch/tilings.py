@@ -185,18 +185,6 @@ def tile_sizes(tiles: Any, extent: int, part: Any, sizes: Any, counts: Any) -> i
 
 
 @allocating
-def trips_of(tiles: Any, extent: int, chosen: int) -> int:
-    """Product of the trips of chosen loops in the largest tile."""
-    product, above, i = 1, extent, 0
-    while chosen >> i:
-        if (chosen >> i) & 1:
-            product *= -(-above // tiles[i])
-        above = tiles[i]
-        i += 1
-    return product
-
-
-@allocating
 def footprint(first: int, second: int, far: int, near: int, spans: bool) -> int:
     """Values that tiles of two dims touch along a coordinate of these steps (near 0: of one dim)."""
     if near == 0:
