@@ -106,48 +106,57 @@ def plan_of(space: Space, outline: int | None = None, *, hopeful: bool = False) 
 
 
 class _Search:
+    """``waiting``: outlines and their refined choices; ``lowest``: the best key of these; ``left``: the least bound of
+    what a budget leaves unsolved, ``least``: that of all.
+    """
+
     def __init__(self, space: Space, objective: Objective, budget: Budget, *, hopeful: bool = False) -> None:
         self.whole, self.objective, self.budget, self.hopeful = space, objective, budget, hopeful
         self.space, self.pairs = joined(space)
         compiled = plan_of(self.space, hopeful=hopeful)
         self.problem = problem_of(self.space, compiled, self.pairs, objective)
         self.outlines = self.source = Part(self.space, compiled, self.problem)
+        self.bounded = all_least(self.outlines.arrays, self.problem)
+        self.waiting: list[tuple[int, Any]] = []
+        self.left = np.inf
         self.least = 0.0
+        self.lowest = np.full(3, np.inf)
         self.best = np.full(3, np.inf)
         self.winner = np.full(1 + 2 * len(compiled.groups), -1, np.int64)
         self.progress = np.zeros(2, np.int64)
         self.limit = _NO_LIMIT if budget.evaluations is None else budget.evaluations
 
     def run(self) -> Found:
-        arrays = self.outlines.arrays
-        least = all_least(arrays, self.problem)
-        keys = bounds(arrays, self.problem, least)
-        left, lowest = np.inf, np.full(3, np.inf)
-        waiting: list[tuple[int, Any]] = []
+        keys = bounds(self.outlines.arrays, self.problem, self.bounded)
         for t in map(int, np.lexsort(keys.T[::-1])):
-            if not is_better(keys[t], self.best):
+            if keys[t, 0] > self.best[0] * (1 + SAME):
                 break
-            if self._over():
-                left = min(left, float(keys[t, 0]))
-                break
-            choices = spatial(arrays, self.problem, least, t, self.best)
-            if not self.outlines.plan.templates[t].is_outline:
-                left = min(left, self._solve(self.outlines, t, choices))
-                continue
-            if self.winner[0] < 0 and len(choices):  # something to compare with, before all choices are refined
-                left = min(left, self._open(t, self._refined(t, choices[:1].copy())))
-            choices = self._refined(t, choices)
-            if len(choices) and is_better(choices[0], lowest):
-                lowest = choices[0]
-                left = min(left, self._open(t, choices))
-            elif len(choices):
-                waiting.append((t, choices))
-        for t, choices in sorted(waiting, key=lambda each: (*each[1][0, :3], each[0])):
-            left = min(left, self._open(t, choices))
+            if is_better(keys[t], self.best):  # of equals but for rounding a later one may be
+                self._enter(t, float(keys[t, 0]))
+        for t, choices in sorted(self.waiting, key=lambda each: (*each[1][0, :3], each[0])):
+            self._open(t, choices)
         if self.winner[0] < 0:
             raise _NothingFitsError
-        self.least = min(left, float(self.best[0]))
-        return self._found(left)
+        self.least = min(self.left, float(self.best[0]))
+        return self._found()
+
+    def _enter(self, t: int, bound: float) -> None:
+        """Solve a template that is its own outline; refine an outline, and open it if it is the best so far."""
+        if self._over():
+            self.left = min(self.left, bound)
+            return
+        choices = spatial(self.outlines.arrays, self.problem, self.bounded, t, self.best)
+        if not self.outlines.plan.templates[t].is_outline:
+            self._solve(self.outlines, t, choices)
+            return
+        if self.winner[0] < 0:  # something to compare with, before all choices are refined
+            self._open(t, self._refined(t, choices[:1].copy()))
+        choices = self._refined(t, choices)
+        if len(choices) and is_better(choices[0], self.lowest):
+            self.lowest = choices[0, :3].copy()
+            self._open(t, choices)
+        elif len(choices):
+            self.waiting.append((t, choices))
 
     def has_borders(self) -> bool:
         """Whether any tile lies below a fan-out (or another memory's tiles, in order)."""
@@ -164,31 +173,31 @@ class _Search:
         self.outlines.solve(refine, t, choices, results, self._over)
         return in_order(choices[np.isfinite(choices[:, 0])])
 
-    def _open(self, t: int, choices: Any) -> float:
-        """Solve the templates of an outline; the least bound of the choices that the budget leaves unsolved."""
-        if not len(choices) or not is_better(choices[0], self.best):
-            return np.inf
+    def _open(self, t: int, choices: Any) -> None:
+        """Solve the templates of an outline under choices that are refined."""
+        if not any(is_better(choice, self.best) for choice in choices):
+            return
         part = Part(self.space, plan_of(self.space, t, hopeful=self.hopeful), self.problem)
-        mirror, left = part.plan.mirror, np.inf
+        mirror = part.plan.mirror
         for i in range(len(choices)):
             if not is_better(choices[i], self.best):
-                break
+                continue
             alike = bool((choices[i, 3:] == choices[i, 3 + self.problem.twin]).all())
             for number in range(len(mirror)):
                 if mirror[number] >= number or not alike:
-                    left = min(left, self._solve(part, number, choices[i : i + 1]))
-        return left
+                    self._solve(part, number, choices[i : i + 1])
 
-    def _solve(self, part: Part, t: int, choices: Any) -> float:
-        """Solve a template; the least bound of the choices that the budget leaves unsolved."""
+    def _solve(self, part: Part, t: int, choices: Any) -> None:
+        """Solve a template; ``left`` is the least bound of what the budget leaves unsolved."""
         before = self.best.copy()
         at = part.solve(solve, t, choices, (self.best, self.winner, self.progress, self.limit), self._over)
         if (self.best != before).any():
             self.source = part
-        return np.inf if at == len(choices) else float(choices[at, 0])
+        if at < len(choices):
+            self.left = min(self.left, float(choices[at, 0]))
 
-    def _found(self, left: float) -> Found:
+    def _found(self) -> Found:
         nest = apart(self.source.nest(self.winner), self.pairs, self.space.factors == "divisors")
         cost = evaluate(nest, self.whole.hierarchy, self.whole.convention)
         value = self.objective.key(cost.energy_j, cost.latency_s)[0]
-        return Found(nest, cost, value, min(value, left), int(self.progress[EVALUATED]), partial(size, self.whole))
+        return Found(nest, cost, value, min(value, self.left), int(self.progress[EVALUATED]), partial(size, self.whole))

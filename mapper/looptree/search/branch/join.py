@@ -14,7 +14,7 @@ import numpy as np
 from archsim.kernels import allocating, inlined
 from mapper.looptree.search.branch.bounds import Problem
 from mapper.looptree.search.branch.form import Form, form_of
-from mapper.looptree.search.branch.keys import fill_key, fits, is_better
+from mapper.looptree.search.branch.keys import fill_bound, fill_key, fits, is_better
 from mapper.looptree.search.branch.store import Shelf, read
 
 EVALUATED, OPENED = range(2)  # of progress
@@ -51,7 +51,7 @@ def solve(
     tabled = np.empty(arrays.shape.shape[1], np.int64)
     for i in range(begin, choices.shape[0]):
         if not is_better(choices[i, :3], best):
-            return i, DONE
+            continue
         if winner[0] >= 0 and progress[EVALUATED] > limit:
             return i, OVER
         if not _find(arrays, problem, t, choices[i], shelf, tabled):
@@ -112,7 +112,7 @@ def _join(
 ) -> None:
     progress[OPENED] += 1
     rows = shelf.place[tabled, 1]
-    if rows.min() == 0:
+    if rows.min() == 0 or not _may_be_better(arrays, problem, t, shelf, tabled, best):
         return
     form = form_of(arrays, t, shelf, tabled)
     nodes = _nodes(arrays, t, form, shelf, tabled)
@@ -139,6 +139,23 @@ def _join(
             _fill(form, arrays.size_bits, weights, rest, nodes[g, node + 2 * left], bound, key[1])
             _halve(stack, top, g, key)
             top += 1
+
+
+@allocating
+def _may_be_better(arrays: Any, problem: Problem, t: int, shelf: Shelf, tabled: Any, best: Any) -> bool:
+    """Whether the least figures of whole tables are better than the best."""
+    columns, terms = arrays.columns[t], arrays.terms[t, : arrays.terms_of[t]]
+    bound, key = np.ones(columns + terms.shape[0]), np.empty(3)
+    for g in range(tabled.size):
+        least, numbers = shelf.least[tabled[g]], arrays.column[t, g]
+        for c in range(columns):
+            bound[c] *= least[numbers[c]]
+    room, bits = arrays.room[t, : arrays.rooms_of[t]], arrays.bits[t, : arrays.rooms_of[t]]
+    if not fits(room, bits, arrays.size_bits, bound):
+        return False
+    weights = (arrays.leak_w, arrays.fixed_j, problem.energypower, problem.delaypower)
+    fill_bound(terms, arrays.energy[t], arrays.times[t, : arrays.times_of[t]], bound, weights, key)
+    return bool(is_better(key, best))
 
 
 @inlined

@@ -17,13 +17,15 @@ FIRST_ROOM = 1 << 16  # figures
 
 class Shelf(NamedTuple):
     """``where`` (G, S, O): the number of a table, -1 where it has not been made; ``place`` (tables, 3): its first
-    figure in ``figures``, its rows and its columns, ``EXTRA`` included; ``alike`` (tables, C): classes of its columns.
+    figure in ``figures``, its rows and its columns, ``EXTRA`` included; ``alike`` (tables, C): classes of its columns,
+    ``least`` their least figures.
     """
 
     where: Any
     place: Any
     figures: Any
     alike: Any
+    least: Any
 
 
 class Store:
@@ -35,7 +37,13 @@ class Store:
         self.made, self.used = 0, 0
         self._tilings: dict[tuple[bytes, int, bytes], Any] = {}
         where = np.full((groups, shapes, options), -1, np.int64)
-        self.shelf = Shelf(where, np.zeros((64, 3), np.int64), np.empty(FIRST_ROOM), np.zeros((64, most), np.int64))
+        self.shelf = Shelf(
+            where,
+            np.zeros((64, 3), np.int64),
+            np.empty(FIRST_ROOM),
+            np.zeros((64, most), np.int64),
+            np.zeros((64, most)),
+        )
 
     def make(self, g: int, s: int, o: int, extents: Any, shares: Any, kind: int) -> None:
         """Tabulate shape ``s`` of group ``g`` under option ``o``."""
@@ -48,6 +56,8 @@ class Store:
         self.shelf.place[self.made] = self.used, found.shape[0], columns + EXTRA
         self.shelf.figures[self.used : self.used + found.size] = found.ravel()
         self.shelf.alike[self.made, :columns] = classes(found, columns)
+        if len(found):
+            self.shelf.least[self.made, :columns] = found[:, :columns].min(axis=0)
         self.made += 1
         self.used += found.size
 
@@ -61,7 +71,8 @@ class Store:
     def _grow(self, figures: int) -> None:
         shelf = self.shelf
         if self.made == shelf.place.shape[0]:
-            self.shelf = shelf = shelf._replace(place=_doubled(shelf.place), alike=_doubled(shelf.alike))
+            grown = {name: _doubled(getattr(shelf, name)) for name in ("place", "alike", "least")}
+            self.shelf = shelf = shelf._replace(**grown)
         while self.used + figures > shelf.figures.size:
             self.shelf = shelf = shelf._replace(figures=_doubled(shelf.figures))
 

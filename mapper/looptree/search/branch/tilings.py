@@ -59,7 +59,8 @@ def tilings(loops: Any, extent: int, shares: Any, factors: int) -> Any:
     found = np.empty((16, max(depth, 1)), np.int64)
     count = 0
     rounds = -(-extent // spread_below(loops, shares, 0))
-    choices = np.empty((depth + 1, 2 * extent + 8 if factors == ANY else 0), np.int64)
+    most = ALL_BELOW + 4 * int(np.sqrt(extent)) + 8  # an extent has at most 2 sqrt(extent) equal parts
+    choices = np.empty((depth + 1, most if factors == ANY else 0), np.int64)
     left, tile = np.empty(depth + 1, np.int64), np.empty(depth + 1, np.int64)
     tried, many = np.zeros(depth + 1, np.int64), np.zeros(depth + 1, np.int64)
     left[0], tile[0] = rounds, extent
