@@ -27,13 +27,14 @@ class Part:
     ) -> int:
         """Run ``join.solve`` or ``join.refine`` on template ``t``; the first choice that a budget leaves unsolved."""
         at = 0
-        while True:
+        while at < len(choices):
+            self._tabulate(t, choices[at, 3:].astype(int).tolist())
             at, why = kernel(self.arrays, self.problem, t, choices, at, self.store.shelf, *results)
             if why == DONE:
                 return len(choices)
             if why == OVER or over():
                 return int(at)
-            self._tabulate(t, choices[at, 3:].astype(int).tolist())
+        return at
 
     def _tabulate(self, t: int, options: Sequence[int]) -> None:
         problem, shapes, twins = self.problem, self.arrays.shape[t].tolist(), self.problem.twin.tolist()
