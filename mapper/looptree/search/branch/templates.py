@@ -1,15 +1,19 @@
-"""Templates: every order of the tiles of all operands, with the loops that are worth having between them.
+"""Outlines: every order of the tiles of all operands, with the loops that are worth having between them.
 
 Between a tile Y and the next one X below it only those dims loop that change X and that do not index Y alone: a loop
 over a dim that indexes Y alone costs no more above Y, where Y is smaller, and one that leaves X as it is costs no more
 below X, which is then fetched less. Beside these, one dim of a window may slide: its loop comes first below the tile,
 which holds the window and is filled with what is new. The order of other loops between Y and X does not matter.
+
+An outline has the loops of every dim that may slide; its templates differ in which one does, if any. What they move is
+the same but for loops that some lack, and each needs the room of a window over its dim: an outline whose tiles need
+the room of windows over all of these at once bounds its templates, and is the only one where no tile has a choice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, combinations, product
 
 from mapper.looptree.einsum import Coordinate, Operand
@@ -20,14 +24,14 @@ from mapper.looptree.search.space import Space
 
 @dataclass(frozen=True)
 class Tile:
-    """A tile of an operand; ``slides``: the dim over which its window moves, '' for none.
+    """A tile of an operand; ``slides``: dims over which its window moves, of a template one at most.
 
     ``must_slide``: over more than one place; without that the tile is that of another template.
     """
 
     operand: str
     memory: str
-    slides: str = ""
+    slides: tuple[str, ...] = ()
     must_slide: bool = False
 
 
@@ -46,6 +50,11 @@ class Template:
     top: tuple[Tile, ...]
     tiles: tuple[Tile, ...]
     slots: tuple[Slot, ...]
+
+    @property
+    def is_outline(self) -> bool:
+        """Whether it stands for several templates."""
+        return any(len(tile.slides) > 1 for tile in self.tiles)
 
 
 @dataclass(frozen=True)
@@ -77,15 +86,20 @@ def relations(space: Space) -> Relations:
     return Relations(dims, relevant, whole, tuple(dict.fromkeys(pairs)))
 
 
-def templates(space: Space) -> list[Template]:
-    """All templates of a space."""
+def outlines(space: Space) -> list[Template]:
+    """All outlines of a space."""
     known = relations(space)
     blocks = space.hierarchy.blocks()
     top = tuple(Tile(operand.name, blocks[0][0].name) for operand in space.einsum.operands)
-    found: list[Template] = []
-    for orders in product(*(_orders(space, block, first=i == 0) for i, block in enumerate(blocks))):
-        found += _with_windows(space, known, top, orders)
-    return found
+    orders = product(*(_orders(space, block, first=i == 0) for i, block in enumerate(blocks)))
+    return [_outline(known, top, order) for order in orders]
+
+
+def templates(space: Space, outline: Template) -> list[Template]:
+    """Those that an outline stands for."""
+    known = relations(space)
+    axes = [slot.axes for slot in outline.slots]
+    return [_template(known, outline.top, tiles, axes) for tiles in product(*map(_windows, outline.tiles))]
 
 
 def _orders(space: Space, block: tuple[Memory | Axis, ...], *, first: bool) -> list[tuple[Tile | str, ...]]:
@@ -123,36 +137,35 @@ def _arranged(groups: list[list[Tile]], *, in_order: bool) -> Iterator[list[Tile
             yield [tile, *order]
 
 
-def _with_windows(
-    space: Space, known: Relations, top: tuple[Tile, ...], orders: tuple[tuple[Tile | str, ...], ...]
-) -> Iterator[Template]:
+def _outline(known: Relations, top: tuple[Tile, ...], order: tuple[tuple[Tile | str, ...], ...]) -> Template:
     tiles: list[Tile] = []
-    axes: list[list[str]] = [[]]
-    for item in chain.from_iterable(orders):
+    axes: list[tuple[str, ...]] = [()]
+    for item in chain.from_iterable(order):
         if isinstance(item, Tile):
-            tiles.append(item)
-            axes.append([])
+            tiles.append(replace(item, slides=known.partial(item.operand)))
+            axes.append(())
         else:
-            axes[-1].append(item)
-    for windows in product(*(_windows(known, tile) for tile in tiles)):
-        placed = list(windows)
-        slots = [Slot(_worth(known, placed, i), tuple(axes[i])) for i in range(len(axes))]
-        yield Template(top, tuple(placed), tuple(slots))
+            axes[-1] = (*axes[-1], item)
+    return _template(known, top, tuple(tiles), axes)
 
 
-def _windows(known: Relations, tile: Tile) -> list[Tile]:
-    found = [
-        Tile(tile.operand, tile.memory, dim, must_slide=i > 0) for i, dim in enumerate(known.partial(tile.operand))
-    ]
+def _template(
+    known: Relations, top: tuple[Tile, ...], tiles: tuple[Tile, ...], axes: Sequence[tuple[str, ...]]
+) -> Template:
+    slots = tuple(Slot(_worth(known, tiles, i), names) for i, names in enumerate(axes))
+    return Template(top, tiles, slots)
+
+
+def _windows(tile: Tile) -> list[Tile]:
+    found = [replace(tile, slides=(dim,), must_slide=i > 0) for i, dim in enumerate(tile.slides)]
     return found or [tile]
 
 
-def _worth(known: Relations, tiles: list[Tile], slot: int) -> tuple[str, ...]:
-    """Dims that loop above tile ``slot``; the sliding one of the tile above comes first."""
+def _worth(known: Relations, tiles: tuple[Tile, ...], slot: int) -> tuple[str, ...]:
+    """Dims that loop above tile ``slot``; those that slide in the tile above come first."""
     below = known.relevant[tiles[slot].operand] if slot < len(tiles) else frozenset(known.dims)
     if slot == 0:
         return tuple(dim for dim in known.dims if dim in below)
     above = tiles[slot - 1]
     worth = [dim for dim in known.dims if dim in below and dim not in known.whole[above.operand]]
-    slides = [above.slides] if above.slides else []
-    return (*slides, *(dim for dim in worth if dim != above.slides))
+    return (*above.slides, *(dim for dim in worth if dim not in above.slides))

@@ -59,7 +59,8 @@ def tilings(loops: Any, extent: int, shares: Any, factors: int) -> Any:
     found = np.empty((16, max(depth, 1)), np.int64)
     count = 0
     rounds = -(-extent // spread_below(loops, shares, 0))
-    choices = np.empty((depth + 1, 2 * extent + 8 if factors == ANY else 0), np.int64)
+    most = ALL_BELOW + 4 * int(np.sqrt(extent)) + 8  # an extent has at most 2 sqrt(extent) equal parts
+    choices = np.empty((depth + 1, most if factors == ANY else 0), np.int64)
     left, tile = np.empty(depth + 1, np.int64), np.empty(depth + 1, np.int64)
     tried, many = np.zeros(depth + 1, np.int64), np.zeros(depth + 1, np.int64)
     left[0], tile[0] = rounds, extent
@@ -206,18 +207,6 @@ def tile_sizes(tiles: Any, extent: int, part: Any, sizes: Any, counts: Any) -> i
                     sizes[many], counts[many] = size - whole * tile, count
                     many += 1
     return many
-
-
-@allocating
-def trips_of(tiles: Any, extent: int, chosen: int) -> int:
-    """Product of the trips of chosen loops in the largest tile."""
-    product, above, i = 1, extent, 0
-    while chosen >> i:
-        if (chosen >> i) & 1:
-            product *= -(-above // tiles[i])
-        above = tiles[i]
-        i += 1
-    return product
 
 
 @allocating
