@@ -129,3 +129,12 @@ def test_an_order_holds_for_every_loop_over_a_dim() -> None:
             compile_model(
                 workload, chip, Options(given=Given(stated, constraints=(Constraint("gemm_y", order=order),)))
             )
+
+
+def test_fewer_than_no_slots_are_refused() -> None:
+    net = Net(np.random.default_rng(0))
+    net.gemm("y", 4, 4, 4)
+    kept = (Keep("a", "l1", -1, 0), Keep("b", "l1", 1, 1), Keep("out", "l1", 1, 2), Keep("acc", "acc", 1, 3))
+    stated = {"gemm_y": LayerMapping("gemm_y", "mxu", "matmul", kept, (), 0, 1, 1, "")}
+    with pytest.raises(MappingError, match="-1 slots of 'a'"):
+        compile_model(net.done("y"), small_chip(), Options(given=Given(stated)))
