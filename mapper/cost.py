@@ -166,13 +166,14 @@ def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Traff
         pin = np.maximum(pin, flow.filled / row * chip.row_setup)
         begun = np.maximum(begun, chip.row_setup)
     else:
-        pin, begun = pin + _descriptors(chip, flow, flow.touched), begun + _descriptors(chip, flow, flow.first)
+        pin = pin + _descriptors(chip, plan, flow, flow.touched)
+        begun = begun + _descriptors(chip, plan, flow, flow.first)
     return np.maximum(pin + flow.moves * floor, flow.moves * chip.edge), np.maximum(begun + floor, chip.edge)
 
 
-def _descriptors(chip: ChipCosts, flow: Traffic, elements: Reals) -> Reals:
+def _descriptors(chip: ChipCosts, plan: OperandPlan, flow: Traffic, elements: Reals) -> Reals:
     """Cycles of the descriptors of ``elements`` in DRAM, one for each contiguous run (none where that is not known)."""
-    if not chip.run_setup:
+    if not chip.run_setup or chip.architecture.memory(plan.home).kind != "dram":
         return np.zeros(())
     return np.where(flow.run > 0, elements / np.maximum(flow.run, 1.0), 0.0) * chip.run_setup
 
@@ -197,7 +198,7 @@ def _store_time(
     written = flow.touched * out.element_bytes / chip.write_rate(out.home)
     pin = np.maximum(written, source * out.element_bytes / chip.read_rate(out.level))
     floor = chip.move_floor(out.home, write=True)
-    runs = _descriptors(chip, flow, flow.touched)
+    runs = _descriptors(chip, out, flow, flow.touched)
     total = np.maximum(pin + moves * floor + runs, moves * chip.edge)
     return total, np.zeros(()) + max(floor, chip.edge)
 

@@ -105,8 +105,10 @@ def _keep(problem: Problem, mapping: LayerMapping, plan: OperandPlan, index: int
     assert isinstance(keep, Keep)
     if plan.resident and keep.slots:
         yield Fault(index, f"{keep.slots} slots of '{plan.operand}', which lies whole in '{plan.level}'; allowed 0")
-    if not plan.resident and not keep.slots:
-        yield Fault(index, f"no slots of '{plan.operand}', which is not among the resident operands; allowed 1 or more")
+    if not plan.resident and keep.slots < 1:
+        few = keep.slots or "no"
+        text = f"{few} slots of '{plan.operand}', which is not among the resident operands; allowed 1 or more"
+        yield Fault(index, text)
     if plan.name == ACC and problem.engine == "vector" and keep.slots > 1:
         yield Fault(index, f"{keep.slots} slots of 'acc' on the vector unit, which works on one; allowed 1")
     if not index <= keep.reserve_at <= len(nodes):

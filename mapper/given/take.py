@@ -144,18 +144,19 @@ class Stated:
     def _check_rules(self, problem: Problem, mapping: LayerMapping, costs: Costs, rules: Rules) -> None:
         if not rules:
             return
-        loops = {node.dim: node.tile for node in mapping.nodes if isinstance(node, Loop)}
-        order = list(loops)
-        sizes = {dim: loops.get(dim, problem.dims[dim]) for dim in rules.tiles}
+        loops = [(node.dim, node.tile) for node in mapping.nodes if isinstance(node, Loop)]
+        tiles, order = {**problem.dims, **dict(loops)}, [dim for dim, _ in loops]
+        innermost = {dim: at for at, dim in enumerate(order)}
         broken = [
-            f"tiles of '{dim}' are {sizes[dim]}, not {tile}" for dim, tile in rules.tiles.items() if sizes[dim] != tile
+            f"tiles of '{dim}' are {tiles[dim]}, not {tile}" for dim, tile in rules.tiles.items() if tiles[dim] != tile
         ]
-        for outer, inner in rules.before:
-            if outer in loops and inner in loops and order.index(inner) < order.index(outer):
-                broken.append(f"the loop over '{inner}' stands outside that over '{outer}'")
         broken += [
-            f"'{name}' comes in more than once" for name in rules.stationary if costs.moved[name].again[CELL] > 1
+            f"a loop over '{inner}' stands outside one over '{outer}'"
+            for outer, inner in rules.before
+            if inner in innermost and order.index(inner) < innermost.get(outer, 0)
         ]
+        again = {plan.operand for plan in problem.loads if costs.moved[plan.name].again[CELL] > 1}
+        broken += [f"'{name}' comes in more than once" for name in rules.stationary if name in again]
         if rules.units is not None and mapping.unit not in rules.units:
             broken.append(f"its unit is '{mapping.unit}'")
         if broken:

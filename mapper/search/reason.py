@@ -17,7 +17,7 @@ from mapper.capacity import least_size, shared
 from mapper.cost import held_bytes
 from mapper.grid import Grid, Reals, Traffic, needs
 from mapper.problem import Problem
-from mapper.search.space import ORDERS, depth_choices
+from mapper.search.space import Order, depth_choices
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ def _at(values: Reals, cell: int) -> float:
     return float(np.ravel(values)[cell])
 
 
-def reason(grid: Grid, architecture: Architecture) -> str:
-    """Which tensor does not fit which memory at any tiles, and what would do; '' when some tiling fits."""
-    problem, all_needs = grid.problem, _needs(grid)
+def reason(grid: Grid, orders: Sequence[Order], architecture: Architecture) -> str:
+    """Which tensor fits which memory at no tiles in these loop orders, and what would do; '' when some fits."""
+    problem, all_needs = grid.problem, _needs(grid, orders)
     over = {level: need - problem.capacity[level] for level, need in all_needs.by_level.items()}
     excess = sum((np.maximum(extra, 0.0) for extra in over.values()), np.zeros(()))
     if float(excess.min()) <= 0.0:
@@ -66,10 +66,10 @@ def reason(grid: Grid, architecture: Architecture) -> str:
     )
 
 
-def _needs(grid: Grid) -> _Needs:
+def _needs(grid: Grid, orders: Sequence[Order]) -> _Needs:
     moved = [
         {plan.name: grid.traffic(plan, order, kept[plan.name]) for plan in grid.problem.operands}
-        for order in ORDERS
+        for order in orders
         for kept in depth_choices(grid, order)
     ]
     held = [held_bytes(grid.problem, flows) for flows in moved]

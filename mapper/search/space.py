@@ -8,8 +8,9 @@ are kept as the inputs are, that of the output below all groups that move it or 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
 
 import numpy as np
@@ -17,13 +18,14 @@ from numpy.typing import NDArray
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 from mapper.candidates import Cut
-from mapper.cost import Costs, held_bytes
-from mapper.grid import STRIPS, Grid, depths
+from mapper.cost import Costs
+from mapper.grid import STRIPS, Grid, Reals, depths, needs
 from mapper.operands import BIAS, OperandPlan
 from mapper.problem import GROUPS, Problem
 
-ORDERS: tuple[tuple[str, ...], ...] = (("B", "N", "M", "K"), ("B", "M", "N", "K"))
-STRIPED: Mapping[str, tuple[tuple[str, ...], ...]] = {
+Order = tuple[str, ...]
+ORDERS: tuple[Order, ...] = (("B", "N", "M", "K"), ("B", "M", "N", "K"))
+STRIPED: Mapping[str, tuple[Order, ...]] = {
     "N": (("B", "N2", "M", "N", "K"),),
     "M": (("B", "M2", "N", "M", "K"),),
     "K": (("B", "N", "M", "K2", "K"), ("B", "M", "N", "K2", "K")),
@@ -94,11 +96,14 @@ def _leader(problem: Problem, plan: OperandPlan) -> str:
     return weights.name if plan.is_stage and plan.operand == BIAS and weights is not None else ""
 
 
-def feasible(grid: Grid, order: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Cells whose smallest need (every operand at its deepest) fits: a superset of all templates' legal cells."""
-    moved = {plan.name: grid.traffic(plan, order, len(order)) for plan in grid.problem.operands}
+def feasible(grid: Grid, orders: Sequence[Order]) -> NDArray[np.bool_]:
+    """Cells in which the smallest needs of all operands fit: a superset of all templates' legal cells."""
+    used: dict[str, Reals] = {}
+    for plan in grid.problem.operands:
+        found = [needs(grid.traffic(plan, order, depth)) for order in orders for depth in depths(grid, plan, order)]
+        used[plan.level] = used.get(plan.level, np.zeros(())) + reduce(np.minimum, found)
     legal = np.ones(grid.shape, dtype=bool)
-    for level, need in held_bytes(grid.problem, moved).items():
+    for level, need in used.items():
         legal &= need <= grid.problem.capacity[level]
     return legal
 

@@ -14,10 +14,8 @@ from mapper.costs import ChipCosts
 from mapper.grid import Grid, build_grid
 from mapper.problem import Problem
 from mapper.search.reason import reason
-from mapper.search.space import ORDERS, STRIPED, Cell, depth_choices, feasible
+from mapper.search.space import ORDERS, STRIPED, Cell, Order, depth_choices, feasible
 from mapper.work import Work, work
-
-Order = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,8 @@ class Space:
 
     def empty(self) -> MappingError:
         """Why no cell of any template is legal: too little room, or rules that leave none."""
-        told = reason(self.grids[0][0], self.chip.architecture)
+        grid, _, orders = self.grids[0]
+        told = reason(grid, orders, self.chip.architecture)
         if not self.rules:
             return MappingError(told or f"layer '{self.problem.layer.name}': no mapping is legal")
         left = told or f"layer '{self.problem.layer.name}': what fits fetches {_again(self.rules)} more than once"
@@ -88,9 +87,9 @@ def open_space(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], rul
     if not orders:
         raise no_order(problem, rules)
     grid = build_grid(problem, chip.architecture, rules)
-    legal = feasible(grid, orders[0])
+    legal = feasible(grid, orders)
     if not legal.any():
-        told = reason(grid, chip.architecture)
+        told = reason(grid, orders, chip.architecture)
         raise MappingError(f"{rules.place}: {told}" if rules else told)
     plain = (grid, work(grid, chip, dtypes, legal), tuple(orders))
     return Space(problem, chip, rules, (plain, *_striped(problem, chip, dtypes, rules)))
@@ -106,5 +105,5 @@ def _striped(
         if not orders:
             continue
         grid = build_grid(problem, chip.architecture, rules, group)
-        if grid.cuts[group] and (legal := feasible(grid, orders[0])).any():
+        if grid.cuts[group] and (legal := feasible(grid, orders)).any():
             yield grid, work(grid, chip, dtypes, legal), orders

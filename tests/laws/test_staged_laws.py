@@ -17,11 +17,14 @@ from archsim.pe.dataflows import catalog
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Compiled, Options, compile_model
+from mapper.cost import held_bytes
 from mapper.costs import ChipCosts
 from mapper.execute.run import Executor
+from mapper.grid import build_grid
 from mapper.options import Given
 from mapper.problem import build
 from mapper.search.exhaustive import search
+from mapper.search.space import ORDERS, depth_choices, feasible
 from tests.tools.counts import compiler_counts, machine_counts
 from tests.tools.layers import Net, random_net, small_chip
 
@@ -104,6 +107,37 @@ def test_law_38_the_bound_holds_over_several_levels(seed: int) -> None:
         chip = chip_of(seed, rate)
         compiled = compile_model(workload, chip, options_of(seed))
         assert compiled.mapping.layers[0].bound_cycles * 1000 <= simulate(compiled.program, chip).total_ps
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_law_38_the_bound_holds_with_descriptors_of_runs(seed: int) -> None:
+    """Law 38: moves between memories on chip have no runs in DRAM, so the bound charges none of their descriptors."""
+    net = Net(np.random.default_rng(seed))
+    x = net.source("x", (1, 8 + seed % 9, 9, 3))
+    net.conv(x, "y", 7, 1 + seed % 3, 1, (0, 0, 0, 0))
+    plain = chip_of(seed)
+    chip = replace(plain, dma=replace(plain.dma, setup_cycles=3, run_setup_cycles=50))
+    compiled = compile_model(net.done("y"), chip, options_of(seed))
+    assert compiled.mapping.layers[0].bound_cycles * 1000 <= simulate(compiled.program, chip).total_ps
+
+
+@pytest.mark.parametrize("slots", [2, 3])
+@pytest.mark.parametrize("seed", range(30))
+def test_no_legal_cell_is_left_out_before_it_is_costed(seed: int, slots: int) -> None:
+    """Of an operand that is brought once one slot is held, which may be less than the slots of its smallest tiles."""
+    net = Net(np.random.default_rng(seed))
+    net.gemm("y", 2 + seed % 7 * 5, 3 + seed % 11, 5 + seed % 13 * 4)
+    stages = (("l2", 1 << 8, ALL),) if seed % 3 == 0 else ()
+    chip = small_chip(96 + seed % 5 * 64, 1 << 8, word=1, slots=dict.fromkeys(ALL, slots), stages=stages)
+    capacity = {memory.name: memory.capacity_bytes for memory in chip.memories}
+    problem = build(net.done("y").layers[0], net.done("y"), chip, chip.dtypes, capacity, {}, "array")
+    grid = build_grid(problem, chip)
+    found = feasible(grid, ORDERS)
+    for order in ORDERS:
+        for kept in depth_choices(grid, order):
+            moved = {plan.name: grid.traffic(plan, order, kept[plan.name]) for plan in problem.operands}
+            fits = [need <= capacity[level] for level, need in held_bytes(problem, moved).items()]
+            assert not (np.logical_and.reduce(fits) & ~found).any()
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from archsim.errors import MappingError
 from archsim.ir.asm.printer import print_program
 from archsim.ir.check.program import check
-from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
+from archsim.ir.mapping import Constraint, Keep, LayerMapping, Loop, MapNode
 from archsim.ir.workload import Layer, Workload
 from archsim.pe.dataflows import catalog
 from archsim.system import simulate
@@ -98,3 +98,43 @@ def test_any_accepted_loop_tree_runs_as_it_was_counted(seed: int) -> None:
             executor.fill(tensor.name, net.values[tensor.name])
     executor.run()
     assert np.array_equal(executor.values("y"), net.values["y"])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_was_found_under_constraints_meets_them_when_stated(seed: int) -> None:
+    """What stays on chip does not come in at all, whatever loops stand above its Keep."""
+    _, workload = random_net(seed)
+    chip = small_chip(1 << 13, 1 << 9)
+    asked = tuple(Constraint(layer.name, stationary=(layer.inputs[0].name,)) for layer in workload.layers)
+    found = compile_model(workload, chip, Options(given=Given(constraints=asked)))
+    stated = {layer.layer: layer for layer in found.mapping.layers}
+    places = {place.tensor: place for place in found.mapping.placements}
+    again = compile_model(workload, chip, Options(given=Given(stated, places, constraints=asked)))
+    assert again.program == found.program
+
+
+def test_an_order_holds_for_every_loop_over_a_dim() -> None:
+    net = Net(np.random.default_rng(0))
+    net.gemm("y", 16, 8, 8)
+    workload, chip = net.done("y"), small_chip(stages=(("l2", 1 << 12, ("inputs", "weights", "outputs")),))
+    nodes: list[MapNode] = [Loop("m", 8), Loop("n", 4), Loop("m", 4)]
+    for operand in ("a", "b", "out"):
+        nodes += [Keep(operand, level, 1, 0) for level in ("l2", "l1")]
+    nodes.append(Keep("acc", "acc", 1, 0))
+    placed = tuple(Keep(n.operand, n.level, n.slots, at) if isinstance(n, Keep) else n for at, n in enumerate(nodes))
+    stated = {"gemm_y": LayerMapping("gemm_y", "mxu", "matmul", placed, (), 0, 1, 1, "")}
+    compile_model(workload, chip, Options(given=Given(stated)))
+    for order, outer, inner in ((("m", "n"), "m", "n"), (("n", "m"), "n", "m")):
+        with pytest.raises(MappingError, match=f"a loop over '{inner}' stands outside one over '{outer}'"):
+            compile_model(
+                workload, chip, Options(given=Given(stated, constraints=(Constraint("gemm_y", order=order),)))
+            )
+
+
+def test_fewer_than_no_slots_are_refused() -> None:
+    net = Net(np.random.default_rng(0))
+    net.gemm("y", 4, 4, 4)
+    kept = (Keep("a", "l1", -1, 0), Keep("b", "l1", 1, 1), Keep("out", "l1", 1, 2), Keep("acc", "acc", 1, 3))
+    stated = {"gemm_y": LayerMapping("gemm_y", "mxu", "matmul", kept, (), 0, 1, 1, "")}
+    with pytest.raises(MappingError, match="-1 slots of 'a'"):
+        compile_model(net.done("y"), small_chip(), Options(given=Given(stated)))
