@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from mapper.looptree.search.branch.templates import Relations, Template
 from mapper.looptree.search.space import Space
@@ -24,10 +23,10 @@ def swap_of(space: Space, known: Relations) -> Mapping[str, str]:
 
 def mirrored(templates: list[Template], swap: Mapping[str, str]) -> list[int]:
     """The template that each one becomes when dims are exchanged; itself when none does."""
-    tiles = [template.tiles for template in templates]
-    numbers = {tuple((t.operand, t.memory, t.slides) for t in of_one): i for i, of_one in enumerate(tiles)}
-    found = []
-    for i, of_one in enumerate(tiles):
-        other = [replace(tile, slides=swap.get(tile.slides, tile.slides)) for tile in of_one]
-        found.append(numbers.get(tuple((t.operand, t.memory, t.slides) for t in other), i))
-    return found
+    numbers = {_key(template, {}): number for number, template in enumerate(templates)}
+    return [numbers.get(_key(template, swap), number) for number, template in enumerate(templates)]
+
+
+def _key(template: Template, swap: Mapping[str, str]) -> tuple[tuple[str, str, str], ...]:
+    tiles = (*template.top, *template.tiles)
+    return tuple((tile.operand, tile.memory, swap.get(tile.slides, tile.slides)) for tile in tiles)

@@ -8,10 +8,11 @@ which holds the window and is filled with what is new. The order of other loops 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, product
 
+from archsim.errors import MappingError
 from mapper.looptree.einsum import Coordinate, Operand
 from mapper.looptree.hierarchy import Memory
 from mapper.looptree.search.space import Space
@@ -77,21 +78,43 @@ def relations(space: Space) -> Relations:
 
 
 def templates(space: Space) -> list[Template]:
-    """All templates of a space."""
+    """All templates of a space. Raises MappingError when no memory outside the fan-outs has an operand whole."""
     known = relations(space)
-    blocks = space.hierarchy.blocks()
-    top = tuple(Tile(operand.name, blocks[0][0].name) for operand in space.einsum.operands)
+    first, *inner = space.hierarchy.blocks()
+    below = [_orders(space, block) for block in inner]
     found: list[Template] = []
-    for orders in product(*(_orders(space, block, first=i == 0) for i, block in enumerate(blocks))):
-        found += _with_windows(space, known, top, orders)
+    for top, groups in _tops(space, first):
+        for order in _arranged(groups, in_order=space.in_order):
+            for orders in product([order], *below):
+                found += _with_windows(space, known, top, orders)
     return found
 
 
-def _orders(space: Space, block: tuple[object, ...], *, first: bool) -> list[tuple[Tile | str, ...]]:
+def _tops(space: Space, block: tuple[object, ...]) -> Iterator[tuple[tuple[Tile, ...], list[list[Tile]]]]:
+    """The outermost tile of every operand, and the others by memory, of the first run of memories."""
+    memories = [memory for memory in block if isinstance(memory, Memory)]
+    names = [operand.name for operand in space.einsum.operands]
+    if lost := [name for name in names if all(name not in memory.allowed for memory in memories)]:
+        raise MappingError(f"operand '{lost[0]}' is whole nowhere: no memory outside the fan-outs can keep it")
+    for kept in product(*(_kept(memory, space.einsum.operands) for memory in memories)):
+        groups = [[Tile(name, memory.name) for name in names] for memory, names in zip(memories, kept, strict=True)]
+        first = {tile.operand: tile for tile in reversed(list(chain.from_iterable(groups)))}
+        rest = [[tile for tile in group if tile != first[tile.operand]] for group in groups]
+        top = sorted((first[name] for name in names if name in first), key=lambda tile: _rank(memories, tile))
+        outside = rest[: _rank(memories, top[-1])] if top else []
+        if len(top) == len(names) and not (space.in_order and any(outside)):
+            yield tuple(top), rest
+
+
+def _rank(memories: list[Memory], tile: Tile) -> int:
+    return [memory.name for memory in memories].index(tile.memory)
+
+
+def _orders(space: Space, block: tuple[object, ...]) -> list[tuple[Tile | str, ...]]:
     """Orders of the tiles in a run of memories; the axes of a run of axes."""
     if not isinstance(block[0], Memory):
         return [tuple(axis.name for axis in block)]  # type: ignore[attr-defined]
-    memories = [memory for memory in block[1 if first else 0 :] if isinstance(memory, Memory)]
+    memories = [memory for memory in block if isinstance(memory, Memory)]
     found: list[tuple[Tile | str, ...]] = []
     for kept in product(*(_kept(memory, space.einsum.operands) for memory in memories)):
         groups = [[Tile(name, memory.name) for name in names] for memory, names in zip(memories, kept, strict=True)]
@@ -123,7 +146,7 @@ def _arranged(groups: list[list[Tile]], *, in_order: bool) -> Iterator[list[Tile
 
 
 def _with_windows(
-    space: Space, known: Relations, top: tuple[Tile, ...], orders: tuple[tuple[Tile | str, ...], ...]
+    space: Space, known: Relations, top: tuple[Tile, ...], orders: Iterable[Sequence[Tile | str]]
 ) -> Iterator[Template]:
     tiles: list[Tile] = []
     axes: list[list[str]] = [[]]
