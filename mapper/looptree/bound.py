@@ -23,7 +23,7 @@ from mapper.looptree.search.space import Space
 from mapper.looptree.unspared import Unspared
 from mapper.problem import Problem
 
-SECONDS = 1.0
+EVALUATIONS = 1_000_000
 _ROUNDING = 1e-9  # of figures in floating point
 
 
@@ -47,15 +47,15 @@ class Bounds:
     energy_pj: Least
 
 
-def bounds(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], seconds: float | None = SECONDS) -> Bounds:
-    """Bounds of a matmul on an array, each searched for at most ``seconds`` (None: until it is proven).
+def bounds(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], evaluations: int | None = EVALUATIONS) -> Bounds:
+    """Bounds of a matmul on an array, each searched with so many ``evaluations`` at most (None: until it is proven).
 
     Raises MappingError for a layer that is no einsum or runs on no array.
     """
     unspared = Unspared(problem, chip, dtypes)
     space = space_of(unspared)
-    latency = optimal.search(space, LATENCY, Budget(seconds=seconds))
-    energy = optimal.search(space, ENERGY, Budget(seconds=seconds))
+    latency = optimal.search(space, LATENCY, Budget(evaluations=evaluations))
+    energy = optimal.search(space, ENERGY, Budget(evaluations=evaluations))
     cycles = ceil(latency.bound * chip.architecture.clock_hz * (1 - _ROUNDING))
     energy_pj = (energy.bound * 1e12 + unspared.energy_pj) * (1 - _ROUNDING)
     return Bounds(Least(cycles, latency.proven), Least(energy_pj, energy.proven))
