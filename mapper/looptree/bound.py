@@ -23,7 +23,7 @@ from mapper.looptree.search.space import Space
 from mapper.looptree.unspared import Unspared
 from mapper.problem import Problem
 
-EVALUATIONS = 1_000_000
+EVALUATIONS = 1_000_000  # about a second; a count, so that a machine's speed decides nothing
 _ROUNDING = 1e-9  # of figures in floating point
 
 
@@ -47,7 +47,9 @@ class Bounds:
     energy_pj: Least
 
 
-def bounds(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], evaluations: int | None = EVALUATIONS) -> Bounds:
+def bounds(
+    problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], evaluations: int | None = EVALUATIONS
+) -> Bounds:
     """Bounds of a matmul on an array, each searched with so many ``evaluations`` at most (None: until it is proven).
 
     Raises MappingError for a layer that is no einsum or runs on no array.

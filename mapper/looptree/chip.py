@@ -1,8 +1,8 @@
 """A chip as a layer meets it: the memories on the ways of its operands, the array's fan-outs, registers and MACs.
 
 Memories are those of the layer's problem: where each tensor lies, then the rings that its tiles pass; the accumulators
-keep the sums in their own width. A tensor that stays on chip lies in a memory of its own (``l1_tensors``), since what it
-takes is not free to tiles; it has the same prices. Rates are those of all ports of a direction, and of a DRAM's pins
+keep the sums in their own width. A tensor that stays on chip lies in a memory of its own (``l1_tensors``), since what
+it takes is not free to tiles; it has the same prices. Rates are those of all ports of a direction, and of a DRAM's pins
 for both, so that a latency is a lower bound.
 """
 
@@ -130,9 +130,7 @@ def hierarchy_of(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -
     bits["partials"] = 8 * problem.operand(ACC).element_bytes
     file = next(file for file in flow.registers(bits, shape) if flow.HELD in file["keeps"])
     named = "acc" if held == OUT else held
-    actions = {
-        way: Action(tables.pj(array.name, f"register_{way}.{named}") * 1e-12, inf, 0) for way in (READ, WRITE)
-    }
+    actions = {way: Action(tables.pj(array.name, f"register_{way}.{named}") * 1e-12, inf, 0) for way in (READ, WRITE)}
     packs = shape.pack if reduces(flow.fanouts(array.rows, array.cols)) else 1
     width = {OUT: bits["partials"]} if held == OUT else {}
     parts.append(

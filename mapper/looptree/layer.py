@@ -34,12 +34,16 @@ def einsum_of(layer: Layer, bits: Mapping[str, int] | None = None) -> Einsum:
 
 
 def sums(axis: Axis, dims: Mapping[str, int]) -> list[Coordinate]:
-    """Coordinates along an axis: dims whose steps reach over all others stand alone, the rest are one sum."""
+    """Coordinates along an axis: dims whose steps reach over all others stand alone, the rest are one sum.
+
+    A step among those that do not move farthest is kept: what lies between is moved with a tile (``span``).
+    """
     left = sorted(((dim, step) for dim, step in axis.terms if dims[dim] > 1), key=lambda term: (-term[1], term[0]))
     found: list[Coordinate] = []
     while left:
         (dim, step), rest = left[0], left[1:]
-        if step < sum(near * (dims[name] - 1) for name, near in rest) + 1:
+        is_inner = bool(found) and not rest
+        if is_inner or step < sum(near * (dims[name] - 1) for name, near in rest) + 1:
             return [*found, tuple(left)]
         found.append(((dim, 1),))
         left = rest

@@ -22,7 +22,7 @@ from mapper.operands import ACC, OUT
 
 
 def nest_of(frame: Frame, chip: ChipCosts, dtypes: Mapping[str, str]) -> Nest:
-    """The LoopTree on ``hierarchy_of`` that a layer mapped to an array runs. Raises MappingError as ``layer_einsum``."""
+    """The LoopTree on ``hierarchy_of`` that a layer runs on an array. Raises MappingError as ``layer_einsum`` does."""
     nodes = _above(frame)
     nodes += _inside(frame, chip, dtypes, len(nodes))
     return Nest(layer_einsum(frame.problem), tuple(nodes))
@@ -34,7 +34,7 @@ def _above(frame: Frame) -> list[MapNode]:
     placed = ways(frame.problem)
     found: list[MapNode] = [Keep(name, placed[name][0].name, 1, at) for at, name in enumerate(OPERANDS)]
     below = dict[int, int]()  # node of the mapping -> place of the first one that is left at or behind it
-    slid = dict[int, int]()
+    slid = dict[int, tuple[Keep, int]]()
     for number in sorted(range(len(nodes)), key=lambda n: _rank(nodes, n)):
         node = nodes[number]
         below.setdefault(_rank(nodes, number)[0], len(found))
@@ -42,10 +42,10 @@ def _above(frame: Frame) -> list[MapNode]:
             found.append(node)
         elif (keep := _kept(frame, node, len(found))) is not None:
             if node.reserve_at != number:
-                slid[len(found)] = _rank(nodes, node.reserve_at)[0]
+                slid[len(found)] = keep, _rank(nodes, node.reserve_at)[0]
             found.append(keep)
-    for place, run in slid.items():
-        found[place] = replace(found[place], reserve_at=below.get(run, len(found)))
+    for place, (keep, run) in slid.items():
+        found[place] = replace(keep, reserve_at=below.get(run, len(found)))
     return found
 
 
