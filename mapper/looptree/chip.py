@@ -121,23 +121,40 @@ def hierarchy_of(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -
     A fan-out that reduces has as many instances as reduction elements that its PEs take in one step: PEs x pack.
     """
     array, shape = array_of(problem, chip, dtypes)
-    flow = catalog.get(array.dataflow)
-    tables = tables_for(chip.architecture, dtypes)
-    parts: list[Memory | Axis] = [*memories_of(problem, chip)]
-    parts += [_axis(spec, shape) for spec in flow.fanouts(array.rows, array.cols)]
-    held = OPERAND_OF[flow.HELD]
-    bits = {"inputs": 8 * problem.operand("a").element_bytes, "weights": 8 * problem.operand("b").element_bytes}
-    bits["partials"] = 8 * problem.operand(ACC).element_bytes
-    file = next(file for file in flow.registers(bits, shape) if flow.HELD in file["keeps"])
-    named = "acc" if held == OUT else held
-    actions = {way: Action(tables.pj(array.name, f"register_{way}.{named}") * 1e-12, inf, 0) for way in (READ, WRITE)}
-    packs = shape.pack if reduces(flow.fanouts(array.rows, array.cols)) else 1
-    width = {OUT: bits["partials"]} if held == OUT else {}
-    parts.append(
-        Memory(file["name"], file["size_bytes"] * 8 / packs, frozenset({held}), frozenset(), actions, bits=width)
-    )
-    mac = Action(tables.pj(array.name, "mac") * 1e-12, float(shape.rate / packs * array.clock_hz), 0)
+    fanouts = catalog.get(array.dataflow).fanouts(array.rows, array.cols)
+    packs = shape.pack if any(spec["reduce"] for spec in fanouts) else 1
+    mac_j = tables_for(chip.architecture, dtypes).pj(array.name, "mac") * 1e-12
+    mac = Action(mac_j, float(shape.rate / packs * array.clock_hz), 0)
+    parts: list[Memory | Axis] = [*memories_of(problem, chip), *(_axis(spec, shape) for spec in fanouts)]
+    parts.append(_register(problem, chip, dtypes, packs))
     return Hierarchy(chip.architecture.name, tuple(parts), Compute("MAC", mac))
+
+
+def held(array: Array) -> str:
+    """The operand that the PEs hold. Raises MappingError for a dataflow that holds none."""
+    role = catalog.get(array.dataflow).HELD
+    if role not in OPERAND_OF:
+        raise MappingError(f"dataflow '{array.dataflow}' holds '{role}' in its PEs; allowed: {', '.join(OPERAND_OF)}")
+    return OPERAND_OF[role]
+
+
+def _register(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], packs: int) -> Memory:
+    """What holds an operand in each of the ``packs`` MACs of a PE."""
+    array, shape = array_of(problem, chip, dtypes)
+    flow, operand = catalog.get(array.dataflow), held(array)
+    bits = {role: 8 * problem.operand(ACC if x == OUT else x).element_bytes for role, x in OPERAND_OF.items()}
+    files = {role: file for file in flow.registers(bits, shape) for role in file["keeps"]}
+    stream = "acc" if operand == OUT else operand
+    tables = tables_for(chip.architecture, dtypes)
+    pj = {way: tables.pj(array.name, f"register_{way}.{stream}") for way in (READ, WRITE)}
+    return Memory(
+        files[flow.HELD]["name"],
+        files[flow.HELD]["size_bytes"] * 8 / packs,
+        frozenset({operand}),
+        frozenset(),
+        {way: Action(each * 1e-12, inf, 0) for way, each in pj.items()},
+        bits={operand: bits[flow.HELD]},
+    )
 
 
 def array_of(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tuple[Array, ArrayShape]:
@@ -146,11 +163,6 @@ def array_of(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tu
         raise MappingError(f"layer '{problem.layer.name}' runs on '{problem.unit}', which is no array")
     array = next(part for part in chip.architecture.arrays if part.name == problem.unit)
     return array, array_shape(array, dtypes["inputs"], dtypes["weights"])
-
-
-def reduces(fanouts: tuple[FanoutSpec, ...]) -> bool:
-    """Whether sums are reduced over a fan-out."""
-    return any(spec["reduce"] for spec in fanouts)
 
 
 def _axis(spec: FanoutSpec, shape: ArrayShape) -> Axis:

@@ -13,9 +13,8 @@ from itertools import product
 from math import prod
 
 from archsim.ir.mapping import Keep, Loop, MapNode
-from archsim.pe.dataflows import catalog
 from mapper.costs import ChipCosts
-from mapper.looptree.chip import OPERAND_OF, OPERANDS, array_of, axis_dims, hierarchy_of, layer_einsum, ways
+from mapper.looptree.chip import OPERANDS, array_of, axis_dims, held, hierarchy_of, layer_einsum, ways
 from mapper.looptree.nest import Nest
 from mapper.lower.frame import Frame
 from mapper.operands import ACC, OUT
@@ -70,15 +69,15 @@ def _inside(frame: Frame, chip: ChipCosts, dtypes: Mapping[str, str], start: int
     """Loops of the array over a tile of the innermost memories."""
     problem, hierarchy = frame.problem, hierarchy_of(frame.problem, chip, dtypes)
     array, _ = array_of(problem, chip, dtypes)
-    held = OPERAND_OF[catalog.get(array.dataflow).HELD]
-    index, tiles = problem.operand(held).dims, frame.tiles(len(frame.loops))
+    operand = held(array)
+    index, tiles = problem.operand(operand).dims, frame.tiles(len(frame.loops))
     laid = axis_dims(problem, chip, dtypes)
     shares = {axis.name: _spread(laid[axis.name], tiles, axis.fanout) for axis in hierarchy.axes}
     spread = {dim: share for of_axis in shares.values() for dim, share in of_axis.items()}
     nodes: list[MapNode] = [Loop(dim, spread.get(dim, 1)) for dim in tiles if dim in {*index, *spread}]
     nodes = [node for node in nodes if isinstance(node, Loop) and node.tile < tiles[node.dim]]
     nodes += [Loop(dim, 1, axis) for axis, dims in shares.items() for dim, share in dims.items() if share > 1]
-    nodes.append(Keep(held, hierarchy.memories[-1].name, 1, start + len(nodes)))
+    nodes.append(Keep(operand, hierarchy.memories[-1].name, 1, start + len(nodes)))
     left = [dim for dim in tiles if dim not in {*index, *spread} and tiles[dim] > 1]
     return [*nodes, *(Loop(dim, 1) for dim in left)]
 

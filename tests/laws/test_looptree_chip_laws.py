@@ -17,7 +17,7 @@ from archsim.pe.dataflows.fold import ArrayShape
 from archsim.pe.dataflows.fold import Nest as FoldNest
 from mapper.given.priced import CELL, price
 from mapper.looptree.bound import bounds
-from mapper.looptree.chip import axis_dims
+from mapper.looptree.chip import axis_dims, places
 from mapper.looptree.conventions import ARCHSIM
 from mapper.looptree.cost import evaluate
 from mapper.looptree.hierarchy import Hierarchy, Memory
@@ -26,7 +26,7 @@ from mapper.looptree.search import exhaustive, optimal
 from mapper.looptree.search.objective import Objective
 from mapper.looptree.search.space import Space, check
 from tests.tools.looptree_cases import cases
-from tests.tools.looptree_layers import FLOWS, case_of, with_stored_padding
+from tests.tools.looptree_layers import FLOWS, WHOLE, case_of, with_stored_padding
 
 SEEDS = range(120)
 FED = (("l1", "read"), ("acc", "read"), ("acc", "write"))  # over which the array's streams go
@@ -66,6 +66,19 @@ def test_law_38_the_latency_of_the_looptree_is_a_bound(seed: int) -> None:
     cost = evaluate(case.nest, case.hierarchy, ARCHSIM)
     if case.flat:
         assert cost.latency_s * case.chip.clock_hz <= case.cycles * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_law_38_the_energy_of_the_looptree_is_that_of_the_mapping(seed: int) -> None:
+    """Law 38: what the LoopTree spends in explicit memories is what the compiler's own model charges the mapping."""
+    case = case_of(seed)
+    if case is None or not (case.flat and case.held):
+        return
+    parts = evaluate(case.nest, case.hierarchy, WHOLE).energy_of_j
+    own = price(case.frame.problem, case.compiled.mapping.layers[0], case.costs, case.dtypes)
+    explicit = [place.name for place in places(case.frame.problem, case.costs)]
+    assert sum(parts[name] for name in explicit) * 1e12 == pytest.approx(own.energy_pj[CELL], rel=1e-9)
+    assert parts["MAC"] > 0 and parts[case.hierarchy.memories[-1].name] > 0
 
 
 @pytest.mark.parametrize("seed", range(60))
