@@ -194,8 +194,6 @@ def depths(grid: Grid, plan: OperandPlan, order: tuple[str, ...]) -> list[int]:
     moving = [i for i, group in enumerate(order) if any(entry.moves for entry in grid.shares[plan.name, group])]
     if plan.name in (OUT, ACC, BIAS) or plan.resident or grid.problem.engine == "copy":
         return [max((i + 1 for i in moving), default=0)]
-    if plan.operand == BIAS:
-        return [0]
     if plan.operand == OUT:
         return sorted({moving[0] + 1, moving[-1] + 1} if moving else {0}, reverse=True)
     return sorted({0, *(i + 1 for i in moving)}, reverse=True)

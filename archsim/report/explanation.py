@@ -59,16 +59,21 @@ def _nests(chosen: Told, second: Told | None) -> Iterator[str]:
 
 
 def _nest(found: Told) -> str:
-    """``for p 16 [a out] for k 8 [b]``: loops with tiles, and what is kept below them."""
-    words, kept = [], list[str]()
+    """``for p in 16 l1 [a:2 out:2] for k in 8 l1 [b:2]``: loops with tiles, and what is kept below them where."""
+    words = list[str]()
+    memory = ""
     for node in found["nodes"]:
         if "loop" in node:
-            words += [f"[{' '.join(kept)}]"] if kept else []
             words.append(f"for {node['loop']} in {node['tile']}")
-            kept = []
+            memory = ""
+            continue
+        text = f"{node['keep']}:{node['slots']}" + ("~" if "reserve_at" in node else "")
+        if node["in"] == memory:
+            words[-1] = f"{words[-1][:-1]} {text}]"
         else:
-            kept.append(f"{node['keep']}:{node['slots']}" + ("~" if "reserve_at" in node else ""))
-    return " ".join([*words, f"[{' '.join(kept)}]"]) + f" on {found['unit']}"
+            memory = node["in"]
+            words.append(f"{memory} [{text}]")
+    return f"{' '.join(words)} on {found['unit']}"
 
 
 def _lost(told: Told) -> str:

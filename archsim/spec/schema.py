@@ -133,7 +133,9 @@ class Dma(Part):
     name: Annotated[str, d.name()] = Field("dma", description=Part.model_fields["name"].description)
     merged: Flag = Field(False, description="one in-order engine for loads and stores")
     channels: Annotated[int, d.count(1, 64)] = Field(
-        1, description="load engines, and store engines, of the core; each runs an in-order queue of its own"
+        1,
+        description="load engines, and store engines, of the core; each runs an in-order queue of its own. On-chip "
+        "memories that are filled from on-chip memories have as many of their own",
     )
     setup: Cycles = Field(NONE_CYCLES, description="descriptor cost of one move")
     run_setup: Cycles = Field(NONE_CYCLES, description="descriptor cost of each contiguous run of a move in DRAM")

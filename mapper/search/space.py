@@ -2,8 +2,8 @@
 
 Group orders have batch outermost and the reduction innermost (partial sums never leave the accumulators); cuts as in
 ``candidates``; each operand is kept below any group that moves it or above all loops. Where operands are staged in
-memories further out, rows or columns may run in strips outside the other group, the stages of inputs are kept as the
-inputs are, that of the output below all groups that move it or the first, and the bias is staged whole.
+memories further out, rows or columns may run in strips outside the other group, and sums in strips; stages of inputs
+are kept as the inputs are, that of the output below all groups that move it or the first, the bias with the weights.
 """
 
 from __future__ import annotations
@@ -19,11 +19,15 @@ from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 from mapper.candidates import Cut
 from mapper.cost import Costs, held_bytes
 from mapper.grid import STRIPS, Grid, depths
-from mapper.operands import OperandPlan
-from mapper.problem import GROUPS
+from mapper.operands import BIAS, OperandPlan
+from mapper.problem import GROUPS, Problem
 
 ORDERS: tuple[tuple[str, ...], ...] = (("B", "N", "M", "K"), ("B", "M", "N", "K"))
-STRIPED: Mapping[str, tuple[str, ...]] = {"N": ("B", "N2", "M", "N", "K"), "M": ("B", "M2", "N", "M", "K")}
+STRIPED: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "N": (("B", "N2", "M", "N", "K"),),
+    "M": (("B", "M2", "N", "M", "K"),),
+    "K": (("B", "N", "M", "K2", "K"), ("B", "M", "N", "K2", "K")),
+}
 
 
 @dataclass(frozen=True)
@@ -65,12 +69,29 @@ def choice(cell: Cell, space: int, evaluated: int, proof: str) -> Choice:
 
 def depth_choices(grid: Grid, order: tuple[str, ...]) -> Iterator[dict[str, int]]:
     """Every way to place the Keeps under a loop order, those further out no deeper than what is filled from them."""
-    operands = grid.problem.operands
-    nested = [(plan.name, plan.beyond) for plan in operands if plan.beyond]
-    for chosen in product(*(depths(grid, plan, order) for plan in operands)):
-        found = {plan.name: depth for plan, depth in zip(operands, chosen, strict=True)}
-        if all(found[outer] <= found[inner] for inner, outer in nested):
+    options = {plan.name: depths(grid, plan, order) for plan in grid.problem.operands}
+    leaders = {plan.name: _leader(grid.problem, plan) for plan in grid.problem.operands}
+    free = [name for name in options if not leaders[name]]
+    nested = [(plan.name, plan.beyond) for plan in grid.problem.operands if plan.beyond]
+    for chosen in product(*(options[name] for name in free)):
+        found = dict(zip(free, chosen, strict=True))
+        for name, leader in leaders.items():
+            if leader:
+                found[name] = max(depth for depth in options[name] if depth <= found[leader])
+        if all(found[outer] <= found[inner] for inner, outer in nested) and _uses_strips(order, found):
             yield found
+
+
+def _uses_strips(order: tuple[str, ...], found: Mapping[str, int]) -> bool:
+    """Whether something is kept right below the strips, if there are any: else they only bring tiles in again."""
+    strips = [position for position, group in enumerate(order) if group.endswith(STRIPS)]
+    return all(position + 1 in found.values() for position in strips)
+
+
+def _leader(problem: Problem, plan: OperandPlan) -> str:
+    """The stage that another one goes with: that of the weights for the bias; '' for none."""
+    weights = problem.kept("b", plan.level)
+    return weights.name if plan.is_stage and plan.operand == BIAS and weights is not None else ""
 
 
 def feasible(grid: Grid, order: tuple[str, ...]) -> NDArray[np.bool_]:

@@ -101,9 +101,10 @@ def _striped(
 ) -> Iterator[tuple[Grid, Work, tuple[Order, ...]]]:
     """The grids with strips, where an operand is staged."""
     staged = any(plan.beyond for plan in problem.operands)
-    for group, order in STRIPED.items() if staged else ():
-        if not group_orders(problem, (order,), rules):
+    for group, all_orders in STRIPED.items() if staged else ():
+        orders = tuple(group_orders(problem, all_orders, rules))
+        if not orders:
             continue
         grid = build_grid(problem, chip.architecture, rules, group)
-        if grid.cuts[group] and (legal := feasible(grid, order)).any():
-            yield grid, work(grid, chip, dtypes, legal), (order,)
+        if grid.cuts[group] and (legal := feasible(grid, orders[0])).any():
+            yield grid, work(grid, chip, dtypes, legal), orders

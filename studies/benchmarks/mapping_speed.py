@@ -41,10 +41,11 @@ from mapper.looptree.conventions import ACCELFORGE
 from mapper.looptree.search.optimal import search
 from mapper.looptree.search.space import Space
 import resource
+from pathlib import Path
 one = read(default_reference("mapping") / "accelforge" / "{name}.json")
 search(Space(one.einsum, one.hierarchy, ACCELFORGE, one.factors, in_order=True), one.objective)
-usage = resource.getrusage(resource.RUSAGE_SELF)
-print(usage.ru_utime, usage.ru_maxrss / 1024)
+memory_kb = next(row.split()[1] for row in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in row)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_utime, int(memory_kb) / 1024)  # ru_maxrss counts the parent's too
 """
 
 

@@ -1,4 +1,4 @@
-"""Chips with memories between DRAM and the one that feeds the units: random networks, chips, mappings, interleavings."""
+"""Chips with memories between DRAM and the one that feeds the units: random networks, chips and mappings."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from archsim.pe.dataflows import catalog
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Compiled, Options, compile_model
+from mapper.costs import ChipCosts
 from mapper.execute.run import Executor
 from mapper.options import Given
+from mapper.problem import build
+from mapper.search.exhaustive import search
 from tests.tools.counts import compiler_counts, machine_counts
 from tests.tools.layers import Net, random_net, small_chip
 
@@ -132,3 +135,34 @@ def test_most_random_chips_stage_tiles_and_some_in_strips() -> None:
             strips += sum(striped(layer) for layer in compiled.mapping.layers)
     assert found > 100
     assert strips > 5
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_law_47_a_larger_stage_is_never_worse(seed: int) -> None:
+    """Law 47: a larger memory further out never raises the analytic latency, nor the energy at fixed energies."""
+    net = Net(np.random.default_rng(seed))
+    if seed % 2:
+        net.gemm("y", 8 + seed, 12 + seed % 7, 40 + seed)
+    else:
+        x = net.source("x", (1, 9 + seed % 4, 8, 6 + seed % 5))
+        net.conv(x, "y", 8 + seed % 9, 3, 1, (1, 1, 1, 1))
+    workload = net.done("y")
+    for objective in ("latency", "energy"):
+        best = float("inf")
+        for size in (1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 14):
+            chip = small_chip(1 << 9, 1 << 9, dram_rate=Fraction(1), stages=(("l2", size, ALL),))
+            found = figure(workload, chip, objective)
+            assert found <= best
+            best = found
+
+
+def figure(workload: Workload, chip: Architecture, objective: str) -> float:
+    """The search's own figure of the best mapping, infinite where none fits; bytes moved stand for energy."""
+    costs = ChipCosts(chip, {}, {("dram", way): 100.0 for way in ("read", "write")} | {("l2", "read"): 3.0})
+    capacity = {memory.name: memory.capacity_bytes for memory in chip.memories}
+    problem = build(workload.layers[0], workload, chip, chip.dtypes, capacity, {}, "array")
+    try:
+        found = search(problem, costs, chip.dtypes, objective)
+    except MappingError:
+        return float("inf")
+    return float(found.cycles) if objective == "latency" else found.energy_pj

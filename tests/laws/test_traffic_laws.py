@@ -218,7 +218,7 @@ def test_law_47_more_capacity_is_never_worse(seed: int) -> None:
     for size in (1 << 11, 1 << 12, 3 << 11, 1 << 13, 1 << 14):
         chip = small_chip(size, 1 << 11)
         capacity = {memory.name: memory.capacity_bytes for memory in chip.memories}
-        problem = build(workload.layers[0], workload, chip, chip.dtypes, capacity, frozenset(), "array")
+        problem = build(workload.layers[0], workload, chip, chip.dtypes, capacity, {}, "array")
         costs = ChipCosts(chip, {}, FIXED_PJ)
         cycles.append(search(problem, costs, chip.dtypes, "latency").cycles)
         energies.append(search(problem, costs, chip.dtypes, "energy").energy_pj)

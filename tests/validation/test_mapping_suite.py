@@ -168,7 +168,8 @@ def better() -> Any:
 
 @pytest.mark.parametrize("case", better().CASES, ids=lambda case: f"{case.accelerator} {case.product}")
 def test_better_than_the_references(case: Any) -> None:
-    """Where the space allows more, the proven optimum reaches what is asked."""
+    """Where the space allows more, what is found reaches what is asked; of any tiles of large dims without a proof."""
     found = case.found()
-    assert found.proven
+    assert found.proven is not case.any_factors
+    assert found.doubt.startswith("of dims larger than 64" if case.any_factors else "")
     assert found.value <= case.edp_js

@@ -8,7 +8,7 @@ ones. Its bound holds for the assumed widths alone, so nothing is called optimal
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from archsim.errors import MappingError
 from archsim.lab.validate.zigzag_files import OUTPUT, PJ, Accelerator, Layer
@@ -26,12 +26,16 @@ ANY_DIMS: Mapping[str, frozenset[str]] = {}  # every dim on every fan-out
 
 @dataclass(frozen=True)
 class Priced:
-    """A mapping and its cost in our model; ``level_pj``: (operand, memory) -> pJ. Seconds are cycles."""
+    """A mapping and its cost in our model; ``level_pj``: (operand, memory) -> pJ. Seconds are cycles.
+
+    ``stopped``: a search for it used up its time.
+    """
 
     nest: Nest
     cost: Cost
     level_pj: Mapping[tuple[str, str], float]
     utilization: float
+    stopped: bool = False
 
     @property
     def energy_pj(self) -> float:
@@ -81,21 +85,28 @@ def best(
     axis_dims: Mapping[str, frozenset[str]],
     seconds: float | None = None,
 ) -> Priced:
-    """The best that the search finds within ``seconds`` for each assumption of widths.
+    """The best that the search finds within ``seconds`` of CPU time for each assumption of widths.
 
     Raises MappingError when nothing fits.
     """
     found: list[Priced] = []
+    stopped = False
     reason = MappingError(f"no mapping of '{layer.name}'")
     for bits in _widths(accelerator, layer):
         space = Space(layer.einsum, accelerator.hierarchy(bits), ZIGZAG, "spatial", axis_dims=axis_dims)
         try:
-            nest = search(space, OBJECTIVES[objective], Budget(seconds)).nest
-            found.append(price(accelerator, layer, nest))
+            one = search(space, OBJECTIVES[objective], Budget(seconds))
+            stopped = stopped or not (one.proven or one.doubt)
+            found.append(price(accelerator, layer, one.nest))
         except MappingError as error:
             reason = error
     if not found:
         raise reason
+    return replace(better_of(objective, *found), stopped=stopped)
+
+
+def better_of(objective: str, *found: Priced) -> Priced:
+    """The first that is best by an objective."""
     return min(found, key=lambda priced: OBJECTIVES[objective].key(priced.cost.energy_j, priced.cost.latency_s))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import combinations, permutations
+from math import prod
 
 from mapper.looptree.einsum import Einsum
 from mapper.looptree.search.space import Factors, Space
@@ -34,13 +35,20 @@ def _below(extent: int, cuts: Cut, factors: Factors) -> Iterator[Chain]:
 
 
 def _legal(extent: int, chain: Chain, cuts: Cut, factors: Factors) -> bool:
-    """Where only fan-outs need not divide: whether each inexact tile is one or feeds one further in."""
+    """Where only fan-outs need not divide: whether every tile is whole rounds of the instances inside it."""
     if factors != "spatial":
         return True
-    above = (extent, *chain)
-    spread = [stage for stage, cut in enumerate(cuts) if cut < 0 and above[stage] > above[stage + 1]]
-    last = max(spread, default=-1)
-    return all(above[stage] % above[stage + 1] == 0 for stage in range(last + 1, len(cuts)))
+    above = (extent, *chain[:-1])
+    trips = [-(-outer // tile) if cut < 0 else 1 for outer, tile, cut in zip(above, chain, cuts, strict=True)]
+    rounds = -(-extent // prod(trips))
+    for stage, tile in enumerate(chain):
+        if tile == above[stage]:
+            continue
+        left, rest = divmod(tile, prod(trips[stage + 1 :]))
+        if rest or rounds % left or (cuts[stage] < 0 and left != rounds):
+            return False
+        rounds = left
+    return True
 
 
 @lru_cache(maxsize=64)

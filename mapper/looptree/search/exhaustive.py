@@ -33,7 +33,8 @@ from mapper.looptree.brute.walk import Best, Orders, scratch, walk
 from mapper.looptree.cost import evaluate
 from mapper.looptree.nest import Nest
 from mapper.looptree.search.found import Budget, Found
-from mapper.looptree.search.objective import Objective
+from mapper.looptree.search.objective import LATENCY, Objective
+from mapper.looptree.search.reasons import together
 from mapper.looptree.search.space import Space, check
 
 _STAGES = 62  # bits of a mask
@@ -65,6 +66,13 @@ def search(space: Space, objective: Objective, budget: Budget | None = None) -> 
     value = objective.key(cost.energy_j, cost.latency_s)[0]
     size, evaluated = float(run.best.tally[0]), int(run.best.tally[1])
     return Found(nest, cost, value, value if complete else 0.0, evaluated, lambda: size)
+
+
+def _first(space: Space) -> Nest | None:
+    """The first LoopTree that fits."""
+    run = _Run(space, LATENCY, Budget(evaluations=1))
+    run.all()
+    return None if run.winner is None else run.nest(run.winner)
 
 
 class _Run:
@@ -174,7 +182,9 @@ class _Run:
         if not complete:
             return f"none of the first {tried} fits, and the budget is used up"
         if not self.best.tally[0]:
-            return f"no LoopTree of '{self.space.einsum.name}' is legal on '{self.space.hierarchy.name}'"
+            why = together(self.space, _first)
+            end = f"fits '{self.space.hierarchy.name}': {why}" if why else f"is legal on '{self.space.hierarchy.name}'"
+            return f"no LoopTree of '{self.space.einsum.name}' {end}"
         return f"none of {tried} fits: {self._tightest()}"
 
     def _tightest(self) -> str:

@@ -15,7 +15,8 @@ from mapper.looptree.nest import Nest
 class Found:
     """The best LoopTree that was found. ``bound``: no LoopTree of the space has a smaller objective.
 
-    ``evaluated``: partial and whole LoopTrees that were bounded or costed.
+    ``evaluated``: partial and whole LoopTrees that were bounded or costed. ``doubt``: what in the space a search that
+    ran to its end cannot prove; '' where there is nothing.
     """
 
     nest: Nest
@@ -24,6 +25,7 @@ class Found:
     bound: float
     evaluated: int
     counted: Callable[[], float] = field(repr=False)
+    doubt: str = ""
 
     @cached_property
     def size(self) -> float:

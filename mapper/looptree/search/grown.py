@@ -66,7 +66,7 @@ def grow(space: Space, point: Point) -> Grown:
             nodes.append(Keep(*node, space.slots, len(nodes)))
             continue
         for dim, share in shares[node[1]].items():
-            _loop(nodes, now, dim, -(-now[dim] // share), node[1])
+            _loop(nodes, now, dim, -(-now[dim] // left[dim]) * (left[dim] // share), node[1])
             left[dim] //= share
     for dim in point.loops[BELOW]:
         _loop(nodes, now, dim, 1)
@@ -77,12 +77,8 @@ def fitting(factors: Factors, above: int, wish: int, left: int) -> int:
     """The largest legal tile in one of ``above`` that is at most ``wish`` and feeds ``left`` instances."""
     if wish >= above or left >= above:
         return above
-    wish = max(wish, left)
-    if factors == "divisors":
-        return left * _divisor(above // left, wish // left)
-    if left > 1:
-        return wish // left * left
-    return wish if factors == "any" else _divisor(above, wish)
+    rounds = max(wish, left) // left
+    return left * (rounds if factors == "any" else _divisor(-(-above // left), rounds))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -1,8 +1,9 @@
 """The best LoopTree of a space, proven: branch and bound over templates, fan-outs and tilings.
 
 Space: all node orders with the loops that are worth having between them (search/branch/templates), every way to
-spread dims over the fan-outs, every tiling. A template and a spatial choice are bounded before their tilings are
-tabulated; they are opened in the order of their bounds until none can be better than what was found.
+spread dims over the fan-outs, every tiling. An outline and a spatial choice are bounded before their tilings are
+tabulated, then solved, which bounds their templates; these are opened in the order of their bounds until none can be
+better than what was found. Templates whose tiles have no choice of a window are their own outlines.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from archsim.errors import MappingError
 from mapper.looptree.cost import evaluate
 from mapper.looptree.nest import Nest
 from mapper.looptree.search.branch.axes import apart, joined
-from mapper.looptree.search.branch.bounds import all_least, bounds, spatial
+from mapper.looptree.search.branch.bounds import all_least, bounds, in_order, spatial
 from mapper.looptree.search.branch.columns import border
-from mapper.looptree.search.branch.join import DONE, EVALUATED, OVER, solve
+from mapper.looptree.search.branch.join import EVALUATED, refine, solve
 from mapper.looptree.search.branch.keys import is_better
-from mapper.looptree.search.branch.nodes import nodes_of
+from mapper.looptree.search.branch.part import Part
 from mapper.looptree.search.branch.plan import Plan, plan
 from mapper.looptree.search.branch.problem import is_symmetric, problem_of
 from mapper.looptree.search.branch.size import space_size
-from mapper.looptree.search.branch.store import Store, read
-from mapper.looptree.search.branch.tilings import tilings
+from mapper.looptree.search.branch.templates import outlines, templates
+from mapper.looptree.search.branch.whole import ALL_BELOW, all_axis_orders, partial_dims
 from mapper.looptree.search.found import Budget, Found
 from mapper.looptree.search.objective import LATENCY, SAME, Objective, better
-from mapper.looptree.search.reasons import reason
+from mapper.looptree.search.reasons import STAYS, left_out, reason
 from mapper.looptree.search.space import Space
 
 _NO_LIMIT = 1 << 62
@@ -59,13 +60,16 @@ def _proven(space: Space, objective: Objective, budget: Budget) -> Found:
     best = other if better(*keys) else found
     evaluated = found.evaluated + other.evaluated
     bound = best.value if second.least >= best.value * (1 - SAME) else second.least
-    return replace(best, bound=bound, evaluated=evaluated, counted=found.counted)
+    doubt = best.doubt or ("" if bound == best.value or budget.over(evaluated) else STAYS)
+    return replace(best, bound=bound, evaluated=evaluated, counted=found.counted, doubt=doubt)
 
 
 def size(space: Space) -> float:
     """LoopTrees of a space that the search tells apart."""
-    unsearched = _Search(space, LATENCY, Budget())
-    return float(space_size(unsearched.arrays, unsearched.problem))
+    space, pairs = joined(space)
+    found = [one for outline in outlines(space) for one in templates(space, outline)]
+    compiled = plan(space, found)
+    return float(space_size(compiled.arrays, problem_of(space, compiled, pairs, LATENCY)))
 
 
 class _NothingFitsError(Exception):
@@ -79,8 +83,8 @@ def _any(space: Space) -> Nest | None:
         return None
 
 
-def plan_of(space: Space, *, hopeful: bool = False) -> Plan:
-    """The templates of a space; made once for spaces that differ in extents alone."""
+def plan_of(space: Space, outline: int | None = None, *, hopeful: bool = False) -> Plan:
+    """The outlines of a space, or the templates of one; made once for spaces that differ in extents alone."""
     large = frozenset(dim for dim, extent in space.einsum.extents.items() if extent > 1)
     spread = tuple(sorted(space.spread.items()))
     key = (
@@ -91,86 +95,120 @@ def plan_of(space: Space, *, hopeful: bool = False) -> Plan:
         space.in_order,
         space.slots,
         spread,
+        all_axis_orders(space),
+        outline,
         hopeful,
     )
     if key not in _plans:
-        _plans[key] = plan(space, hopeful=hopeful)
+        if outline is None:
+            found = outlines(space)
+        else:
+            found = templates(space, plan_of(space, hopeful=hopeful).templates[outline])
+        _plans[key] = plan(space, found, hopeful=hopeful)
     return _plans[key]
 
 
 class _Search:
+    """``waiting``: outlines and their refined choices; ``lowest``: the best key of these; ``left``: the least bound of
+    what a budget leaves unsolved, ``least``: that of all.
+    """
+
     def __init__(self, space: Space, objective: Objective, budget: Budget, *, hopeful: bool = False) -> None:
-        self.whole, self.objective, self.budget = space, objective, budget
-        space, self.pairs = joined(space)
-        self.space = space
-        self.plan = plan_of(space, hopeful=hopeful)
+        self.whole, self.objective, self.budget, self.hopeful = space, objective, budget, hopeful
+        self.space, self.pairs = joined(space)
+        compiled = plan_of(self.space, hopeful=hopeful)
+        self.problem = problem_of(self.space, compiled, self.pairs, objective)
+        self.outlines = self.source = Part(self.space, compiled, self.problem)
+        self.bounded = all_least(self.outlines.arrays, self.problem)
+        self.waiting: list[tuple[int, Any]] = []
+        self.left = np.inf
         self.least = 0.0
-        compute = space.hierarchy.compute
-        self.arrays = self.plan.arrays._replace(fixed_j=space.einsum.macs * compute.action.energy_j)
-        self.problem = problem_of(space, self.plan, self.pairs, objective)
+        self.lowest = np.full(3, np.inf)
         self.best = np.full(3, np.inf)
-        self.winner = np.full(1 + 2 * len(self.plan.groups), -1, np.int64)
+        self.winner = np.full(1 + 2 * len(compiled.groups), -1, np.int64)
         self.progress = np.zeros(2, np.int64)
-        self.store = Store(self.arrays, self.problem.shares.shape[1])
+        self.limit = _NO_LIMIT if budget.evaluations is None else budget.evaluations
 
     def run(self) -> Found:
-        least = all_least(self.arrays, self.problem)
-        keys = bounds(self.arrays, self.problem, least)
-        left = np.inf
-        symmetric = is_symmetric(self.space, self.plan)
-        for t in np.lexsort(keys.T[::-1]):
-            if not is_better(keys[t], self.best):
+        keys = bounds(self.outlines.arrays, self.problem, self.bounded)
+        if partial_dims(self.space):
+            self.left = float(keys[:, 0].min())
+        for t in map(int, np.lexsort(keys.T[::-1])):
+            if keys[t, 0] > self.best[0] * (1 + SAME):
                 break
-            if symmetric and self.plan.mirror[t] < t:
-                continue
-            if self.budget.over(int(self.progress[EVALUATED])) and self.winner[0] >= 0:
-                left = min(left, float(keys[t, 0]))
-                break
-            choices = spatial(self.arrays, self.problem, least, t, self.best)
-            left = min(left, self._open(int(t), choices))
+            if is_better(keys[t], self.best):  # of equals but for rounding a later one may be
+                self._enter(t, float(keys[t, 0]))
+        for t, choices in sorted(self.waiting, key=lambda each: (*each[1][0, :3], each[0])):
+            self._open(t, choices)
         if self.winner[0] < 0:
             raise _NothingFitsError
-        self.least = min(left, float(self.best[0]))
-        return self._found(left)
+        self.least = min(self.left, float(self.best[0]))
+        return self._found()
+
+    def _enter(self, t: int, bound: float) -> None:
+        """Solve a template that is its own outline; refine an outline, and open it if it is the best so far."""
+        if self._over():
+            self.left = min(self.left, bound)
+            return
+        choices = spatial(self.outlines.arrays, self.problem, self.bounded, t, self.best)
+        if not self.outlines.plan.templates[t].is_outline:
+            self._solve(self.outlines, t, choices)
+            return
+        if self.winner[0] < 0:  # something to compare with, before all choices are refined
+            self._open(t, self._refined(t, choices[:1].copy()))
+        choices = self._refined(t, choices)
+        if len(choices) and is_better(choices[0], self.lowest):
+            self.lowest = choices[0, :3].copy()
+            self._open(t, choices)
+        elif len(choices):
+            self.waiting.append((t, choices))
 
     def has_borders(self) -> bool:
         """Whether any tile lies below a fan-out (or another memory's tiles, in order)."""
-        templates = self.plan.templates
-        return any(border(self.space, one, i) >= 0 for one in templates for i in range(len(one.tiles)))
+        found = self.outlines.plan.templates
+        return any(border(self.space, one, i) >= 0 for one in found for i in range(len(one.tiles)))
 
-    def _open(self, t: int, choices: Any) -> float:
-        """Solve a template under its choices; the least bound of those that the budget leaves unsolved."""
-        limit = _NO_LIMIT if self.budget.evaluations is None else self.budget.evaluations
-        arrays, problem, at, why = self.arrays, self.problem, 0, 0
-        while True:
-            results = (self.best, self.winner, self.progress)
-            at, why = solve(arrays, problem, t, choices, at, self.store.shelf, *results, limit)
-            if why == DONE:
-                return np.inf
-            if why == OVER or (self.winner[0] >= 0 and self.budget.over(int(self.progress[EVALUATED]))):
-                return float(choices[at, 0])
-            g, option = int(problem.twin[why]), int(choices[at, 3 + why])
-            shape, shares = int(arrays.shape[t, why]), problem.shares[why, option]
-            self.store.make(g, shape, option, problem.extents[why], shares, problem.kind)
+    def _over(self) -> bool:
+        """Whether the budget is used up and there is something to return."""
+        return bool(self.winner[0] >= 0) and self.budget.over(int(self.progress[EVALUATED]))
 
-    def _found(self, left: float) -> Found:
-        nest = apart(self._nest(), self.pairs, self.space.factors == "divisors")
+    def _refined(self, t: int, choices: Any) -> Any:
+        """The choices of an outline that may be better than the best, with the keys of their best tilings."""
+        results = (self.best, self.winner, self.progress, self.limit)
+        self.outlines.solve(refine, t, choices, results, self._over)
+        return in_order(choices[np.isfinite(choices[:, 0])])
+
+    def _open(self, t: int, choices: Any) -> None:
+        """Solve the templates of an outline under choices that are refined."""
+        if not any(is_better(choice, self.best) for choice in choices):
+            return
+        part = Part(self.space, plan_of(self.space, t, hopeful=self.hopeful), self.problem)
+        mirror, symmetric = part.plan.mirror, is_symmetric(self.space, part.plan)
+        for i in range(len(choices)):
+            if not is_better(choices[i], self.best):
+                continue
+            alike = symmetric and bool((choices[i, 3:] == choices[i, 3 + self.problem.twin]).all())
+            for number in range(len(mirror)):
+                if mirror[number] >= number or not alike:
+                    self._solve(part, number, choices[i : i + 1])
+
+    def _solve(self, part: Part, t: int, choices: Any) -> None:
+        """Solve a template; ``left`` is the least bound of what the budget leaves unsolved."""
+        before = self.best.copy()
+        at = part.solve(solve, t, choices, (self.best, self.winner, self.progress, self.limit), self._over)
+        if (self.best != before).any():
+            self.source = part
+        if at < len(choices):
+            self.left = min(self.left, float(choices[at, 0]))
+
+    def _found(self) -> Found:
+        nest = apart(self.source.nest(self.winner), self.pairs, self.space.factors == "divisors")
         cost = evaluate(nest, self.whole.hierarchy, self.whole.convention)
         value = self.objective.key(cost.energy_j, cost.latency_s)[0]
-        counted = partial(space_size, self.arrays, self.problem)
-        return Found(nest, cost, value, min(value, left), int(self.progress[EVALUATED]), counted)
+        counted = partial(size, self.whole)
+        doubt = "" if self.left >= value * (1 - SAME) else self._doubt()
+        return Found(nest, cost, value, min(value, self.left), int(self.progress[EVALUATED]), counted, doubt)
 
-    def _nest(self) -> Nest:
-        t = int(self.winner[0])
-        tiles: dict[str, list[int]] = {}
-        for g, group in enumerate(self.plan.groups):
-            s, option = int(self.arrays.shape[t, g]), int(self.winner[1 + g])
-            number = self.store.shelf.where[self.problem.twin[g], s, option]
-            made = read(self.store.shelf.place, self.store.shelf.figures, number)
-            row = made[self.winner[1 + len(self.plan.groups) + g]]
-            for d, dim in enumerate(group.dims):
-                loops = self.arrays.loops[g, s, d]
-                extent, shares = self.problem.extents[g, d], self.problem.shares[g, option, d]
-                chosen = tilings(loops, extent, shares, self.problem.kind)[int(row[self.arrays.sizes[g, s] + d])]
-                tiles[dim] = [int(tile) for tile in chosen]
-        return Nest(self.space.einsum, nodes_of(self.space, self.plan, t, tiles))
+    def _doubt(self) -> str:
+        dims = {dim: self.space.einsum.extents[dim] for dim in partial_dims(self.space)}
+        return left_out(dims, ALL_BELOW) if dims else ""

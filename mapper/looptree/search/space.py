@@ -30,8 +30,9 @@ class Space:
     """LoopTrees of an einsum on a hierarchy. ``tile_slots``: of every tile below the outermost memory, where the
     convention does not say.
 
-    ``factors``: tiles divide the tile above; those of fan-outs need not (spatial); none need (any). ``in_order``:
-    all tiles of a memory lie above those of the memories inside it. ``axis_dims``: dims that may loop on an axis.
+    ``factors``: tiles divide the tile above (divisors); they are whole rounds of the instances inside, of which the
+    last may have none, and the rounds divide those above (spatial); any. ``in_order``: all tiles of a memory lie above
+    those of the memories inside it. ``axis_dims``: dims that may loop on an axis.
     """
 
     einsum: Einsum
@@ -107,6 +108,8 @@ def check(nest: Nest, space: Space) -> None:
     _check_order(nest, space)
     _check_axes(nest, space)
     _check_loops(nest, space)
+    if space.factors == "spatial":
+        _check_rounds(nest)
     _check_windows(nest, space)
     _check_whole(nest)
 
@@ -182,17 +185,27 @@ def _check_axes(nest: Nest, space: Space) -> None:
 def _check_loops(nest: Nest, space: Space) -> None:
     for at, loop in nest.loops:
         above = nest.tile(at)[loop.dim]
-        exact = space.factors == "divisors" or (space.factors == "spatial" and not loop.axis)
         if not 0 < loop.tile <= above:
             raise MappingError(f"dim '{loop.dim}': a tile of {loop.tile} in one of {above}")
-        if exact and above % loop.tile and not _covers_rest(nest, space, loop.dim, at):
+        if space.factors == "divisors" and above % loop.tile:
             raise MappingError(f"dim '{loop.dim}': a tile of {loop.tile} does not divide {above}")
     for dim, tile in nest.tile(len(nest.nodes)).items():
         if tile != 1:
             raise MappingError(f"dim '{dim}' still has tiles of {tile} below all loops")
 
 
-def _covers_rest(nest: Nest, space: Space, dim: str, at: int) -> bool:
-    """Whether an inexact tile is that of a fan-out below, whose instances it feeds."""
-    below = [loop for place, loop in nest.loops if place > at and loop.dim == dim]
-    return space.factors == "spatial" and any(loop.axis for loop in below)
+def _check_rounds(nest: Nest) -> None:
+    """Tiles are whole rounds of the instances that the fan-outs inside spread them to."""
+    for dim, extent in nest.einsum.extents.items():
+        loops = [(loop, nest.trips(at)) for at, loop in nest.loops if loop.dim == dim and nest.trips(at) > 1]
+        lanes = prod(trips for loop, trips in loops if loop.axis)
+        rounds = -(-extent // lanes)
+        for loop, trips in loops:
+            lanes //= trips if loop.axis else 1
+            left, rest = divmod(loop.tile, lanes)
+            if rest or rounds % left or (loop.axis and left != rounds):
+                where = f" on '{loop.axis}'" if loop.axis else ""
+                raise MappingError(
+                    f"dim '{dim}': a tile of {loop.tile}{where}, with {rounds} rounds of {lanes} instances to divide"
+                )
+            rounds = left

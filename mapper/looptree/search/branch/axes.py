@@ -1,7 +1,7 @@
 """Fan-outs that lie side by side and reuse alike are one to the costs: only how far each dim is spread in all matters.
 
-Two such axes are searched as one; which spreads can be split over the two is checked, and the loops are split at the
-end.
+Two such axes are searched as one, unless their order matters; which spreads can be split over the two is checked, and
+the loops are split at the end.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from archsim.ir.mapping import Keep, Loop, MapNode
 from archsim.kernels import allocating
 from mapper.looptree.hierarchy import Axis, Memory
 from mapper.looptree.nest import Nest
+from mapper.looptree.search.branch.whole import order_matters
 from mapper.looptree.search.space import Space
 
 Pairs = Mapping[str, tuple[Axis, Axis]]  # by the name of the axis that stands for both
@@ -44,6 +45,7 @@ def _alike(space: Space, first: Axis, second: Axis) -> bool:
         and space.spread[first.name] == space.spread[second.name]
         and not first.most_used
         and not second.most_used
+        and not order_matters(space, first.name, second.name)
     )
 
 

@@ -88,7 +88,10 @@ def bounds(arrays: Any, problem: Problem, least: Any) -> Any:
 
 @allocating
 def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any:
-    """(choices, 3 + G) keys that bound template ``t`` under each choice of options that may beat ``best``, in order."""
+    """(choices, 3 + G) keys that bound outline ``t`` under each choice of options that may beat ``best``, in order.
+
+    Of groups that are the same to the costs the first has the least option: an outline is its own mirror image.
+    """
     groups, columns = arrays.shape.shape[1], arrays.columns[t]
     found = np.empty((64, 3 + groups))
     count = 0
@@ -108,7 +111,7 @@ def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any
             chosen[g] = -1
             g -= 1
             continue
-        if not fits_axes(problem.instances, problem.fanout, chosen, g):
+        if chosen[g] < chosen[problem.twin[g]] or not fits_axes(problem.instances, problem.fanout, chosen, g):
             continue
         for c in range(columns):
             product[g + 1, c] = product[g, c] * factors[g, chosen[g], c]
@@ -128,16 +131,16 @@ def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any
         found[count, :3], found[count, 3:] = key, chosen[:groups]
         count += 1
     found = found[:count]
-    return found[_ordered(found)]
+    return in_order(found)
 
 
 @allocating
-def _ordered(rows: Any) -> Any:
-    """By key, ties in the order in which they were found."""
+def in_order(rows: Any) -> Any:
+    """Rows by their keys, ties as they come."""
     order = np.arange(rows.shape[0])
     for c in range(2, -1, -1):
         order = order[np.argsort(rows[order, c], kind="mergesort")]
-    return order
+    return rows[order]
 
 
 @allocating

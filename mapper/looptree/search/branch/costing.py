@@ -110,7 +110,7 @@ def positions(space: Space, template: Template, dim: str) -> tuple[Position, ...
     found: list[Position] = []
     for slot, loops in enumerate(template.slots):
         above = template.tiles[slot - 1] if slot else None
-        moves = above is not None and above.must_slide and above.slides == dim
+        moves = above is not None and above.must_slide and dim in above.slides
         found += [Position(slot, "", moves)] if dim in loops.temporal else []
         found += [Position(slot, axis) for axis in loops.axes if dim in space.spread[axis]]
     return tuple(found)

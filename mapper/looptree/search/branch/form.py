@@ -33,7 +33,7 @@ class Form(NamedTuple):
 def form_of(arrays: Any, t: int, shelf: Shelf, at: Any) -> Form:
     """``at`` (G): the number of each group's table."""
     columns, rooms = arrays.columns[t], arrays.rooms_of[t]
-    index, scale, kept = np.empty(columns, np.int64), np.ones(columns), np.empty(columns, np.int64)
+    index, scale, kept = np.empty(columns, np.int64), np.empty(columns), np.empty(columns, np.int64)
     count = _merge(arrays.column[t], shelf, at, index, scale, kept)
     energy, times = np.zeros(count + 1), np.zeros((arrays.times_of[t], count + 1))
     for k in range(arrays.terms_of[t]):
@@ -56,27 +56,27 @@ def form_of(arrays: Any, t: int, shelf: Shelf, at: Any) -> Form:
 def _merge(column: Any, shelf: Shelf, at: Any, index: Any, scale: Any, kept: Any) -> int:
     """Fill the ``index`` of each column among those ``kept`` (their number: a constant) and its ``scale``."""
     groups, columns = at.size, index.size
-    known = np.empty((groups, columns), np.int64)
-    first = np.empty((groups, columns))
+    known = np.empty((columns, groups), np.int64)
+    first = np.ones(columns)
     for g in range(groups):
         row, like = shelf.figures[shelf.place[at[g], 0] :], shelf.alike[at[g]]
         for c in range(columns):
-            known[g, c], first[g, c] = like[column[g, c]], row[column[g, c]]
+            known[c, g] = like[column[g, c]]
+            first[c] *= row[column[g, c]]
     count = 0
     for c in range(columns):
         same = _like(known, kept, count, c)
-        if same < 0 and known[:, c].max() >= 0:
+        if same < 0 and known[c].max() >= 0:
             kept[count] = c
             same = count
             count += 1
         index[c] = same
     for c in range(columns):
-        for g in range(groups):
-            scale[c] *= first[g, c]
-            if index[c] >= 0:
-                scale[c] /= first[g, kept[index[c]]]
+        scale[c] = first[c]
         if index[c] < 0:
             index[c] = count
+        else:
+            scale[c] /= first[kept[index[c]]]
     return count
 
 
@@ -84,7 +84,10 @@ def _merge(column: Any, shelf: Shelf, at: Any, index: Any, scale: Any, kept: Any
 def _like(known: Any, kept: Any, count: int, c: int) -> int:
     """Which of the columns kept is like a column in every group; -1 for none."""
     for i in range(count):
-        if (known[:, kept[i]] == known[:, c]).all():
+        alike = True
+        for g in range(known.shape[1]):
+            alike &= known[kept[i], g] == known[c, g]
+        if alike:
             return i
     return -1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from mapper.looptree.search.branch.templates import Relations, Template
 from mapper.looptree.search.space import Space
@@ -23,10 +24,14 @@ def swap_of(space: Space, known: Relations) -> Mapping[str, str]:
 
 def mirrored(templates: list[Template], swap: Mapping[str, str]) -> list[int]:
     """The template that each one becomes when dims are exchanged; itself when none does."""
-    numbers = {_key(template, {}): number for number, template in enumerate(templates)}
-    return [numbers.get(_key(template, swap), number) for number, template in enumerate(templates)]
+    numbers = {_known_by(template): i for i, template in enumerate(templates)}
+    found = []
+    for i, template in enumerate(templates):
+        tiles = tuple(replace(tile, slides=tuple(swap.get(dim, dim) for dim in tile.slides)) for tile in template.tiles)
+        found.append(numbers.get(_known_by(replace(template, tiles=tiles)), i))
+    return found
 
 
-def _key(template: Template, swap: Mapping[str, str]) -> tuple[tuple[str, str, str], ...]:
-    tiles = (*template.top, *template.tiles)
-    return tuple((tile.operand, tile.memory, swap.get(tile.slides, tile.slides)) for tile in tiles)
+def _known_by(template: Template) -> tuple[object, ...]:
+    tiles = tuple((tile.operand, tile.memory, tile.slides) for tile in (*template.top, *template.tiles))
+    return (*tiles, *(slot.axes for slot in template.slots))

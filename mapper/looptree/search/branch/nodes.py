@@ -47,6 +47,6 @@ def _with_windows(template: Template, nodes: list[MapNode]) -> tuple[MapNode, ..
     for place, node in enumerate(nodes):
         if isinstance(node, Keep) and (node.operand, node.level) in slides:
             below = nodes[place + 1] if place + 1 < len(nodes) else None
-            if isinstance(below, Loop) and not below.axis and below.dim == slides[node.operand, node.level]:
+            if isinstance(below, Loop) and not below.axis and (below.dim,) == slides[node.operand, node.level]:
                 nodes[place] = Keep(node.operand, node.level, node.slots, place + 2)
     return tuple(nodes)

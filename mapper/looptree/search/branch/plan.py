@@ -15,7 +15,7 @@ from mapper.looptree.einsum import touched
 from mapper.looptree.search.branch.columns import Builder
 from mapper.looptree.search.branch.costing import Costing, Factor, Group, Position, Ratio, groups
 from mapper.looptree.search.branch.mirror import mirrored, swap_of
-from mapper.looptree.search.branch.templates import Relations, Template, relations, templates
+from mapper.looptree.search.branch.templates import Relations, Template, relations
 from mapper.looptree.search.space import Space
 
 TEMPORAL, NO_LOOP, MOVING = -1, -2, -3
@@ -73,10 +73,9 @@ class Plan(NamedTuple):
     mirror: list[int]
 
 
-def plan(space: Space, *, hopeful: bool = False) -> Plan:
-    """Compile a space; ``hopeful``: see columns.Builder."""
+def plan(space: Space, found: list[Template], *, hopeful: bool = False) -> Plan:
+    """Compile templates (or outlines) of a space; ``hopeful``: see columns.Builder."""
     known = relations(space)
-    found = templates(space)
     builders = [Builder(space, known, template, hopeful=hopeful) for template in found]
     costings = [builder.build() for builder in builders]
     axes = {axis.name: i for i, axis in enumerate(space.hierarchy.axes)}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -29,35 +30,58 @@ def problem_of(space: Space, plan: Plan, pairs: Pairs, objective: Objective) -> 
     """The numbers of a space; ``pairs``: axes that stand for two."""
     axes = space.hierarchy.axes
     options = [_options(space, group.dims) for group in plan.groups]
-    count, most = len(options), max(map(len, options))
-    shares = np.ones((count, most, MOST_DIMS, max(1, len(axes))), np.int64)
-    rounds = np.ones((count, most, max(1, len(axes))), np.int64)
-    extents = np.ones((count, MOST_DIMS), np.int64)
+    most_rounds = np.array([space.least_rounds.get(axis.name, 1 << 62) for axis in axes] or [1 << 62], np.int64)
+    rounds = [_rounds(space, group.dims, found) for group, found in zip(plan.groups, options, strict=True)]
+    options, rounds = _used(options, rounds, most_rounds)
+    extents = np.ones((len(options), MOST_DIMS), np.int64)
     for g, group in enumerate(plan.groups):
-        for d, dim in enumerate(group.dims):
-            extents[g, d] = space.einsum.extents[dim]
-        for o, option in enumerate(options[g]):
+        extents[g, : len(group.dims)] = [space.einsum.extents[dim] for dim in group.dims]
+    shares = np.ones((len(options), max(map(len, options)), MOST_DIMS, len(most_rounds)), np.int64)
+    for g, found in enumerate(options):
+        for o, option in enumerate(found):
             for d, trips in enumerate(option.shares):
                 shares[g, o, d, : len(axes)] = trips
-            for a, axis in enumerate(axes):
-                for d, dim in enumerate(group.dims):
-                    if dim in space.spread[axis.name]:
-                        rounds[g, o, a] *= -(-space.einsum.extents[dim] // option.shares[d][a])
-    most_rounds = [space.least_rounds.get(axis.name, 1 << 62) for axis in axes] or [1 << 62]
     return Problem(
         extents,
         shares,
         np.array([len(o) for o in options], np.int64),
         shares.prod(axis=2),
-        rounds,
+        _filled(rounds, shares.shape[1]),
         np.array([axis.fanout for axis in axes] or [1], np.int64),
         np.array([[p.fanout for p in pairs.get(axis.name, ())] or [0, 0] for axis in axes] or [[0, 0]], np.int64),
-        np.array(most_rounds, np.int64),
+        most_rounds,
         np.array(_twins(space, plan), np.int64),
         _KINDS[space.factors],
         objective.energy_power,
         objective.delay_power,
     )
+
+
+def _rounds(space: Space, dims: tuple[str, ...], options: Sequence[_Option]) -> Any:
+    """(options, axes) rounds in which each axis works off a group."""
+    axes = space.hierarchy.axes
+    found = np.ones((len(options), max(1, len(axes))), np.int64)
+    for o, option in enumerate(options):
+        for a, axis in enumerate(axes):
+            for dim, shares in zip(dims, option.shares, strict=True):
+                if dim in space.spread[axis.name]:
+                    found[o, a] *= -(-space.einsum.extents[dim] // shares[a])
+    return found
+
+
+def _used(options: list[list[_Option]], rounds: list[Any], most: Any) -> tuple[list[list[_Option]], list[Any]]:
+    """The options with which an axis can be used as far as it must be, whatever the other groups do."""
+    least = np.prod([found.min(axis=0) for found in rounds], axis=0)
+    left = [((found * (least // found.min(axis=0))) <= most).all(axis=1) for found in rounds]
+    kept = [[one for one, fits in zip(o, fit, strict=True) if fits] for o, fit in zip(options, left, strict=True)]
+    return kept, [found[fit] for found, fit in zip(rounds, left, strict=True)]
+
+
+def _filled(rounds: list[Any], most: int) -> Any:
+    found = np.ones((len(rounds), most, rounds[0].shape[1]), np.int64)
+    for g, of_group in enumerate(rounds):
+        found[g, : len(of_group)] = of_group
+    return found
 
 
 def _twins(space: Space, plan: Plan) -> list[int]:

@@ -7,21 +7,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from archsim.kernels import allocating
-from mapper.looptree.search.branch.plan import Arrays
-from mapper.looptree.search.branch.tables import EXTRA, classes, table
+from mapper.looptree.search.branch.front import classes
+from mapper.looptree.search.branch.plan import MOST_DIMS, Arrays
+from mapper.looptree.search.branch.tables import EXTRA, table
+from mapper.looptree.search.branch.tilings import DIVISORS, tilings
 
 FIRST_ROOM = 1 << 16  # figures
 
 
 class Shelf(NamedTuple):
     """``where`` (G, S, O): the number of a table, -1 where it has not been made; ``place`` (tables, 3): its first
-    figure in ``figures``, its rows and its columns, ``EXTRA`` included; ``alike`` (tables, C): classes of its columns.
+    figure in ``figures``, its rows and its columns, ``EXTRA`` included; ``alike`` (tables, C): classes of its columns,
+    ``least`` their least figures.
     """
 
     where: Any
     place: Any
     figures: Any
     alike: Any
+    least: Any
 
 
 class Store:
@@ -31,26 +35,44 @@ class Store:
         groups, shapes, most = arrays.factors.shape[:3]
         self.arrays = arrays
         self.made, self.used = 0, 0
+        self._tilings: dict[tuple[bytes, int, bytes], Any] = {}
         where = np.full((groups, shapes, options), -1, np.int64)
-        self.shelf = Shelf(where, np.zeros((64, 3), np.int64), np.empty(FIRST_ROOM), np.zeros((64, most), np.int64))
+        self.shelf = Shelf(
+            where,
+            np.zeros((64, 3), np.int64),
+            np.empty(FIRST_ROOM),
+            np.zeros((64, most), np.int64),
+            np.zeros((64, most)),
+        )
 
     def make(self, g: int, s: int, o: int, extents: Any, shares: Any, kind: int) -> None:
         """Tabulate shape ``s`` of group ``g`` under option ``o``."""
         arrays, columns = self.arrays, int(self.arrays.sizes[g, s])
-        factors, limits, loops = arrays.factors[g, s], arrays.limits[g, s], arrays.loops[g, s]
-        found = table(factors, limits, columns, loops, extents, shares, kind, arrays.spans)
+        first, second = (self.tilings(arrays.loops[g, s, d], extents[d], shares[d], kind) for d in range(MOST_DIMS))
+        exact = kind == DIVISORS
+        found = table(arrays.factors[g, s], arrays.limits[g, s], columns, first, second, extents, exact, arrays.spans)
         self._grow(found.size)
         self.shelf.where[g, s, o] = self.made
         self.shelf.place[self.made] = self.used, found.shape[0], columns + EXTRA
         self.shelf.figures[self.used : self.used + found.size] = found.ravel()
         self.shelf.alike[self.made, :columns] = classes(found, columns)
+        if len(found):
+            self.shelf.least[self.made, :columns] = found[:, :columns].min(axis=0)
         self.made += 1
         self.used += found.size
+
+    def tilings(self, loops: Any, extent: int, shares: Any, kind: int) -> Any:
+        """(tilings, loops) tiles of a dim."""
+        key = loops.tobytes(), int(extent), shares.tobytes()
+        if key not in self._tilings:
+            self._tilings[key] = tilings(loops, extent, shares, kind)
+        return self._tilings[key]
 
     def _grow(self, figures: int) -> None:
         shelf = self.shelf
         if self.made == shelf.place.shape[0]:
-            self.shelf = shelf = shelf._replace(place=_doubled(shelf.place), alike=_doubled(shelf.alike))
+            grown = {name: _doubled(getattr(shelf, name)) for name in ("place", "alike", "least")}
+            self.shelf = shelf = shelf._replace(**grown)
         while self.used + figures > shelf.figures.size:
             self.shelf = shelf = shelf._replace(figures=_doubled(shelf.figures))
 

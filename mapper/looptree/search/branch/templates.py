@@ -1,33 +1,38 @@
-"""Templates: every order of the tiles of all operands, with the loops that are worth having between them.
+"""Outlines: every order of the tiles of all operands, with the loops that are worth having between them.
 
 Between a tile Y and the next one X below it only those dims loop that change X and that do not index Y alone: a loop
 over a dim that indexes Y alone costs no more above Y, where Y is smaller, and one that leaves X as it is costs no more
 below X, which is then fetched less. Beside these, one dim of a window may slide: its loop comes first below the tile,
 which holds the window and is filled with what is new. The order of other loops between Y and X does not matter.
+
+An outline has the loops of every dim that may slide; its templates differ in which one does, if any. What they move is
+the same but for loops that some lack, and each needs the room of a window over its dim: an outline whose tiles need
+the room of windows over all of these at once bounds its templates, and is the only one where no tile has a choice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, combinations, product
 
 from archsim.errors import MappingError
 from mapper.looptree.einsum import Coordinate, Operand
-from mapper.looptree.hierarchy import Memory
+from mapper.looptree.hierarchy import Axis, Memory
+from mapper.looptree.search.branch.whole import axis_orders
 from mapper.looptree.search.space import Space
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A tile of an operand; ``slides``: the dim over which its window moves, '' for none.
+    """A tile of an operand; ``slides``: dims over which its window moves, of a template one at most.
 
     ``must_slide``: over more than one place; without that the tile is that of another template.
     """
 
     operand: str
     memory: str
-    slides: str = ""
+    slides: tuple[str, ...] = ()
     must_slide: bool = False
 
 
@@ -46,6 +51,11 @@ class Template:
     top: tuple[Tile, ...]
     tiles: tuple[Tile, ...]
     slots: tuple[Slot, ...]
+
+    @property
+    def is_outline(self) -> bool:
+        """Whether it stands for several templates."""
+        return any(len(tile.slides) > 1 for tile in self.tiles)
 
 
 @dataclass(frozen=True)
@@ -77,27 +87,26 @@ def relations(space: Space) -> Relations:
     return Relations(dims, relevant, whole, tuple(dict.fromkeys(pairs)))
 
 
-def templates(space: Space) -> list[Template]:
-    """All templates of a space. Raises MappingError when no memory outside the fan-outs has an operand whole."""
+def outlines(space: Space) -> list[Template]:
+    """All outlines of a space. Raises MappingError when no memory outside the fan-outs has an operand whole."""
     known = relations(space)
     first, *inner = space.hierarchy.blocks()
     below = [_orders(space, block) for block in inner]
     found: list[Template] = []
     for top, groups in _tops(space, first):
         for order in _arranged(groups, in_order=space.in_order):
-            for orders in product([order], *below):
-                found += _with_windows(space, known, top, orders)
+            found += [_outline(known, top, (tuple(order), *rest)) for rest in product(*below)]
     return found
 
 
-def _tops(space: Space, block: tuple[object, ...]) -> Iterator[tuple[tuple[Tile, ...], list[list[Tile]]]]:
+def _tops(space: Space, block: tuple[Memory | Axis, ...]) -> Iterator[tuple[tuple[Tile, ...], list[list[Tile]]]]:
     """The outermost tile of every operand, and the others by memory, of the first run of memories."""
     memories = [memory for memory in block if isinstance(memory, Memory)]
     names = [operand.name for operand in space.einsum.operands]
     if lost := [name for name in names if all(name not in memory.allowed for memory in memories)]:
         raise MappingError(f"operand '{lost[0]}' is whole nowhere: no memory outside the fan-outs can keep it")
     for kept in product(*(_kept(memory, space.einsum.operands) for memory in memories)):
-        groups = [[Tile(name, memory.name) for name in names] for memory, names in zip(memories, kept, strict=True)]
+        groups = _groups(memories, kept)
         first = {tile.operand: tile for tile in reversed(list(chain.from_iterable(groups)))}
         rest = [[tile for tile in group if tile != first[tile.operand]] for group in groups]
         top = sorted((first[name] for name in names if name in first), key=lambda tile: _rank(memories, tile))
@@ -106,19 +115,29 @@ def _tops(space: Space, block: tuple[object, ...]) -> Iterator[tuple[tuple[Tile,
             yield tuple(top), rest
 
 
+def _groups(memories: list[Memory], kept: tuple[tuple[str, ...], ...]) -> list[list[Tile]]:
+    return [[Tile(name, memory.name) for name in names] for memory, names in zip(memories, kept, strict=True)]
+
+
 def _rank(memories: list[Memory], tile: Tile) -> int:
     return [memory.name for memory in memories].index(tile.memory)
 
 
-def _orders(space: Space, block: tuple[object, ...]) -> list[tuple[Tile | str, ...]]:
+def templates(space: Space, outline: Template) -> list[Template]:
+    """Those that an outline stands for."""
+    known = relations(space)
+    axes = [slot.axes for slot in outline.slots]
+    return [_template(known, outline.top, tiles, axes) for tiles in product(*map(_windows, outline.tiles))]
+
+
+def _orders(space: Space, block: tuple[Memory | Axis, ...]) -> list[tuple[Tile | str, ...]]:
     """Orders of the tiles in a run of memories; the axes of a run of axes."""
     if not isinstance(block[0], Memory):
-        return [tuple(axis.name for axis in block)]  # type: ignore[attr-defined]
+        return [*axis_orders(space, block)]
     memories = [memory for memory in block if isinstance(memory, Memory)]
     found: list[tuple[Tile | str, ...]] = []
     for kept in product(*(_kept(memory, space.einsum.operands) for memory in memories)):
-        groups = [[Tile(name, memory.name) for name in names] for memory, names in zip(memories, kept, strict=True)]
-        found += [tuple(order) for order in _arranged(groups, in_order=space.in_order)]
+        found += [tuple(order) for order in _arranged(_groups(memories, kept), in_order=space.in_order)]
     return found
 
 
@@ -145,36 +164,35 @@ def _arranged(groups: list[list[Tile]], *, in_order: bool) -> Iterator[list[Tile
             yield [tile, *order]
 
 
-def _with_windows(
-    space: Space, known: Relations, top: tuple[Tile, ...], orders: Iterable[Sequence[Tile | str]]
-) -> Iterator[Template]:
+def _outline(known: Relations, top: tuple[Tile, ...], order: tuple[tuple[Tile | str, ...], ...]) -> Template:
     tiles: list[Tile] = []
-    axes: list[list[str]] = [[]]
-    for item in chain.from_iterable(orders):
+    axes: list[tuple[str, ...]] = [()]
+    for item in chain.from_iterable(order):
         if isinstance(item, Tile):
-            tiles.append(item)
-            axes.append([])
+            tiles.append(replace(item, slides=known.partial(item.operand)))
+            axes.append(())
         else:
-            axes[-1].append(item)
-    for windows in product(*(_windows(known, tile) for tile in tiles)):
-        placed = list(windows)
-        slots = [Slot(_worth(known, placed, i), tuple(axes[i])) for i in range(len(axes))]
-        yield Template(top, tuple(placed), tuple(slots))
+            axes[-1] = (*axes[-1], item)
+    return _template(known, top, tuple(tiles), axes)
 
 
-def _windows(known: Relations, tile: Tile) -> list[Tile]:
-    found = [
-        Tile(tile.operand, tile.memory, dim, must_slide=i > 0) for i, dim in enumerate(known.partial(tile.operand))
-    ]
+def _template(
+    known: Relations, top: tuple[Tile, ...], tiles: tuple[Tile, ...], axes: Sequence[tuple[str, ...]]
+) -> Template:
+    slots = tuple(Slot(_worth(known, tiles, i), names) for i, names in enumerate(axes))
+    return Template(top, tiles, slots)
+
+
+def _windows(tile: Tile) -> list[Tile]:
+    found = [replace(tile, slides=(dim,), must_slide=i > 0) for i, dim in enumerate(tile.slides)]
     return found or [tile]
 
 
-def _worth(known: Relations, tiles: list[Tile], slot: int) -> tuple[str, ...]:
-    """Dims that loop above tile ``slot``; the sliding one of the tile above comes first."""
+def _worth(known: Relations, tiles: tuple[Tile, ...], slot: int) -> tuple[str, ...]:
+    """Dims that loop above tile ``slot``; those that slide in the tile above come first."""
     below = known.relevant[tiles[slot].operand] if slot < len(tiles) else frozenset(known.dims)
     if slot == 0:
         return tuple(dim for dim in known.dims if dim in below)
     above = tiles[slot - 1]
     worth = [dim for dim in known.dims if dim in below and dim not in known.whole[above.operand]]
-    slides = [above.slides] if above.slides else []
-    return (*slides, *(dim for dim in worth if dim != above.slides))
+    return (*above.slides, *(dim for dim in worth if dim not in above.slides))

@@ -13,9 +13,9 @@ import numpy as np
 from archsim.kernels import allocating, inlined
 from mapper.looptree.search.branch.costing import LARGEST, ONE
 from mapper.looptree.search.branch.plan import MOST_LOOPS, MOVING, NO_LOOP, TEMPORAL
+from mapper.looptree.search.branch.whole import ALL_BELOW
 
 DIVISORS, SPATIAL, ANY = range(3)  # factors
-ALL_BELOW = 64  # any tiles: of an extent up to this every size is tried
 
 
 @allocating
@@ -59,7 +59,8 @@ def tilings(loops: Any, extent: int, shares: Any, factors: int) -> Any:
     found = np.empty((16, max(depth, 1)), np.int64)
     count = 0
     rounds = -(-extent // spread_below(loops, shares, 0))
-    choices = np.empty((depth + 1, 2 * extent + 8 if factors == ANY else 0), np.int64)
+    most = ALL_BELOW + 4 * int(np.sqrt(extent)) + 8  # an extent has at most 2 sqrt(extent) equal parts
+    choices = np.empty((depth + 1, most if factors == ANY else 0), np.int64)
     left, tile = np.empty(depth + 1, np.int64), np.empty(depth + 1, np.int64)
     tried, many = np.zeros(depth + 1, np.int64), np.zeros(depth + 1, np.int64)
     left[0], tile[0] = rounds, extent
@@ -73,8 +74,12 @@ def tilings(loops: Any, extent: int, shares: Any, factors: int) -> Any:
                 count += 1
             at -= 1
             continue
-        if tried[at] == 0 and factors == ANY and is_temporal(loops[at]):
-            many[at] = _any_tiles(choices[at], tile[at], loops, shares, at)
+        if tried[at] == 0 and factors == ANY:
+            whole = extent <= ALL_BELOW
+            if is_temporal(loops[at]):
+                many[at] = _any_tiles(choices[at], tile[at], loops, shares, at, whole)
+            else:
+                many[at] = _any_parts(choices[at], tile[at], loops, shares, at, whole)
         step = _next(loops, shares, factors, at, left[at], tile[at], tried, choices[at], many[at])
         if step[1] == 0:
             tried[at] = 0
@@ -91,14 +96,6 @@ def _next(
     loops: Any, shares: Any, factors: int, at: int, left: int, tile: int, tried: Any, choices: Any, many: int
 ) -> tuple[int, int]:
     """The rest and the tile below the next choice for a loop; (0, 0) when there is no other."""
-    if not is_temporal(loops[at]):
-        tried[at] += 1
-        share = shares[loops[at]]
-        even = left * spread_below(loops, shares, at + 1)
-        inner = -(-tile // share) if factors == ANY else min(tile, even)
-        if tried[at] > 1 or -(-tile // inner) != share:
-            return 0, 0
-        return left, inner
     if factors == ANY:
         tried[at] += 1
         if tried[at] <= many and loops[at] == MOVING and choices[tried[at] - 1] == tile:
@@ -106,6 +103,12 @@ def _next(
         if tried[at] > many:
             return 0, 0
         return left, choices[tried[at] - 1]
+    if not is_temporal(loops[at]):
+        tried[at] += 1
+        inner = min(tile, left * spread_below(loops, shares, at + 1))
+        if tried[at] > 1 or -(-tile // inner) != shares[loops[at]]:
+            return 0, 0
+        return left, inner
     last = temporal_from(loops, at + 1) == 0
     trips = left if last and tried[at] == 0 else tried[at] + 1
     if loops[at] == MOVING and trips == 1:
@@ -120,12 +123,34 @@ def _next(
 
 
 @allocating
-def _any_tiles(choices: Any, tile: int, loops: Any, shares: Any, at: int) -> int:
+def _any_parts(choices: Any, tile: int, loops: Any, shares: Any, at: int, whole: bool) -> int:
+    """Tiles below the loop of an axis that cut ``tile`` into as many parts as it is spread to.
+
+    All that do where the tilings are ``whole``, the largest first: of larger parts the last one is smaller, and what
+    cuts it further inside has fewer trips. Else the most equal parts.
+    """
+    share = int(shares[loops[at]])
+    least = -(-tile // share)
+    if -(-tile // least) != share:
+        return 0
+    most = least if share == 1 or not whole else -(-tile // (share - 1)) - 1
+    if temporal_from(loops, at + 1) == 0:
+        most = min(most, spread_below(loops, shares, at + 1))
+    for i in range(most - least + 1):
+        choices[i] = most - i
+    return max(0, most - least + 1)
+
+
+@allocating
+def _any_tiles(choices: Any, tile: int, loops: Any, shares: Any, at: int, whole: bool) -> int:
     """Tiles below a temporal loop that may have any: equal parts, and those rounded up to what the axes below take."""
     lanes = spread_below(loops, shares, at + 1)
     if temporal_from(loops, at + 1) == 0:
-        choices[0] = min(tile, lanes)
-        return 1
+        most = min(tile, lanes)
+        many = most if whole else 1
+        for i in range(many):
+            choices[i] = most - i
+        return many
     if tile <= ALL_BELOW:
         for size in range(tile):
             choices[size] = tile - size
@@ -182,18 +207,6 @@ def tile_sizes(tiles: Any, extent: int, part: Any, sizes: Any, counts: Any) -> i
                     sizes[many], counts[many] = size - whole * tile, count
                     many += 1
     return many
-
-
-@allocating
-def trips_of(tiles: Any, extent: int, chosen: int) -> int:
-    """Product of the trips of chosen loops in the largest tile."""
-    product, above, i = 1, extent, 0
-    while chosen >> i:
-        if (chosen >> i) & 1:
-            product *= -(-above // tiles[i])
-        above = tiles[i]
-        i += 1
-    return product
 
 
 @allocating
