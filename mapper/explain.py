@@ -1,4 +1,7 @@
-"""What bounds the mapping of one layer, what came second and why it lost: the figures that the search ranked by."""
+"""What bounds the mapping of one layer, what came second and why it lost: the figures that the search ranked by.
+
+And what no LoopTree of the layer could undercut, whatever the compiler knows how to lower.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from archsim.errors import MappingError
 from archsim.ir.mapping import LayerMapping
 from mapper.given.priced import CELL, price
 from mapper.layers import Layers
+from mapper.looptree.bound import Bounds, bounds
 from mapper.lower.model import Mapped
 from mapper.problem import Problem
 from mapper.search import exhaustive
@@ -70,3 +75,15 @@ def runner_up(layers: Layers, mapped: Mapped, index: int) -> Figures | None:
             if (choice.mapping.unit, choice.mapping.nodes) != (chosen.unit, chosen.nodes):
                 found.append(figures(layers, problem, choice.mapping))
     return min(found, key=lambda other: [value for _, value in other.ranked(objective)], default=None)
+
+
+def least(layers: Layers, problem: Problem) -> Bounds | str:
+    """The least figures of any LoopTree of a problem, or in a phrase why there are none."""
+    if problem.layer.kind != "matmul":
+        return "the layer is no matmul"
+    if problem.engine != "array":
+        return f"the layer runs on '{problem.unit}', which is no array"
+    try:
+        return bounds(problem, layers.chip, layers.dtypes)
+    except MappingError as error:
+        return str(error)

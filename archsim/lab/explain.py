@@ -14,8 +14,9 @@ from archsim.lab.job import Job, Progress, load_chip, prepare, quiet
 from archsim.lab.offchip import outer_rates
 from archsim.lab.why import variants
 from archsim.spec.architecture import Architecture
-from mapper.explain import Figures, figures, runner_up
+from mapper.explain import Figures, figures, least, runner_up
 from mapper.layers import Layers
+from mapper.looptree.bound import Bounds, Least
 from mapper.lower.model import Mapped
 from mapper.options import resolve_dtypes
 
@@ -34,7 +35,10 @@ class Doubled:
 
 @dataclass(frozen=True)
 class Explanation:
-    """One layer: what was chosen, what came second (None: nothing else is legal), what larger chips would give."""
+    """One layer: what was chosen, what came second (None: nothing else is legal), what larger chips would give.
+
+    ``least``: what no LoopTree of it undercuts, or why that is not known.
+    """
 
     layer: str
     op: str
@@ -42,6 +46,7 @@ class Explanation:
     objective: str
     chosen: Figures
     second: Figures | None
+    least: Bounds | str
     doubled: tuple[Doubled, ...]
 
     @property
@@ -64,8 +69,21 @@ class Explanation:
             "chosen": _figures(self.chosen),
             "runner_up": None if self.second is None else _figures(self.second),
             "lost_by": None if lost is None else {"figure": lost[0], "runner_up": lost[1], "chosen": lost[2]},
+            "least": self._least(),
             "doubled": [vars(row) for row in self.doubled],
         }
+
+    def _least(self) -> dict[str, Any]:
+        if isinstance(self.least, str):
+            return {"reason": self.least}
+        return {
+            "cycles": _bound(self.least.cycles, self.chosen.cycles),
+            "energy_pj": _bound(self.least.energy_pj, self.chosen.energy_pj),
+        }
+
+
+def _bound(least: Least, chosen: float) -> dict[str, Any]:
+    return {"figure": least.figure, "proven": least.proven, "chosen_above_percent": 100 * least.gap(chosen)}
 
 
 def _figures(found: Figures) -> dict[str, Any]:
@@ -104,6 +122,7 @@ def explained(job: Job, layer: str, say: Progress = quiet) -> Explanation:
         job.objective,
         figures(layers, problem, mapped.mappings[index]),
         runner_up(layers, mapped, index),
+        least(layers, problem),
         tuple(_doubled(layers, mapped, index, variant.name, variant.keys, say) for variant in variants(architecture)),
     )
 

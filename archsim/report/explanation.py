@@ -31,6 +31,7 @@ def to_table(told: Told) -> str:
         *_nests(chosen, second),
         "",
         _lost(told),
+        _least(told),
         "",
         *_aligned(("if", "cycles", "change", "memory energy", "change", "then bounded by"), _doubled(told)),
     ]
@@ -88,6 +89,19 @@ def _lost(told: Told) -> str:
     )
     second = told["runner_up"]["bounded_by"]
     return f"{text} more; it is bounded by {second}."
+
+
+def _least(told: Told) -> str:
+    """What no LoopTree undercuts, and how far above it the chosen mapping is."""
+    found = told["least"]
+    if "reason" in found:
+        return f"What the least of any LoopTree would be is not known: {found['reason']}."
+    texts = []
+    for key, unit in (("cycles", "cycles"), ("energy_pj", "pJ")):
+        bound = found[key]
+        proof = "" if bound["proven"] else "search ended early, "
+        texts.append(f"{bound['figure']:,.0f} {unit} ({proof}chosen: {bound['chosen_above_percent']:+.1f} %)")
+    return f"Any LoopTree of it takes at least {' and '.join(texts)}."
 
 
 def _doubled(told: Told) -> Iterator[Sequence[str]]:

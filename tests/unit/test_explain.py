@@ -62,6 +62,22 @@ def test_json_and_table_say_the_same(told: Explanation, capsys: pytest.CaptureFi
     assert "The runner-up " in table and "mxu columns x2" in table
 
 
+def test_the_least_of_any_looptree_is_below_what_was_chosen(told: Explanation) -> None:
+    assert not isinstance(told.least, str) and told.least.cycles.proven and told.least.energy_pj.proven
+    assert told.chosen.cycles / 2 < told.least.cycles.figure <= told.chosen.mapping.bound_cycles
+    assert told.chosen.energy_pj / 2 < told.least.energy_pj.figure <= told.chosen.energy_pj
+    found = told.to_json()["least"]["cycles"]
+    assert found["figure"] * (1 + found["chosen_above_percent"] / 100) == pytest.approx(told.chosen.cycles)
+    table = explanation.to_table(told.to_json())
+    assert f"Any LoopTree of it takes at least {told.least.cycles.figure:,.0f} cycles (chosen: +" in table
+
+
+def test_layers_without_a_least_say_why() -> None:
+    pooled = explained(Job("squeezenet", "edge_npu"), "n2")
+    assert pooled.to_json()["least"] == {"reason": "the layer is no matmul"}
+    assert "is not known: the layer is no matmul." in explanation.to_table(pooled.to_json())
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

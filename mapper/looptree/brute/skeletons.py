@@ -46,7 +46,8 @@ def skeletons(space: Space) -> Iterator[Skeleton]:
         if len(outermost) < len(space.einsum.operands):
             continue  # an operand that is kept nowhere
         inner = {name: [o for o in operands if outermost[o] != name] for name, operands in tiles.items()}
-        outer = tuple((operand.name, outermost[operand.name]) for operand in space.einsum.operands)
+        whole = [(operand.name, outermost[operand.name]) for operand in space.einsum.operands]
+        outer = tuple(sorted(whole, key=lambda node: list(tiles).index(node[1])))
         for blocks in product(*(_orders(space, block, inner) for block in space.hierarchy.blocks())):
             nodes = _inside(space, outer, tuple(node for block in blocks for node in block))
             if nodes is not None:

@@ -27,13 +27,11 @@ def mirrored(templates: list[Template], swap: Mapping[str, str]) -> list[int]:
     numbers = {_known_by(template): i for i, template in enumerate(templates)}
     found = []
     for i, template in enumerate(templates):
-        tiles = tuple(
-            replace(tile, slides=tuple(swap.get(dim, dim) for dim in tile.slides)) for tile in template.tiles
-        )
+        tiles = tuple(replace(tile, slides=tuple(swap.get(dim, dim) for dim in tile.slides)) for tile in template.tiles)
         found.append(numbers.get(_known_by(replace(template, tiles=tiles)), i))
     return found
 
 
 def _known_by(template: Template) -> tuple[object, ...]:
-    tiles = tuple((tile.operand, tile.memory, tile.slides) for tile in template.tiles)
+    tiles = tuple((tile.operand, tile.memory, tile.slides) for tile in (*template.top, *template.tiles))
     return (*tiles, *(slot.axes for slot in template.slots))

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, product
 
+from archsim.errors import MappingError
 from mapper.looptree.einsum import Coordinate, Operand
 from mapper.looptree.hierarchy import Axis, Memory
 from mapper.looptree.search.branch.whole import axis_orders
@@ -87,12 +88,39 @@ def relations(space: Space) -> Relations:
 
 
 def outlines(space: Space) -> list[Template]:
-    """All outlines of a space."""
+    """All outlines of a space. Raises MappingError when no memory outside the fan-outs has an operand whole."""
     known = relations(space)
-    blocks = space.hierarchy.blocks()
-    top = tuple(Tile(operand.name, blocks[0][0].name) for operand in space.einsum.operands)
-    orders = product(*(_orders(space, block, first=i == 0) for i, block in enumerate(blocks)))
-    return [_outline(known, top, order) for order in orders]
+    first, *inner = space.hierarchy.blocks()
+    below = [_orders(space, block) for block in inner]
+    found: list[Template] = []
+    for top, groups in _tops(space, first):
+        for order in _arranged(groups, in_order=space.in_order):
+            found += [_outline(known, top, (tuple(order), *rest)) for rest in product(*below)]
+    return found
+
+
+def _tops(space: Space, block: tuple[Memory | Axis, ...]) -> Iterator[tuple[tuple[Tile, ...], list[list[Tile]]]]:
+    """The outermost tile of every operand, and the others by memory, of the first run of memories."""
+    memories = [memory for memory in block if isinstance(memory, Memory)]
+    names = [operand.name for operand in space.einsum.operands]
+    if lost := [name for name in names if all(name not in memory.allowed for memory in memories)]:
+        raise MappingError(f"operand '{lost[0]}' is whole nowhere: no memory outside the fan-outs can keep it")
+    for kept in product(*(_kept(memory, space.einsum.operands) for memory in memories)):
+        groups = _groups(memories, kept)
+        first = {tile.operand: tile for tile in reversed(list(chain.from_iterable(groups)))}
+        rest = [[tile for tile in group if tile != first[tile.operand]] for group in groups]
+        top = sorted((first[name] for name in names if name in first), key=lambda tile: _rank(memories, tile))
+        outside = rest[: _rank(memories, top[-1])] if top else []
+        if len(top) == len(names) and not (space.in_order and any(outside)):
+            yield tuple(top), rest
+
+
+def _groups(memories: list[Memory], kept: tuple[tuple[str, ...], ...]) -> list[list[Tile]]:
+    return [[Tile(name, memory.name) for name in names] for memory, names in zip(memories, kept, strict=True)]
+
+
+def _rank(memories: list[Memory], tile: Tile) -> int:
+    return [memory.name for memory in memories].index(tile.memory)
 
 
 def templates(space: Space, outline: Template) -> list[Template]:
@@ -102,15 +130,14 @@ def templates(space: Space, outline: Template) -> list[Template]:
     return [_template(known, outline.top, tiles, axes) for tiles in product(*map(_windows, outline.tiles))]
 
 
-def _orders(space: Space, block: tuple[Memory | Axis, ...], *, first: bool) -> list[tuple[Tile | str, ...]]:
+def _orders(space: Space, block: tuple[Memory | Axis, ...]) -> list[tuple[Tile | str, ...]]:
     """Orders of the tiles in a run of memories; the axes of a run of axes."""
     if not isinstance(block[0], Memory):
         return [*axis_orders(space, block)]
-    memories = [memory for memory in block[1 if first else 0 :] if isinstance(memory, Memory)]
+    memories = [memory for memory in block if isinstance(memory, Memory)]
     found: list[tuple[Tile | str, ...]] = []
     for kept in product(*(_kept(memory, space.einsum.operands) for memory in memories)):
-        groups = [[Tile(name, memory.name) for name in names] for memory, names in zip(memories, kept, strict=True)]
-        found += [tuple(order) for order in _arranged(groups, in_order=space.in_order)]
+        found += [tuple(order) for order in _arranged(_groups(memories, kept), in_order=space.in_order)]
     return found
 
 
