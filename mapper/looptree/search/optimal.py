@@ -202,7 +202,7 @@ class _Search:
             self.left = min(self.left, float(choices[at, 0]))
 
     def _found(self) -> Found:
-        nest = apart(self.source.nest(self.winner), self.pairs, self.space.factors == "divisors")
+        nest = apart(self.source.nest(self.winner), self.pairs, self.space.factors != "any")
         cost = evaluate(nest, self.whole.hierarchy, self.whole.convention)
         value = self.objective.key(cost.energy_j, cost.latency_s)[0]
         counted = partial(size, self.whole)

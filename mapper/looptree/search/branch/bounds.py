@@ -14,7 +14,7 @@ from archsim.kernels import allocating, inlined
 from mapper.looptree.search.branch.axes import splits
 from mapper.looptree.search.branch.keys import fill_bound, fits, is_better
 from mapper.looptree.search.branch.least import least_of
-from mapper.looptree.search.branch.tilings import DIVISORS
+from mapper.looptree.search.branch.tilings import ANY
 
 
 class Problem(NamedTuple):
@@ -200,6 +200,6 @@ def _splits(problem: Problem, chosen: Any) -> bool:
             continue
         for g in range(groups):
             shares[2 * g], shares[2 * g + 1] = problem.shares[g, chosen[g], 0, a], problem.shares[g, chosen[g], 1, a]
-        if not splits(shares, problem.pairs[a, 0], problem.pairs[a, 1], problem.kind == DIVISORS, parts):
+        if not splits(shares, problem.pairs[a, 0], problem.pairs[a, 1], problem.kind != ANY, parts):
             return False
     return True

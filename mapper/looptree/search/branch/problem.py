@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, product
 from math import prod
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from mapper.looptree.search.branch.axes import Pairs
 from mapper.looptree.search.branch.bounds import Problem
 from mapper.looptree.search.branch.plan import MOST_DIMS, Plan
+from mapper.looptree.search.branch.whole import all_axis_orders
 from mapper.looptree.search.objective import Objective
 from mapper.looptree.search.space import Factors, Space
 
@@ -103,20 +104,27 @@ def is_symmetric(space: Space, plan: Plan) -> bool:
 def _options(space: Space, dims: tuple[str, ...]) -> list[_Option]:
     """Every way to spread the dims of a group over the axes."""
     axes = space.hierarchy.axes
+    numbers = {axis.name: a for a, axis in enumerate(axes)}
+    orders = [[numbers[name] for name in chain.from_iterable(order)] for order in product(*all_axis_orders(space))]
     by_dim = []
     for dim in dims:
         extent = space.einsum.extents[dim]
         choices = [space.shares(dim, a.fanout) if dim in space.spread[a.name] else [1] for a in axes]
-        by_dim.append([c for c in product(*choices) if _spreads(space, extent, c)])
+        by_dim.append([c for c in product(*choices) if _spreads(space, extent, c, orders)])
     found = [_Option(chosen) for chosen in product(*by_dim)]
     return [o for o in found if all(prod(s[a] for s in o.shares) <= axis.fanout for a, axis in enumerate(axes))]
 
 
-def _spreads(space: Space, extent: int, shares: Sequence[int]) -> bool:
-    """Whether an extent can be cut in so many parts on each axis, outermost first, all of them used."""
+def _spreads(space: Space, extent: int, shares: Sequence[int], orders: list[list[int]]) -> bool:
+    """Whether an extent can be cut in so many parts on each axis, in some order of them, all of them used."""
     if space.factors == "divisors":
         return extent % prod(shares) == 0
+    return any(_least([shares[a] for a in order]) <= extent for order in orders)
+
+
+def _least(shares: Sequence[int]) -> int:
+    """The smallest extent that so many parts of so many parts leave none without work, outermost first."""
     least = 1
     for share in reversed(shares):
         least = (share - 1) * least + 1
-    return least <= extent
+    return least
