@@ -30,9 +30,9 @@ Depths = Mapping[str, int]
 class Costs:
     """Arrays over the grid, infinite where illegal.
 
-    ``bound``: reference cycles that no run can undercut; ``cycles``: the same with DRAM traffic in whole bursts, by
-    which mappings are ranked; ``energy_pj``; ``held``: bytes in all memories; ``commands``: moves; ``terms``: what each
-    resource alone needs of ``cycles`` (the largest is the figure).
+    ``bound``: reference cycles that no run can undercut; ``cycles``: the same with DRAM traffic in whole bursts and a
+    row that each move has to open, by which mappings are ranked; ``energy_pj``; ``held``: bytes in all memories;
+    ``commands``: moves; ``terms``: what each resource alone needs of ``cycles`` (the largest is the figure).
     """
 
     bound: Reals
@@ -69,9 +69,9 @@ def costed(grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic]
     bound = _largest(terms)
     ragged = any(bursts[name].touched is not flow.touched for name, flow in moved.items())
     spared = any(least[name] is not flow for name, flow in moved.items())
-    if ragged or spared:
-        terms = latency_terms(grid, chip, done, moved, bursts)
-    cycles = _largest(terms) if ragged or spared else bound
+    if ragged or spared or any(outer.row_s for outer in chip.outer.values()):
+        terms = latency_terms(grid, chip.usual(), done, moved, bursts)
+    cycles = _largest(terms)
     energy = _energy(grid, chip, done, moved, bursts)
     commands = sum((moved[plan.name].moves for plan in problem.operands), np.zeros(grid.shape))
     held = sum(held_bytes(problem, moved).values(), np.zeros(grid.shape))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from archsim.ir.functions import Function, Functions
@@ -22,13 +22,15 @@ FoldFunction = Callable[[Extents], tuple[int, ...]]
 class Outer:
     """What the cost model must be told of a DRAM.
 
-    Peak bytes per second, least seconds that a read or write adds to its beats.
+    Peak bytes per second, least seconds that a read or write adds to its beats, granule of transfers in bytes, and
+    seconds that a move takes more which finds other rows open.
     """
 
     peak_bytes_per_s: float
     read_latency_s: float = 0.0
     write_latency_s: float = 0.0
     burst_bytes: int = 1
+    row_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,13 @@ class ChipCosts:
     """Rates of one chip for the cost model. ``energy_pj``: (part, 'read' | 'write') -> pJ per byte.
 
     ``outer``: DRAM parts by name; one that is not there is taken as infinitely fast, so that bounds stay bounds.
-    ``folds``: what ``fold_function`` remembers.
+    ``opens``: moves are taken to find other rows open in DRAM. ``folds``: what ``fold_function`` remembers.
     """
 
     architecture: Architecture
     outer: Mapping[str, Outer]
     energy_pj: Mapping[tuple[str, str], float]
+    opens: bool = False
     folds: dict[tuple[str, Nest, ArrayShape], dict[Extents, tuple[int, ...]]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -64,6 +67,10 @@ class ChipCosts:
     def burst_bytes(self, memory: str) -> int:
         """Granule of a DRAM's transfers (1 where it is not known)."""
         return self.outer[memory].burst_bytes if memory in self.outer else 1
+
+    def usual(self) -> ChipCosts:
+        """The same with moves that find other rows open, as most do."""
+        return replace(self, opens=True)
 
     @property
     def edge(self) -> float:
@@ -91,7 +98,8 @@ class ChipCosts:
         known = self.outer.get(memory)
         if known is None:
             return setup
-        return setup + (known.write_latency_s if write else known.read_latency_s) * self.architecture.clock_hz
+        latency_s = (known.write_latency_s if write else known.read_latency_s) + (known.row_s if self.opens else 0.0)
+        return setup + latency_s * self.architecture.clock_hz
 
     def _rate(self, name: str, write: bool) -> float:
         memory = self.architecture.memory(name)

@@ -1,7 +1,8 @@
 """What the compiler must be told of the chip's DRAM: peak rate, and the least that a move takes beside its beats.
 
 The compiler does not see the machine's parts, so the lab reads the timings and hands these over. The latency is the
-column access of an open row (CL, CWL), the least that any access takes, so that bounds stay bounds.
+column access of an open row (CL, CWL), the least that any access takes, so that bounds stay bounds. What a move takes
+that finds another row open is told beside it: mappings are ranked by that.
 """
 
 from __future__ import annotations
@@ -32,4 +33,4 @@ def _outer(part: Memory) -> Outer | None:
     dram = catalogue.dram(part.standard, part.speed_mts, part.width_bits, part.channels, part.capacity_bytes)
     device = dram.device
     read_s, write_s = device.read_latency / device.clock_hz, device.write_latency / device.clock_hz
-    return Outer(float(dram.peak_bytes_per_s), read_s, write_s, device.burst_bytes)
+    return Outer(float(dram.peak_bytes_per_s), read_s, write_s, device.burst_bytes, device.row_cycles / device.clock_hz)

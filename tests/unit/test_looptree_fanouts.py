@@ -130,3 +130,12 @@ def test_rounds_of_a_fan_out(convention: Any) -> None:
         rest = "" if tiles.endswith("=1") else " S-lanes-m in [0..4) shape=2 T-m in [0..2) shape=1"
         with pytest.raises(MappingError, match="rounds of . instances to divide"):
             check(Nest(space.einsum, parse(f"{top} {tiles}{rest}")), space)
+
+
+@pytest.mark.parametrize("number", [51, 165])
+def test_spreads_over_two_fan_outs_that_one_order_or_whole_rounds_decide(number: int) -> None:
+    space, objective = next(islice(cases(3001, number + 1), number, None))
+    mine, truth = optimal.search(space, objective), exhaustive.search(space, objective)
+    check(mine.nest, space)
+    assert mine.value <= truth.value * (1 + 1e-9)
+    assert mine.proven

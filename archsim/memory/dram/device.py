@@ -64,6 +64,17 @@ class Device:
     activate_window: int = 0
     clock_linger: int = 0
 
+    @property
+    def row_cycles(self) -> int:
+        """Cycles to close a row of a bank and open another one before it is read: tRP + tRCD."""
+
+        def of_bank(before: frozenset[str], after: str) -> int:
+            between = (c for c in self.constraints if c.level == "bank" and c.window == 1 and not c.siblings)
+            return max((c.cycles for c in between if before & set(c.before) and after in c.after), default=0)
+
+        opening = next(name for name in ("ACT", "ACT1") if of_bank(frozenset({name}), "RD"))
+        return of_bank(frozenset({"PREpb"}), opening) + of_bank(frozenset({opening}), "RD")
+
     def __post_init__(self) -> None:
         """Refuse what no controller can work with."""
         for name in ("ranks", "groups", "banks", "columns", "burst_bytes", "stacks", "bank_refresh_banks"):
