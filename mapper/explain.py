@@ -24,9 +24,9 @@ from mapper.search.templates import open_space
 class Figures:
     """A mapping and what it is ranked by.
 
-    ``cycles``: latency with DRAM traffic in whole bursts and a row to open for each move; ``energy_pj``: of all accesses to memories; ``moves``: DMA
-    commands; ``held_bytes``: of all rings; ``resources``: cycles that each engine and port needs, the largest is the
-    latency.
+    ``cycles``: latency with DRAM traffic in whole bursts and a row to open for each move; ``energy_pj``: of all
+    accesses to memories; ``moves``: DMA commands; ``held_bytes``: of all rings; ``resources``: cycles that each engine
+    and port needs, the largest is the latency.
     """
 
     mapping: LayerMapping

@@ -244,5 +244,5 @@ def test_refused(arguments: tuple[str, int, int, int, int], words: list[str]) ->
 
 def test_opening_another_row_is_a_precharge_and_an_activate() -> None:
     ddr4, lpddr5 = DRAMS["ddr4-2400"].device, DRAMS["lpddr5-6400"].device
-    assert ddr4.row_cycles == 17 + 17  # JESD79-4, DDR4-2400T: tRP = tRCD = 17 clocks
+    assert ddr4.row_cycles == 16 + 16  # JESD79-4, DDR4-2400R: tRP = tRCD = 16 clocks
     assert 36.0 <= lpddr5.row_cycles * NS / lpddr5.clock_hz <= 40.0  # JESD209-5: tRPpb = tRCD = 18 ns
