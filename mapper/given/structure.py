@@ -1,4 +1,4 @@
-"""Whether a stated LoopTree is one that the lowering knows: one loop a dim, one Keep an operand, each at its place.
+"""Whether a stated LoopTree is one that the lowering knows: one Keep for each memory of an operand, each at its place.
 
 Loops are in time (the array spreads a tile itself, by its dataflow). Sums stay in the accumulators until they are
 complete: loops over reductions stand below the Keep of the accumulator, all others above it, and the output is kept

@@ -1,7 +1,7 @@
 """Why nothing fits: the tensor, the memory, what it needs and has, and the least size that would do.
 
 Every cell of every template is looked at, so the sizes are the least: with a memory of that size, and the others as
-they are, some mapping of the space fits; with less none does.
+they are, some mapping of the space fits; with less none does while the same tensors stay on chip.
 """
 
 from __future__ import annotations
