@@ -6,10 +6,10 @@ Rules that no mapping of the layer could obey are refused with the layer and the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
-from itertools import combinations
+from itertools import chain, combinations
 
 from archsim.errors import MappingError, nearest
 from archsim.ir.mapping import Constraint
@@ -21,17 +21,34 @@ from mapper.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a search must respect. ``before``: (outer, inner) pairs of dims; ``units``: None = any; ``place``: whose."""
+    """What a search must respect. ``before``: (outer, inner) pairs of dims; ``units``: None = any; ``place``: whose.
+
+    ``spatial``: axis of the array -> dims that may be spread over it; ``unspread``: dims that may not -> their axis.
+    """
 
     units: tuple[str, ...] | None = None
     before: tuple[tuple[str, str], ...] = ()
     tiles: Mapping[str, int] = field(default_factory=dict)
     stationary: tuple[str, ...] = ()
+    spatial: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unspread: Mapping[str, str] = field(default_factory=dict)
     place: str = ""
 
     def __bool__(self) -> bool:
         """Whether there is any."""
         return bool(self.place)
+
+    @property
+    def temporal(self) -> tuple[str, ...]:
+        """Keys of the constraints that speak of loops, tiles and what is kept."""
+        stated = {"order": self.before, "tiles": self.tiles, "stationary": self.stationary}
+        return tuple(key for key, value in stated.items() if value)
+
+    def on(self, engine: str) -> Rules:
+        """The rules of an engine: what an array may not spread has tiles of one there."""
+        if engine != "array":
+            return replace(self, spatial={}, unspread={})
+        return replace(self, tiles={**self.tiles, **dict.fromkeys(self.unspread, 1)})
 
     def sorted(self, loops: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
         """Loops (dim, tile) in an order that obeys, else as they came."""
@@ -60,6 +77,7 @@ def merge(layer: Layer, constraints: Iterable[Constraint]) -> Rules:
         before=_acyclic(layer, before, found),
         tiles=_tiles(layer, found),
         stationary=tuple(dict.fromkeys(name for constraint in found for name in constraint.stationary)),
+        spatial=_spatial(layer, found),
         place=" and ".join(constraint.place for constraint in found),
     )
 
@@ -77,7 +95,7 @@ def unused(layers: Iterable[Layer], constraints: Iterable[Constraint]) -> str:
 
 def _check_names(layer: Layer, constraint: Constraint) -> None:
     where = f"{constraint.place}: layer '{layer.name}'"
-    for dim in (*constraint.order, *constraint.tiles):
+    for dim in (*constraint.order, *constraint.tiles, *chain.from_iterable(constraint.spatial.values())):
         if dim not in layer.dims:
             raise MappingError(f"{where}: no dim '{dim}'{nearest(dim, layer.dims)}; it has {', '.join(layer.dims)}")
     for dim, tile in constraint.tiles.items():
@@ -124,6 +142,19 @@ def _tiles(layer: Layer, found: list[Constraint]) -> dict[str, int]:
                     f"{place} and {constraint.place}: layer '{layer.name}': tiles of '{dim}' are {size} and {tile}"
                 )
     return {dim: size for dim, (size, _) in tiles.items()}
+
+
+def _spatial(layer: Layer, found: list[Constraint]) -> dict[str, tuple[str, ...]]:
+    """Dims that all constraints allow on each axis."""
+    allowed: dict[str, tuple[str, ...]] = {}
+    for constraint in found:
+        for axis, dims in constraint.spatial.items():
+            before = allowed.get(axis, dims)
+            allowed[axis] = tuple(dim for dim in before if dim in dims)
+            if before and dims and not allowed[axis]:
+                places = " and ".join(other.place for other in found if axis in other.spatial)
+                raise MappingError(f"{places}: layer '{layer.name}': the dims allowed on {axis} contradict each other")
+    return allowed
 
 
 def group_orders(problem: Problem, orders: Iterable[tuple[str, ...]], rules: Rules) -> list[tuple[str, ...]]:

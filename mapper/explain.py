@@ -78,12 +78,16 @@ def runner_up(layers: Layers, mapped: Mapped, index: int) -> Figures | None:
 
 
 def least(layers: Layers, problem: Problem) -> Bounds | str:
-    """The least figures of any LoopTree of a problem, or in a phrase why there are none."""
+    """The least figures of any LoopTree of a problem, or in a phrase why there are none.
+
+    Of constraints ``spatial`` alone is honoured.
+    """
     if problem.layer.kind != "matmul":
         return "the layer is no matmul"
     if problem.engine != "array":
         return f"the layer runs on '{problem.unit}', which is no array"
     try:
-        return bounds(problem, layers.chip, layers.dtypes)
+        unspread = frozenset(layers.rules[problem.layer.name].on(problem.engine).unspread)
+        return bounds(problem, layers.chip, layers.dtypes, unspread=unspread)
     except MappingError as error:
         return str(error)

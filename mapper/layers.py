@@ -19,6 +19,7 @@ from mapper.options import Options
 from mapper.problem import Problem, build
 from mapper.residency import Residency, plan_residency
 from mapper.solve import Solver
+from mapper.spread import obeyed
 
 Barred = frozenset[str]
 
@@ -33,7 +34,7 @@ class Layers:
         self.chip = ChipCosts(architecture, options.outer, energy_per_byte(architecture))
         self.solver = Solver(self.chip, dtypes, options)
         self.stated = Stated(workload, self.chip, dtypes, options.given)
-        self.rules = {layer.name: constrain.merge(layer, options.given.constraints) for layer in workload.layers}
+        self.rules = {layer.name: self._rules(layer) for layer in workload.layers}
 
     def map(self) -> Mapped:
         """Residency and a mapping per layer; a layer that cannot be mapped sends the largest pinned tensor to DRAM.
@@ -77,12 +78,12 @@ class Layers:
         return min(found, key=lambda pair: pair[1].simulated_cycles or pair[1].bound_cycles)
 
     def _found(self, index: int, layer: Layer, residency: Residency) -> Iterator[tuple[Problem, LayerMapping]]:
-        rules = self.rules[layer.name]
         if self.stated.has(layer):
             problem = self.problem(index, residency, self.stated.engine(layer, self._possible(layer)))
+            rules = self.rules[layer.name].on(problem.engine)
             yield problem, self.stated.mapping(problem, self._free(index, residency), rules)
             return
-        for problem, _ in self.searched(index, residency):
+        for problem, rules in self.searched(index, residency):
             yield problem, self._solved(problem, residency, rules)
 
     def _solved(self, problem: Problem, residency: Residency, rules: constrain.Rules) -> LayerMapping:
@@ -108,8 +109,9 @@ class Layers:
     def searched(self, index: int, residency: Residency) -> Iterator[tuple[Problem, constrain.Rules]]:
         """What a search of a layer looks at: a problem for each engine, none on the host."""
         layer = self.workload.layers[index]
-        for engine in self._engines(layer) if layer.kind != "host" else ():
-            yield self.problem(index, residency, engine), self.rules[layer.name]
+        rules = self.rules[layer.name]
+        for engine in self._engines(layer, rules) if layer.kind != "host" else ():
+            yield self.problem(index, residency, engine), rules.on(engine)
 
     def _possible(self, layer: Layer) -> list[str]:
         """Engines on which a layer of this kind can run."""
@@ -118,9 +120,23 @@ class Layers:
         engines = [("array", self.architecture.arrays), ("vector", self.architecture.vectors)]
         return [engine for engine, parts in engines if parts] or ["array"]
 
-    def _engines(self, layer: Layer) -> list[str]:
+    def _rules(self, layer: Layer) -> constrain.Rules:
+        """What the constraints mean for a layer on this chip; raises MappingError where they cannot hold."""
+        rules = constrain.merge(layer, self.options.given.constraints)
+        if not rules.spatial:
+            return rules
+        engines = self._engines(layer, rules) if layer.kind == "matmul" else []
+        if "array" not in engines or not self.architecture.arrays:
+            axes = " and ".join(rules.spatial)
+            raise MappingError(
+                f"{rules.place}: layer '{layer.name}' ({layer.op}) runs on no array, which alone has {axes}"
+            )
+        others = tuple(unit.name for unit in self.architecture.vectors[:1] if "vector" in engines)
+        return obeyed(layer, rules, self.architecture.arrays[0], self.dtypes, others)
+
+    def _engines(self, layer: Layer, rules: constrain.Rules) -> list[str]:
         """Those that are searched: the vector unit for matmuls only where groups leave an array empty."""
-        possible, rules = self._possible(layer), self.rules[layer.name]
+        possible = self._possible(layer)
         if rules.units is not None:
             return constrain.engines(layer, possible, rules, self.architecture)
         grouped = any(layer.dims[dim] > 1 for dim in layer.batch)

@@ -86,7 +86,6 @@ def build(
         operands.append(accumulator(operands[-1], architecture, dtypes, engine))
     operands += [stage for chain in chains for stage in chain[1:]]
     dims = dict(layer.dims)
-    whole = frozenset(layer.whole) | _coupled(layer) | _broadcast_reductions(layer) | inside_rows(layer)
     return Problem(
         layer,
         engine,
@@ -94,7 +93,7 @@ def build(
         _drainer(layer, architecture, engine),
         dims,
         _groups(layer),
-        whole,
+        never_cut(layer),
         tuple(operands),
         dict(capacity),
         layer.kind == "matmul",
@@ -121,6 +120,11 @@ def _unbuffered(operands: list[OperandPlan]) -> list[OperandPlan]:
     """A copy passes through one ring (its input's), or none when either end is on chip."""
     direct = any(plan.resident for plan in operands)
     return [replace(plan, buffered=plan.name != OUT and not direct) for plan in operands]
+
+
+def never_cut(layer: Layer) -> frozenset[str]:
+    """Dims that no loop over tiles cuts."""
+    return frozenset(layer.whole) | _coupled(layer) | _broadcast_reductions(layer) | inside_rows(layer)
 
 
 def _coupled(layer: Layer) -> frozenset[str]:

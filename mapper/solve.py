@@ -51,7 +51,7 @@ class Solver:
         """The mapping of a problem; raises MappingError when there is none."""
         if self.options.random:
             seed = self.options.random
-            return random.search(problem, self.search.chip, self.search.dtypes, seed).mapping
+            return random.search(problem, self.search.chip, self.search.dtypes, seed, rules).mapping
         key = self.key(problem, rules)
         found = self._known(key)
         if found is None:

@@ -92,8 +92,8 @@ class Constraint:
     """What the search of the layers whose names match the pattern ``layers`` (as of a shell) has to respect.
 
     ``units``: names it may choose from (any when empty); ``order``: dims whose loops stand in this order, outermost
-    first; ``tiles``: dim -> tile size; ``stationary``: operands of which no byte comes in twice; ``place``: where it is
-    written, with its key path.
+    first; ``tiles``: dim -> tile size; ``stationary``: operands of which no byte comes in twice; ``spatial``: axis of
+    the array -> dims that may be spread over it; ``place``: where it is written, with its key path.
     """
 
     layers: str
@@ -101,6 +101,7 @@ class Constraint:
     order: tuple[str, ...] = ()
     tiles: Mapping[str, int] = field(default_factory=dict)
     stationary: tuple[str, ...] = ()
+    spatial: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     place: str = "constraint"
 
 

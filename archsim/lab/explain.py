@@ -37,7 +37,7 @@ class Doubled:
 class Explanation:
     """One layer: what was chosen, what came second (None: nothing else is legal), what larger chips would give.
 
-    ``least``: what no LoopTree of it undercuts, or why that is not known.
+    ``least``: what no LoopTree of it undercuts, or why that is not known; ``aside``: constraints that it leaves aside.
     """
 
     layer: str
@@ -48,6 +48,7 @@ class Explanation:
     second: Figures | None
     least: Bounds | str
     doubled: tuple[Doubled, ...]
+    aside: tuple[str, ...] = ()
 
     @property
     def lost_by(self) -> tuple[str, float, float] | None:
@@ -79,6 +80,7 @@ class Explanation:
         return {
             "cycles": _bound(self.least.cycles, self.chosen.cycles),
             "energy_pj": _bound(self.least.energy_pj, self.chosen.energy_pj),
+            "constraints_aside": list(self.aside),
         }
 
 
@@ -124,6 +126,7 @@ def explained(job: Job, layer: str, say: Progress = quiet) -> Explanation:
         runner_up(layers, mapped, index),
         least(layers, problem),
         tuple(_doubled(layers, mapped, index, variant.name, variant.keys, say) for variant in variants(architecture)),
+        layers.rules[layer].temporal,
     )
 
 

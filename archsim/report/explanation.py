@@ -101,7 +101,8 @@ def _least(told: Told) -> str:
         bound = found[key]
         proof = "" if bound["proven"] else "search ended early, "
         texts.append(f"{bound['figure']:,.0f} {unit} ({proof}chosen: {bound['chosen_above_percent']:+.1f} %)")
-    return f"Any LoopTree of it takes at least {' and '.join(texts)}."
+    aside = f", constraints on {', '.join(found['constraints_aside'])} aside" if found["constraints_aside"] else ""
+    return f"Any LoopTree of it takes at least {' and '.join(texts)}{aside}."
 
 
 def _doubled(told: Told) -> Iterator[Sequence[str]]:

@@ -148,7 +148,10 @@ class Stated:
         tiles, order = {**problem.dims, **dict(loops)}, [dim for dim, _ in loops]
         innermost = {dim: at for at, dim in enumerate(order)}
         broken = [
-            f"tiles of '{dim}' are {tiles[dim]}, not {tile}" for dim, tile in rules.tiles.items() if tiles[dim] != tile
+            f"tiles of '{dim}' are {tiles[dim]}, not {tile}"
+            + (f": it is spread over {rules.unspread[dim]}" if dim in rules.unspread else "")
+            for dim, tile in rules.tiles.items()
+            if tiles[dim] != tile
         ]
         broken += [
             f"a loop over '{inner}' stands outside one over '{outer}'"

@@ -48,13 +48,18 @@ class Bounds:
 
 
 def bounds(
-    problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], evaluations: int | None = EVALUATIONS
+    problem: Problem,
+    chip: ChipCosts,
+    dtypes: Mapping[str, str],
+    evaluations: int | None = EVALUATIONS,
+    unspread: frozenset[str] = frozenset(),
 ) -> Bounds:
     """Bounds of a matmul on an array, each searched with so many ``evaluations`` at most (None: until it is proven).
 
+    ``unspread``: dims that may not be spread over the array, so that a command has one index of each.
     Raises MappingError for a layer that is no einsum or runs on no array.
     """
-    unspared = Unspared(problem, chip, dtypes)
+    unspared = Unspared(problem, chip, dtypes, unspread)
     space = space_of(unspared)
     latency = optimal.search(space, LATENCY, Budget(evaluations=evaluations))
     energy = optimal.search(space, ENERGY, Budget(evaluations=evaluations))

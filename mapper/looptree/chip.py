@@ -17,7 +17,7 @@ from typing import Literal
 from archsim.energy.chip import tables_for
 from archsim.errors import MappingError
 from archsim.pe.dataflows import catalog
-from archsim.pe.dataflows.fold import ArrayShape, FanoutSpec, Nest
+from archsim.pe.dataflows.fold import ArrayShape, FanoutSpec
 from archsim.spec.architecture import Array
 from mapper.costs import ChipCosts, array_shape
 from mapper.looptree.einsum import Einsum
@@ -26,10 +26,9 @@ from mapper.looptree.inside import least_inside
 from mapper.looptree.layer import einsum_of
 from mapper.operands import ACC, OUT, OperandPlan
 from mapper.problem import Problem
+from mapper.spread import OPERAND_OF, shared, spread
 
 OPERANDS = ("a", "b", OUT)
-OPERAND_OF = {"inputs": "a", "weights": "b", "partials": OUT}  # roles of the array
-_STREAM = {"a": "a", "b": "b", OUT: "acc_write"}  # that an operand's fan-out spares
 _PARTS = 1 << 20  # of a bit: shares of a value, rounded down
 
 
@@ -166,25 +165,10 @@ def array_of(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tu
 
 
 def _axis(spec: FanoutSpec, shape: ArrayShape) -> Axis:
-    shared = frozenset(OPERAND_OF[role] for role in (*spec["multicast"], *spec["reduce"]))
-    return Axis(spec["axis"], spec["size"] * (shape.pack if spec["reduce"] else 1), shared)
+    return Axis(spec["axis"], spec["size"] * (shape.pack if spec["reduce"] else 1), shared(spec))
 
 
 def axis_dims(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Dims that the dataflow lays over each fan-out: those of which two indices take one fold, says ``fold`` itself."""
+    """Dims that the dataflow lays over each fan-out."""
     array, shape = array_of(problem, chip, dtypes)
-    layer, flow = problem.layer, catalog.get(array.dataflow)
-    nest = Nest(layer.batch, layer.m, layer.n, layer.k)
-
-    def together(dim: str, stream: str) -> bool:
-        extents = {name: 2 if name == dim else 1 for name in problem.dims}
-        return flow.fold(nest, extents, shape, accumulate=False).streams[stream].accesses == 1
-
-    return {
-        axis.name: tuple(
-            dim
-            for dim in problem.dims
-            if any(dim not in problem.operand(x).dims and together(dim, _STREAM[x]) for x in axis.may_reuse)
-        )
-        for axis in (_axis(spec, shape) for spec in flow.fanouts(array.rows, array.cols))
-    }
+    return spread(problem.layer, array.dataflow, shape)

@@ -1,7 +1,8 @@
 """What no mapping of a layer can spare on a chip: the array's streams and cycles, and each value's way once.
 
 The streams and cycles are those of the whole layer as one command. Those of commands for its parts add up to no less:
-folds are rounded up and every fill, load and skew is paid in each.
+folds are rounded up and every fill, load and skew is paid in each. Dims that may not be spread over the array have
+tiles of one in every command: then they are those of one command for each of their indices.
 """
 
 from __future__ import annotations
@@ -26,11 +27,15 @@ Flow = tuple[str, str, float]  # memory of the chip, read | write, bytes
 
 @dataclass(frozen=True)
 class Unspared:
-    """Of a matmul on an array. Raises MappingError as ``layer_einsum`` and ``array_of``."""
+    """Of a matmul on an array. Raises MappingError as ``layer_einsum`` and ``array_of``.
+
+    ``unspread``: dims that may not be spread over the array.
+    """
 
     problem: Problem
     chip: ChipCosts
     dtypes: Mapping[str, str]
+    unspread: frozenset[str] = frozenset()
 
     @cached_property
     def fed(self) -> frozenset[Place]:
@@ -52,24 +57,34 @@ class Unspared:
         times = [size / self.chip.port_rate(m, write=way == "write") for (m, way), size in ports.items()]
         behind = self._vector_cycles(1) + self._stored_cycles()
         array, shape = array_of(self.problem, self.chip, self.dtypes)
-        work = (self._fold.cycles + array.startup_cycles) / self.chip.scale(array)
+        cycles = sum(times * (fold.cycles + array.startup_cycles) for times, fold in self._folds)
+        work = cycles / self.chip.scale(array)
         outputs = prod(self.problem.dims[dim] for dim in self.problem.operand(OUT).dims)
         last = self._vector_cycles(outputs) + self._stored_cycles()
         return max(*times, self._first_cycles() + max(work + behind, last), self._load_cycles() + behind)
 
     @cached_property
-    def _fold(self) -> Fold:
+    def _folds(self) -> tuple[tuple[int, Fold], ...]:
+        """(times, fold) of the commands that make sums, and of those that add to them."""
         array, shape = array_of(self.problem, self.chip, self.dtypes)
-        layer = self.problem.layer
-        nest = Nest(layer.batch, layer.m, layer.n, layer.k)
-        return catalog.get(array.dataflow).fold(nest, self.problem.dims, shape, accumulate=False)
+        layer, dims = self.problem.layer, self.problem.dims
+        flow, nest = catalog.get(array.dataflow), Nest(layer.batch, layer.m, layer.n, layer.k)
+        extents = {**dims, **dict.fromkeys(self.unspread, 1)}
+        first = prod(dims[dim] for dim in self.unspread if dim not in layer.k)
+        added = prod(dims[dim] for dim in self.unspread) - first
+        return tuple(
+            (times, flow.fold(nest, extents, shape, accumulate=accumulate))
+            for times, accumulate in ((first, False), (added, True))
+            if times
+        )
 
     def _streams(self) -> Iterator[Flow]:
         """What the array reads and writes, and the sums that the vector unit reads."""
         sums = self.problem.operand(ACC)
         for stream, (operand, way) in _STREAMS.items():
             plan = sums if operand == OUT else self.problem.operand(operand)
-            yield plan.level, way, self._fold.streams[stream].accesses * plan.element_bytes
+            accesses = sum(times * fold.streams[stream].accesses for times, fold in self._folds)
+            yield plan.level, way, accesses * plan.element_bytes
         yield sums.level, "read", self._values(OUT) * sums.element_bytes
 
     def _passing(self) -> Iterator[Flow]:

@@ -7,19 +7,20 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from mapper.constrain import FREE, Rules
 from mapper.costs import ChipCosts
 from mapper.problem import Problem
 from mapper.search.space import Choice, choice
 from mapper.search.templates import open_space
 
 
-def search(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], seed: str) -> Choice:
-    """A legal mapping: an order and Keeps drawn evenly, then a cell drawn evenly from those that fit.
+def search(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], seed: str, rules: Rules = FREE) -> Choice:
+    """A legal mapping: an order and Keeps drawn evenly, then a cell drawn evenly from those that fit and obey.
 
     Raises MappingError naming tensor, level, needs and has when nothing fits.
     """
     draw = random.Random(f"{seed}/{problem.layer.name}")
-    space = open_space(problem, chip, dtypes)
+    space = open_space(problem, chip, dtypes, rules)
     templates = space.keys()
     draw.shuffle(templates)
     for template in templates:

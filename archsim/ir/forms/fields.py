@@ -54,16 +54,13 @@ class Fields:
 
     def texts(self, key: str) -> tuple[str, ...]:
         """A list of texts; () when the key is not there."""
-        return tuple(text_of(item, path) for item, path in self.items(key))
+        return texts_of(self.child(key), self.at(key)) if self.has(key) else ()
 
     def items(self, key: str) -> list[tuple[Node, str]]:
         """The items of a list with their key paths; [] when the key is not there."""
         if not self.has(key):
             return []
-        node = self.child(key)
-        if not isinstance(node.value, list):
-            fail(node, self.at(key), node.plain(), "a list")
-        return [(item, f"{self.at(key)}[{number}]") for number, item in enumerate(node.items)]
+        return items_of(self.child(key), self.at(key))
 
     def entries(self, key: str) -> list[tuple[str, Node, str]]:
         """The entries of a mapping: name, value, key path; [] when the key is not there."""
@@ -95,6 +92,18 @@ def text_of(node: Node, path: str, allowed: tuple[str, ...] = ()) -> str:
     if allowed and node.value not in allowed:
         fail(node, path, node.value, ", ".join(allowed) + nearest(node.value, allowed))
     return node.value
+
+
+def items_of(node: Node, path: str) -> list[tuple[Node, str]]:
+    """The items of a list with their key paths."""
+    if not isinstance(node.value, list):
+        fail(node, path, node.plain(), "a list")
+    return [(item, f"{path}[{number}]") for number, item in enumerate(node.items)]
+
+
+def texts_of(node: Node, path: str) -> tuple[str, ...]:
+    """The texts of a list."""
+    return tuple(text_of(item, at) for item, at in items_of(node, path))
 
 
 def integer_of(node: Node, path: str) -> int:

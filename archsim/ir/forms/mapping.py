@@ -15,7 +15,7 @@ layers:
   evaluated: 812
   proof: optimal in space
 constraints:
-- {layers: "conv*", units: [mxu], order: [k, h], tiles: {h: 5}, stationary: [b]}
+- {layers: "conv*", units: [mxu], order: [k, h], tiles: {h: 5}, stationary: [b], spatial: {rows: [c]}}
 
 All but the schema may be left out; of a layer its name, unit, kind and nodes are needed. ``bound_cycles``, ``space``,
 ``evaluated``, ``proof`` and ``simulated_cycles`` say what a search found.
@@ -27,7 +27,18 @@ from typing import Any
 
 from archsim.ir.asm.cursor import Cursor
 from archsim.ir.asm.words import quote
-from archsim.ir.forms.fields import Fields, Pairs, Row, fail, integer_of, open_form, phrase_of, text_of, to_yaml
+from archsim.ir.forms.fields import (
+    Fields,
+    Pairs,
+    Row,
+    fail,
+    integer_of,
+    open_form,
+    phrase_of,
+    text_of,
+    texts_of,
+    to_yaml,
+)
 from archsim.ir.mapping import (
     Constraint,
     Keep,
@@ -183,11 +194,12 @@ def _constraint(fields: Fields) -> Constraint:
         order=fields.texts("order"),
         tiles={dim: _tile(node, at) for dim, node, at in fields.entries("tiles")},
         stationary=fields.texts("stationary"),
+        spatial={axis: texts_of(node, at) for axis, node, at in fields.entries("spatial")},
         place=f"{fields.node.mark}: {fields.path}",
     )
     fields.end()
-    if not (found.units or found.order or found.tiles or found.stationary):
-        fail(fields.node, fields.path, fields.node.plain(), "one or more of units, order, tiles, stationary")
+    if not (found.units or found.order or found.tiles or found.stationary or found.spatial):
+        fail(fields.node, fields.path, fields.node.plain(), "one or more of units, order, tiles, stationary, spatial")
     return found
 
 
