@@ -204,56 +204,15 @@ def test_a_text_for_other_extents_is_refused(whole: tuple[str, str], tmp_path: P
     assert "layer 'stem' has the extents " in found
 
 
-def constrained(text: str, path: Path) -> Path:
-    path.write_text(f"schema: archsim.mapping/1\nconstraints:\n{text}")
-    return path
-
-
-def test_constraints_hold_in_what_is_found(tmp_path: Path) -> None:
-    path = constrained(
-        '- {layers: "stage?_?", tiles: {k: 8}, order: [p, k]}\n'
-        "- {layers: stage1, order: [k, p], tiles: {k: 16, p: 4}}\n"
-        "- {layers: stem, stationary: [a, b], units: [mxu]}\n",
-        tmp_path / "c.yaml",
-    )
-    built = build(Job("eye_tracking", "edge_npu", mapping=path))
-    assert built.mapping is not None
-    loops = {
-        layer.layer: [(node.dim, node.tile) for node in layer.nodes if hasattr(node, "dim")]
-        for layer in built.mapping.layers
-    }
-    assert loops["stage1"] == [("k", 16), ("p", 4)]
-    for name in ("stage1_a", "stage2_b", "stage3_a"):
-        dims = [dim for dim, _ in loops[name]]
-        assert ("k", 8) in loops[name] and ("p" not in dims or dims.index("p") < dims.index("k"))
-
-
-CONSTRAINTS = [
-    ("- {layers: stom, tiles: {k: 8}}\n", "constraints[0].layers: 'stom' matches no layer (did you mean 'stem'?)"),
-    ("- {layers: stem, tiles: {z: 8}}\n", "constraints[0]: layer 'stem': no dim 'z'"),
-    ("- {layers: stem, tiles: {p: 999}}\n", "layer 'stem': tiles of 999 of dim 'p'; allowed 1 to 64"),
-    ("- {layers: stem, tiles: {r: 1}}\n", "layer 'stem': dim 'r' is never cut"),
-    ("- {layers: stem, units: [vpx]}\n", "(Conv) may run on vpx alone (did you mean 'vpu'?); allowed mxu, vpu"),
-    ("- {layers: stem, order: [c, p]}\n", "layer 'stem': no loop order of the space has c before p"),
-    ("- {layers: stem, order: [p, k]}\n- {layers: st*, order: [k, p]}\n", "the orders contradict each other: "),
-    ("- {layers: stem, tiles: {p: 8}}\n- {layers: stem, tiles: {p: 4}}\n", "layer 'stem': tiles of 'p' are 8 and 4"),
-    ("- {layers: stem, units: [mxu]}\n- {layers: stem, units: [vpu]}\n", "layer 'stem': the units allowed contradict"),
-    ("- {layers: stem, stationary: [c]}\n", "layer 'stem': no operand 'c' that comes in"),
-    ("- {layers: stem}\n", "allowed one or more of units, order, tiles, stationary"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "words"), CONSTRAINTS, ids=[words for _, words in CONSTRAINTS])
-def test_constraints_that_cannot_hold_are_refused(text: str, words: str, tmp_path: Path) -> None:
-    path = constrained(text, tmp_path / "c.yaml")
-    with pytest.raises(ArchsimError) as caught:
-        build(Job("eye_tracking", "edge_npu", mapping=path))
-    assert words in str(caught.value) and str(caught.value).startswith(f"{path}:3:")
-
-
 def test_a_stated_layer_must_obey_constraints_too(whole: tuple[str, str], tmp_path: Path) -> None:
     found = refused(whole[0] + "constraints:\n- {layers: stem, tiles: {p: 8}}\n", tmp_path / "m.yaml")
     assert "layer 'stem': tiles of 'p' are 13, not 8; " in found and "constraints[0] asks for that" in found
+
+
+def test_a_stated_layer_may_spread_no_other_dims(whole: tuple[str, str], tmp_path: Path) -> None:
+    found = refused(whole[0] + "constraints:\n- {layers: stage1, spatial: {cols: []}}\n", tmp_path / "m.yaml")
+    assert "layer 'stage1': tiles of 'k' are " in found
+    assert ", not 1: it is spread over cols; " in found and "constraints[0] asks for that" in found
 
 
 def test_the_command_line_exports_and_takes_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

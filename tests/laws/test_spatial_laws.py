@@ -1,0 +1,107 @@
+"""Laws of constraints on what an array spreads: what is found obeys, is counted exactly and stays above its bounds."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from archsim.errors import MappingError
+from archsim.ir.mapping import Constraint, LayerMapping, Loop
+from archsim.ir.workload import Layer, Workload
+from archsim.pe.dataflows import catalog
+from archsim.spec.architecture import Architecture
+from archsim.system import simulate
+from mapper.compile import Options, compile_model
+from mapper.costs import array_shape
+from mapper.explain import figures, least
+from mapper.layers import Layers
+from mapper.options import Given
+from mapper.problem import never_cut
+from mapper.spread import spread
+from tests.tools.counts import compiler_counts, machine_counts
+from tests.tools.layers import random_net, small_chip
+
+NAMES = catalog.names()
+
+
+def laid(layer: Layer, chip: Architecture) -> dict[str, tuple[str, ...]]:
+    array = chip.arrays[0]
+    return spread(layer, array.dataflow, array_shape(array, "int8", "int8"))
+
+
+def constraint(layer: Layer, chip: Architecture, pick: random.Random) -> Constraint:
+    """Some of the dims that each axis spreads, with all that cannot be cut."""
+    whole = never_cut(layer)
+    asked = {
+        axis: tuple(dim for dim in dims if (dim in whole and layer.dims[dim] > 1) or pick.random() < 0.5)
+        for axis, dims in laid(layer, chip).items()
+    }
+    return Constraint(layer.name, units=("mxu",), spatial=asked)
+
+
+def constrained(seed: int, *, on_array: bool = False) -> tuple[Workload, Architecture, Options]:
+    pick = random.Random(seed)
+    _, workload = random_net(seed)
+    chip = small_chip(1 << 16, 1 << 14, dataflow=NAMES[seed % len(NAMES)])
+    matmuls = [layer for layer in workload.layers if layer.kind == "matmul"]
+    asked = tuple(constraint(layer, chip, pick) for layer in matmuls)
+    drawn = "" if on_array or seed % 2 else str(seed)
+    return (
+        workload,
+        chip,
+        Options(objective=("latency", "energy")[seed % 2], random=drawn, given=Given(constraints=asked)),
+    )
+
+
+def tile(mapping: LayerMapping, layer: Layer, dim: str) -> int:
+    loops = [node.tile for node in mapping.nodes if isinstance(node, Loop) and node.dim == dim]
+    return loops[-1] if loops else layer.dims[dim]
+
+
+@pytest.mark.parametrize("seed", range(48))
+def test_what_is_found_spreads_no_other_dims(seed: int) -> None:
+    """Law 38: searched or drawn at random under a constraint, tiles obey, counts are the machine's, the bound holds."""
+    workload, chip, options = constrained(seed)
+    compiled = compile_model(workload, chip, options)
+    allowed = {asked.layers: asked.spatial for asked in options.given.constraints}
+    for layer, mapping in zip(workload.layers, compiled.mapping.layers, strict=True):
+        for axis, dims in allowed.get(layer.name, {}).items():
+            others = [dim for dim in laid(layer, chip)[axis] if dim not in dims]
+            assert [tile(mapping, layer, dim) for dim in others] == [1] * len(others)
+    activity = simulate(compiled.program, chip)
+    assert compiler_counts(compiled, workload, chip) == machine_counts(activity, chip)
+    assert max(mapping.bound_cycles for mapping in compiled.mapping.layers) * 1000 <= activity.total_ps
+
+
+@pytest.mark.parametrize("seed", range(48))
+def test_no_mapping_is_below_the_bounds_of_a_constraint(seed: int) -> None:
+    """Law 38: the least under a constraint is not below that without, and no mapping that obeys is below it."""
+    workload, chip, options = constrained(seed, on_array=True)
+    layers, free = (Layers(workload, chip, chip.dtypes, one) for one in (options, Options(objective=options.objective)))
+    mapped = layers.map()
+    for problem, mapping in zip(mapped.problems, mapped.mappings, strict=True):
+        if problem is None or problem.engine != "array":
+            continue
+        bound, without = least(layers, problem), least(free, problem)
+        assert not isinstance(bound, str) and not isinstance(without, str)
+        found = figures(layers, problem, mapping)
+        assert without.cycles.figure <= bound.cycles.figure <= found.mapping.bound_cycles
+        assert without.energy_pj.figure <= bound.energy_pj.figure <= found.energy_pj
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_dim_that_is_cut_may_be_left_out(name: str) -> None:
+    """An axis that may spread nothing has one PE at work in it, or the layer is refused by name."""
+    _, workload = random_net(7)
+    chip = small_chip(1 << 16, 1 << 14, dataflow=name)
+    layer = next(layer for layer in workload.layers if layer.kind == "matmul")
+    for axis, dims in laid(layer, chip).items():
+        given = Given(constraints=(Constraint(layer.name, spatial={axis: ()}),))
+        stuck = [dim for dim in dims if dim in never_cut(layer) and layer.dims[dim] > 1]
+        if stuck:
+            with pytest.raises(MappingError, match=f"{axis} of 'mxu' may spread nothing, but of .* cannot be cut"):
+                compile_model(workload, chip, Options(given=given))
+            continue
+        found = next(m for m in compile_model(workload, chip, Options(given=given)).mapping.layers)
+        assert {tile(found, layer, dim) for dim in dims} == {1}
