@@ -49,5 +49,10 @@ class NotBuiltError(ArchsimError):
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a ' (did you mean X?)' hint for ``name``, or '' when nothing known is near."""
-    close = difflib.get_close_matches(name.lower(), sorted(known), n=1, cutoff=0.6)
-    return f" (did you mean '{close[0]}'?)" if close else ""
+    close = nearest_name(name, known)
+    return f" (did you mean '{close}'?)" if close else ""
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str:
+    """Return the one of ``known`` that is spelt most alike, or '' when none is near."""
+    return next(iter(difflib.get_close_matches(name.lower(), sorted(known), n=1, cutoff=0.6)), "")

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from archsim import units
-from archsim.errors import ArchsimError, ConfigError, NotBuiltError, nearest
+from archsim.errors import ArchsimError, ConfigError, NotBuiltError, nearest_name
 from archsim.spec.domains import Domain
 from archsim.spec.nodes import Mark, Node
 from archsim.spec.schema_base import KEYS_LATER
@@ -26,11 +26,22 @@ class Problems:
     def __init__(self) -> None:
         """Begin without problems."""
         self._lines: list[tuple[Mark, str]] = []
+        self._absent: list[tuple[str, Mark, str]] = []
+        self._meant: set[str] = set()
         self._later = False
 
     def add(self, mark: Mark, path: str, message: str) -> None:
         """One problem at a place."""
         self._lines.append((mark, f"{mark}: {path}: {message}"))
+
+    def absent(self, mark: Mark, path: str, message: str, key: str) -> None:
+        """A key path ``key`` that is not there; not told where a misspelt key stands for it."""
+        self._absent.append((key, mark, f"{mark}: {path}: {message}"))
+
+    def misspelt(self, mark: Mark, path: str, message: str, meant: str) -> None:
+        """A key that stands for another one, of the path ``meant``."""
+        self.add(mark, path, message)
+        self._meant.add(meant)
 
     def not_built(self, mark: Mark, path: str, message: str) -> None:
         """One use of something that belongs to the grammar but not to this version."""
@@ -40,13 +51,14 @@ class Problems:
     @property
     def found(self) -> bool:
         """Whether there are any."""
-        return bool(self._lines)
+        return bool(self._lines or self._absent)
 
     def raise_all(self) -> None:
         """Raise ConfigError (NotBuiltError when that is the matter) unless there are no problems."""
-        if not self._lines:
+        if not self.found:
             return
-        ordered = sorted(self._lines, key=lambda item: (item[0].file, item[0].line, item[0].column))
+        told = [*self._lines, *((mark, text) for key, mark, text in self._absent if key not in self._meant)]
+        ordered = sorted(told, key=lambda item: (item[0].file, item[0].line, item[0].column))
         lines = list(dict.fromkeys(text for _, text in ordered))
         kind: type[ArchsimError] = NotBuiltError if self._later else ConfigError
         if len(lines) == 1:
@@ -54,13 +66,12 @@ class Problems:
         raise kind(f"{len(lines)} problems:\n" + "\n".join(f"  {line}" for line in lines))
 
 
-def validate(model: type[M], node: Node, prefix: str, problems: Problems, ignore: Iterable[str] = ()) -> M | None:
+def validate(model: type[M], node: Node, prefix: str, problems: Problems) -> M | None:
     """``node`` as an instance of ``model``; None, with problems added, when it does not fit.
 
-    ``prefix``: key path of the node ('' at the top); ``ignore``: keys that are not the model's concern.
+    ``prefix``: key path of the node ('' at the top).
     """
-    skipped = set(ignore)
-    data = {key: child.plain() for key, child in node.mapping.items() if key not in skipped}
+    data = {key: child.plain() for key, child in node.mapping.items()}
     nothing = [(path, leaf) for path, leaf in node.leaves() if leaf.value is None]
     for path, leaf in nothing:
         problems.add(
@@ -83,13 +94,15 @@ def _add(problems: Problems, model: type[BaseModel], node: Node, prefix: str, de
     found, depth = _walk(node, location)
     if kind == "missing":
         path = _join(prefix, _dotted(location))
-        problems.add(found.mark, path, f"missing; allowed {_allowed(model, location)}")
+        problems.absent(found.mark, path, f"missing; allowed {_allowed(model, location)}", path)
         return
     path = _join(prefix, _dotted(location[:depth]))
     if kind == "extra_forbidden" and location[-1] in KEYS_LATER:
         problems.not_built(found.mark, path, f"key '{location[-1]}' is not built yet; allowed without it")
     elif kind == "extra_forbidden":
-        problems.add(found.mark, path, unknown_key(str(location[-1]), _keys(model, location[:-1])))
+        key, known = str(location[-1]), _keys(model, location[:-1])
+        meant = _join(prefix, _dotted((*location[:-1], meant_by(key, known))))
+        problems.misspelt(found.mark, path, unknown_key(key, known), meant)
     elif kind == "not_built":
         problems.not_built(found.mark, path, details["msg"])
     elif kind == "domain":
@@ -102,11 +115,16 @@ def _add(problems: Problems, model: type[BaseModel], node: Node, prefix: str, de
 def unknown_key(key: str, known: Iterable[str]) -> str:
     """The message for a key that the grammar does not have here."""
     names = sorted(known)
-    hint = nearest(key, names)
-    synonym = _SYNONYMS.get(key.lower(), "")
-    if not hint and synonym in names:
-        hint = f" (did you mean '{synonym}'?)"
+    meant = meant_by(key, names)
+    hint = f" (did you mean '{meant}'?)" if meant else ""
     return f"unknown key '{key}'; allowed {', '.join(names)}{hint}"
+
+
+def meant_by(key: str, known: Iterable[str]) -> str:
+    """The key of the grammar that an unknown one stands for, by spelling or meaning; '' for none."""
+    names = sorted(known)
+    synonym = _SYNONYMS.get(key.lower(), "")
+    return nearest_name(key, names) or (synonym if synonym in names else "")
 
 
 def allowed_text(annotation: object, metadata: Iterable[object] = ()) -> str:

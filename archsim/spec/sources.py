@@ -79,7 +79,7 @@ def _statements(section: Node, prefix: str, leaves: set[str], problems: Problems
         path = f"{prefix}{key}"
         if path not in leaves and not any(leaf.startswith(f"{path}.") for leaf in leaves):
             known = sorted(leaf.removeprefix(prefix) for leaf in leaves if leaf.startswith(prefix))
-            problems.add(node.mark, f"{prefix}sources", f"no key '{key}' in this file{nearest(key, known)}")
+            problems.absent(node.mark, f"{prefix}sources", f"no key '{key}' in this file{nearest(key, known)}", path)
         yield path, str(node.value).strip()
 
 

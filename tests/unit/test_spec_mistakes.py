@@ -154,9 +154,31 @@ def test_there_are_thirty_of_them() -> None:
 def test_all_problems_of_a_file_in_one_message(tmp_path: Path) -> None:
     text = GOOD.replace("banks: 8", "banks: 0").replace("clock: 1 GHz", "clock: 1").replace("lanes: 64", "lane: 64")
     found = message(tmp_path, text)
-    assert found.startswith("4 problems:")
-    order = ["3:1: clock", "18:7: l1.banks", "30:9: vpu.lanes: missing", "32:11: vpu.lane"]
+    assert found.startswith("3 problems:")
+    order = ["3:1: clock", "18:7: l1.banks", "32:11: vpu.lane"]
     assert sorted(order, key=found.index) == order
+
+
+MISSPELT = [
+    ("size: 256 KiB", "sise: 256 KiB\n      sources: {size: a data sheet}", "17:7: l1.sise: unknown key 'sise'"),
+    ("size: 256 KiB", "bytes: 256 KiB", "17:7: l1.bytes: unknown key 'bytes'"),
+    ("clock: 1 GHz", "clok: 1 GHz", "3:1: clok: unknown key 'clok'"),
+    ("node: 7nm", "nod: 7nm", "2:14: technology.nod: unknown key 'nod'"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "says"), MISSPELT, ids=[case[1] for case in MISSPELT])
+def test_a_misspelt_key_is_told_once(tmp_path: Path, old: str, new: str, says: str) -> None:
+    """What is missing for that reason, and what speaks of it, is not told beside it."""
+    found = message(tmp_path, GOOD.replace(old, new, 1))
+    assert found.startswith(f"chip.yaml:{says}") and "\n" not in found
+
+
+def test_what_else_is_missing_is_told(tmp_path: Path) -> None:
+    text = GOOD.replace("size: 256 KiB", "sise: 256 KiB", 1).replace("      word: 32 B\n", "", 1)
+    found = message(tmp_path, text)
+    assert "2 problems:" in found and "l1.word: missing" in found and "l1.size" not in found
+    assert "(did you mean 'size'?)" in found
 
 
 PRIVATE = "sram: {name: v, size: 1 KiB, word: 4 B, keeps: [kv]}"
