@@ -14,7 +14,8 @@ from archsim.ir.program import Program, Tensor
 from archsim.ir.streams import rows_of
 from archsim.ir.unroll import Step, unroll
 from archsim.ops.lru.lines import Lines, first_line, touches
-from archsim.spec.architecture import Architecture, Cache
+from archsim.spec.architecture import Architecture
+from archsim.spec.memories import Cache
 
 LayerCounts = Counter[tuple[str, str, str]]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from archsim.spec.architecture import Architecture, Memory
+from archsim.spec.architecture import Architecture
+from archsim.spec.memories import Memory
 
 RINGS_PER_LAYER = 6  # each may lose up to a word to alignment
 CAPACITY_STEPS = 16  # free bytes beside pinned tensors count in 16ths, so that equal layers are searched once

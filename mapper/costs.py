@@ -11,7 +11,8 @@ from archsim.ir.workload import Layer
 from archsim.ops.vector_cost import vector_cycles
 from archsim.pe.dataflows import catalog
 from archsim.pe.dataflows.fold import ArrayShape, Nest
-from archsim.spec.architecture import Architecture, Array, Part, Vector
+from archsim.spec.architecture import Architecture, Array, Vector
+from archsim.spec.part import Part
 
 STREAMS = ("a", "b", "acc_read", "acc_write")
 Extents = tuple[tuple[str, int], ...]

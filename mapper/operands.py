@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.workload import Axis, Layer, Operand, Rows, Workload
-from archsim.spec.architecture import Architecture, Memory
+from archsim.spec.architecture import Architecture
+from archsim.spec.memories import Memory
 from mapper.looked_up import by_entries
 from mapper.strides import row_major
 

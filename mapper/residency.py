@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.mapping import Placement
 from archsim.ir.workload import Layer, Operand, Workload
-from archsim.spec.architecture import Architecture, Memory
+from archsim.spec.architecture import Architecture
+from archsim.spec.memories import Memory
 from mapper.capacity import shared
 from mapper.geometry import components
 from mapper.operands import base_of, pad_bytes, port_role

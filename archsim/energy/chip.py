@@ -25,7 +25,9 @@ from archsim.energy.parts import (
 from archsim.energy.tables import ZJ_PER_PJ, PartTable, Tables
 from archsim.energy.technology import load_technology
 from archsim.errors import ConfigError, nearest
-from archsim.spec.architecture import Architecture, Array, Cache, Dma, Host, Memory, Part, Sourced, Vector
+from archsim.spec.architecture import Architecture, Array, Dma, Host, Vector
+from archsim.spec.memories import Cache, Memory
+from archsim.spec.part import Part, Sourced
 
 _PRICE: Mapping[type[Part], Callable[..., Priced]] = {
     Memory: price_memory,

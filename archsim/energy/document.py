@@ -9,8 +9,8 @@ from typing import Any
 
 from archsim.errors import ConfigError, nearest
 from archsim.spec import nodes
-from archsim.spec.architecture import Sourced
 from archsim.spec.locate import config_files
+from archsim.spec.part import Sourced
 
 
 class Document:

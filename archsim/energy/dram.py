@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from archsim import registry
 from archsim.energy.document import Document, find
-from archsim.spec.architecture import Memory, Sourced
+from archsim.spec.memories import Memory
+from archsim.spec.part import Sourced
 
 STANDARDS = "archsim.memory.dram.standards"
 SCHEMA = "archsim.dram_energy/1"

@@ -14,8 +14,10 @@ from math import sqrt
 
 from archsim.energy.dram import load_dram, widths
 from archsim.energy.technology import Technology
-from archsim.spec.architecture import Array, Cache, Dma, Host, Memory, Sourced, Vector
+from archsim.spec.architecture import Array, Dma, Host, Vector
 from archsim.spec.dtypes import BITS
+from archsim.spec.memories import Cache, Memory
+from archsim.spec.part import Sourced
 
 FLIP_FLOP_BYTES = 64  # register files up to this size per PE are flip-flops, larger ones are priced as SRAM
 _OPERANDS = {

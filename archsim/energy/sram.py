@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, exp, log
 
-from archsim.spec.architecture import Memory, Sourced
+from archsim.spec.memories import Memory
+from archsim.spec.part import Sourced
 
 Points = tuple[tuple[float, float], ...]  # (size_kib, figure), ascending
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from archsim.energy.document import Document, find
 from archsim.energy.sram import Points, SramTable
 from archsim.errors import ConfigError
-from archsim.spec.architecture import Sourced
+from archsim.spec.part import Sourced
 
 SCHEMA = "archsim.technology/1"
 WORDS = {"word_64": 64, "word_256": 256}

@@ -8,7 +8,8 @@ from math import prod
 from archsim.errors import ConfigError
 from archsim.ir.program import Command, Node, Program
 from archsim.spec import load
-from archsim.spec.architecture import Architecture, Memory
+from archsim.spec.architecture import Architecture
+from archsim.spec.memories import Memory
 
 MODES = ("exact", "fast")
 EXACT_REQUESTS = 120_000_000  # a minute at the 2 M requests a second that the exact model serves at least

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from archsim.spec.architecture import Architecture, Memory
+from archsim.spec.architecture import Architecture
+from archsim.spec.memories import Memory
 
 if TYPE_CHECKING:
     from mapper.costs import Outer

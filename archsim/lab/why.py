@@ -16,7 +16,8 @@ from typing import Any
 from archsim import units
 from archsim.errors import ArchsimError
 from archsim.ir.result import Result
-from archsim.spec.architecture import Architecture, Memory, PortSet
+from archsim.spec.architecture import Architecture
+from archsim.spec.memories import Memory, PortSet
 
 CLOCK_FACTOR = Fraction(6, 5)
 

@@ -40,7 +40,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.spec.architecture import Memory
+from archsim.spec.memories import Memory
 
 Axes = tuple[tuple[int, int], ...]  # (extent, stride in bytes), outermost first
 IntArray = NDArray[np.int64]

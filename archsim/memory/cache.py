@@ -22,7 +22,7 @@ from archsim.ir.activity import CacheStats
 from archsim.ir.footprint import Footprint
 from archsim.ops.lru.lines import BoolArray, IntArray, Lines, Touches, first_line, touches
 from archsim.sim.clock import Clock
-from archsim.spec.architecture import Cache
+from archsim.spec.memories import Cache
 
 
 class TableCache:

@@ -21,7 +21,7 @@ from archsim.memory.dram.interface import Completion, DramModel, RowList, Transf
 from archsim.sim.clock import PS_PER_S, Clock
 from archsim.sim.kernel import Event, Kernel
 from archsim.sim.tally import Tally
-from archsim.spec.architecture import DramControl, Memory
+from archsim.spec.memories import DramControl, Memory
 
 CONSTANT = "constant"  # the standard of a plain constant-rate memory
 PINS = {False: "pin_read_bytes", True: "pin_write_bytes"}

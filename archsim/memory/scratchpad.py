@@ -29,7 +29,7 @@ from archsim.memory.ports import Ports
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Cycles, Demand, Place
 from archsim.sim.kernel import Kernel
-from archsim.spec.architecture import Memory
+from archsim.spec.memories import Memory
 
 
 class Scratchpad:

@@ -16,7 +16,8 @@ from archsim.pe.array import ArrayEngine
 from archsim.pe.vector import VectorEngine
 from archsim.sim.engine import Engine
 from archsim.sim.machine import Surroundings
-from archsim.spec.architecture import Architecture, Part
+from archsim.spec.architecture import Architecture
+from archsim.spec.part import Part
 
 
 class Unit(NamedTuple):

@@ -7,10 +7,12 @@ from fractions import Fraction
 from typing import Any
 
 from archsim.spec import architecture as a
+from archsim.spec import memories as m
 from archsim.spec import schema
 from archsim.spec.domains import Measured
 from archsim.spec.dtypes import BITS
 from archsim.spec.expand import Facts
+from archsim.spec.part import Sourced
 from archsim.spec.rules_parts import CONSTANT, dataflow_name
 from archsim.spec.sources import lookup
 
@@ -21,8 +23,8 @@ _SYNC_STAGES: int = schema.Part.model_fields["sync_stages"].default
 def common(spec: schema.Part, kind: str, clock_hz: int, sources: Mapping[str, str]) -> dict[str, Any]:
     """The fields that every part has."""
 
-    def sourced(key: str, value: float) -> a.Sourced:
-        return a.Sourced(value, lookup(sources, f"{spec.name}.{key}"))
+    def sourced(key: str, value: float) -> Sourced:
+        return Sourced(value, lookup(sources, f"{spec.name}.{key}"))
 
     return {
         "name": spec.name,
@@ -37,7 +39,7 @@ def common(spec: schema.Part, kind: str, clock_hz: int, sources: Mapping[str, st
     }
 
 
-def memory(spec: schema.Storage, base: dict[str, Any]) -> a.Memory:
+def memory(spec: schema.Storage, base: dict[str, Any]) -> m.Memory:
     """A dram, sram or registers section."""
     base["keeps"] = spec.keeps
     base["slots"] = {role: spec.slots.get(role, spec.slots.get("all", 2)) for role in spec.keeps}
@@ -46,14 +48,14 @@ def memory(spec: schema.Storage, base: dict[str, Any]) -> a.Memory:
     if isinstance(spec, schema.Sram):
         return _sram(spec, base)
     if isinstance(spec, schema.Registers):
-        return a.Memory(**base, capacity_bytes=spec.size, filled_by="array")
+        return m.Memory(**base, capacity_bytes=spec.size, filled_by="array")
     raise TypeError(type(spec).__name__)
 
 
-def _sram(spec: schema.Sram, base: dict[str, Any]) -> a.Memory:
+def _sram(spec: schema.Sram, base: dict[str, Any]) -> m.Memory:
     named = {engine: getattr(spec.ports, engine) for engine in schema.ENGINES}
     padding = {role: spec.padding.get(role, spec.padding.get("all", 0)) for role in spec.keeps}
-    return a.Memory(
+    return m.Memory(
         **base,
         capacity_bytes=spec.size,
         filled_by=spec.filled_by,
@@ -67,16 +69,16 @@ def _sram(spec: schema.Sram, base: dict[str, Any]) -> a.Memory:
     )
 
 
-def _port_set(ports: schema.Ports | schema.EnginePorts, least: int) -> a.PortSet:
+def _port_set(ports: schema.Ports | schema.EnginePorts, least: int) -> m.PortSet:
     """``least``: ports of a direction that is not stated."""
     if ports.shared is not None:
-        return a.PortSet(ports.shared, ports.shared, shared=True)
-    return a.PortSet(ports.read or least, ports.write or least)
+        return m.PortSet(ports.shared, ports.shared, shared=True)
+    return m.PortSet(ports.read or least, ports.write or least)
 
 
-def _dram(spec: schema.Dram, base: dict[str, Any]) -> a.Memory:
+def _dram(spec: schema.Dram, base: dict[str, Any]) -> m.Memory:
     if spec.standard != CONSTANT:
-        return a.Memory(
+        return m.Memory(
             **base,
             capacity_bytes=spec.capacity,
             filled_by="dma",
@@ -85,7 +87,7 @@ def _dram(spec: schema.Dram, base: dict[str, Any]) -> a.Memory:
             width_bits=spec.width or 0,
             channels=spec.channels,
             fidelity=spec.fidelity,
-            control=a.DramControl(
+            control=m.DramControl(
                 address_map=spec.address_map,
                 rows=spec.rows,
                 row_timeout_ps=spec.row_timeout,
@@ -94,7 +96,7 @@ def _dram(spec: schema.Dram, base: dict[str, Any]) -> a.Memory:
                 write_queue=spec.write_queue,
             ),
         )
-    return a.Memory(
+    return m.Memory(
         **base,
         capacity_bytes=spec.capacity,
         filled_by="dma",
@@ -105,10 +107,10 @@ def _dram(spec: schema.Dram, base: dict[str, Any]) -> a.Memory:
     )
 
 
-def cache(spec: schema.Cache, base: dict[str, Any], address_bits: int) -> a.Cache:
+def cache(spec: schema.Cache, base: dict[str, Any], address_bits: int) -> m.Cache:
     """A cache section in front of memories of ``address_bits`` bits of address."""
     lines = spec.size // spec.line
-    return a.Cache(
+    return m.Cache(
         **base,
         capacity_bytes=spec.size,
         keeps=spec.keeps,

@@ -10,8 +10,10 @@ import yaml
 
 from archsim import units
 from archsim.spec import peaks
-from archsim.spec.architecture import ROLES, Architecture, Array, Cache, Dma, Host, Memory, Part, PortSet, Vector
+from archsim.spec.architecture import ROLES, Architecture, Array, Dma, Host, Vector
 from archsim.spec.dtypes import BITS
+from archsim.spec.memories import Cache, Memory, PortSet
+from archsim.spec.part import Part
 
 _Section = dict[str, Any]
 _LINE = 100  # characters of a mapping or list that goes on one line

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from archsim.spec.architecture import Architecture, Array, Memory, PortSet
+from archsim.spec.architecture import Architecture, Array
+from archsim.spec.memories import Memory, PortSet
 from archsim.units import operations_per_s, si
 
 

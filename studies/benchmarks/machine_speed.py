@@ -30,7 +30,8 @@ from archsim.ir.program import (
     Tensor,
     Token,
 )
-from archsim.spec.architecture import ROLES, Architecture, Array, Dma, Memory, Vector
+from archsim.spec.architecture import ROLES, Architecture, Array, Dma, Vector
+from archsim.spec.memories import Memory
 from archsim.system import simulate
 
 CLOCK_HZ = 10**9

@@ -11,7 +11,7 @@ import pytest
 
 import archsim
 from archsim.lab.job import Job, build
-from archsim.lab.verify.model import Asked
+from archsim.lab.verify.numbered import Asked
 from archsim.lab.verify.program import verify_program
 from mapper.execute.run import Executor
 

@@ -11,7 +11,8 @@ from conftest import GOLDEN, ROOT, Archsim
 
 from archsim.lab import show
 from archsim.lab.job import Job
-from archsim.lab.verify.model import Asked, verify
+from archsim.lab.verify.model import verify
+from archsim.lab.verify.numbered import Asked
 
 pytestmark = pytest.mark.slow  # whole networks
 

@@ -28,7 +28,8 @@ from archsim.ir.program import (
     Tensor,
     Token,
 )
-from archsim.spec.architecture import ROLES, Architecture, Array, Dma, Host, Memory, Vector
+from archsim.spec.architecture import ROLES, Architecture, Array, Dma, Host, Vector
+from archsim.spec.memories import Memory
 
 GHZ = 10**9
 CYCLE = 1000  # ps at 1 GHz

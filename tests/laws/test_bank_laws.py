@@ -23,7 +23,8 @@ from archsim.ir.unroll import unroll
 from archsim.memory.banks import banking, lost_cycles
 from archsim.pe.dataflows import catalog
 from archsim.spec import load
-from archsim.spec.architecture import Architecture, PortSet
+from archsim.spec.architecture import Architecture
+from archsim.spec.memories import PortSet
 from archsim.system import simulate
 from mapper.compile import Options, compile_model
 from tests.laws.builders import (

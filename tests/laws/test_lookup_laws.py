@@ -20,7 +20,8 @@ from archsim.ir.text import workload_from_yaml
 from archsim.lab.offchip import outer_rates
 from archsim.ops.graph.nodes import Graph
 from archsim.ops.lowering.lower import lower_graph
-from archsim.spec.architecture import ROLES, Architecture, Cache
+from archsim.spec.architecture import ROLES, Architecture
+from archsim.spec.memories import Cache
 from archsim.system import simulate
 from mapper.compile import Options, compile_model
 from mapper.execute.run import Executor

@@ -12,7 +12,8 @@ from archsim.ir.activity import Activity, edge_ps, to_cycles
 from archsim.ir.program import Command, Loop, Program, Semaphore
 from archsim.sim.attribution import attribute
 from archsim.sim.critical import critical_cycles, critical_path
-from archsim.spec.architecture import Architecture, Memory
+from archsim.spec.architecture import Architecture
+from archsim.spec.memories import Memory
 from archsim.system import simulate
 from tests.laws.builders import (
     ARRAY,

@@ -26,7 +26,8 @@ from archsim.ops.numeric.constants import Constants, inputs_of
 from archsim.ops.numeric.contents import contents, to_memory
 from archsim.ops.numeric.quantise import Quantised
 from archsim.pe.dataflows import catalog
-from archsim.spec.architecture import Architecture, Memory, PortSet
+from archsim.spec.architecture import Architecture
+from archsim.spec.memories import Memory, PortSet
 from archsim.system import simulate
 from mapper.compile import Compiled, Options, compile_model
 from mapper.execute.run import Executor

@@ -11,7 +11,8 @@ import numpy as np
 
 from archsim.ir.functions import Function
 from archsim.ir.workload import Axis, Layer, Operand, Tensor, VectorStep, View, Workload
-from archsim.spec.architecture import Architecture, Array, Dma, Memory, Vector
+from archsim.spec.architecture import Architecture, Array, Dma, Vector
+from archsim.spec.memories import Memory
 
 PART = {
     "clock_hz": 10**9,

@@ -14,9 +14,9 @@ from archsim.energy.sram import log_line
 from archsim.energy.tables import Tables
 from archsim.energy.technology import load_technology
 from archsim.errors import ConfigError, SimulationError
-from archsim.spec.architecture import Sourced
 from archsim.spec.dtypes import BITS
 from archsim.spec.locate import config_files
+from archsim.spec.part import Sourced
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from archsim.memory.scratchpad import Scratchpads
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Cycles, Demand
 from archsim.sim.kernel import Kernel, ProcessBody
-from archsim.spec.architecture import PortSet
+from archsim.spec.memories import PortSet
 from tests.laws.builders import scratchpad
 
 EXACT = settings(max_examples=100, deadline=None, derandomize=True)

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from archsim.errors import ConfigError
 from archsim.spec import load
-from archsim.spec.architecture import ROLES, Architecture, Fanout, PortSet, RegisterFile
+from archsim.spec.architecture import ROLES, Architecture, Fanout, RegisterFile
 from archsim.spec.dtypes import BITS
 from archsim.spec.expand import Facts, Sugar
+from archsim.spec.memories import PortSet
 from archsim.spec.peaks import dram_bytes_per_s
 
 ROOT = Path(__file__).resolve().parents[2]

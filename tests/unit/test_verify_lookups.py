@@ -13,7 +13,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from archsim.errors import ConfigError, ModelError
 from archsim.lab.job import Job
-from archsim.lab.verify.model import Asked, verify
+from archsim.lab.verify.model import verify
+from archsim.lab.verify.numbered import Asked
 from archsim.lab.verify.outcome import Outcome
 
 node = helper.make_node

@@ -14,7 +14,8 @@ from onnx import helper
 
 from archsim.errors import ConfigError
 from archsim.lab.job import Job
-from archsim.lab.verify.model import Asked, verify
+from archsim.lab.verify.model import verify
+from archsim.lab.verify.numbered import Asked
 from archsim.lab.verify.outcome import Outcome
 from archsim.lab.verify.program import verify_program
 from archsim.ops.graph.nodes import UnsupportedError

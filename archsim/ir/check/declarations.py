@@ -8,7 +8,9 @@ from collections.abc import Iterable
 from archsim.errors import ProgramError, nearest
 from archsim.ir.dtypes import BYTES
 from archsim.ir.program import Loop, Node, Program, Queue, Ring, Tensor
-from archsim.spec.architecture import ROLES, Architecture, Memory, Part
+from archsim.spec.architecture import ROLES, Architecture
+from archsim.spec.memories import Memory
+from archsim.spec.part import Part
 
 STORE_KINDS = {Tensor: "tensor", Ring: "ring"}
 

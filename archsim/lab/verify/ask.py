@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from archsim.errors import ConfigError
 from archsim.lab.job import Job, Progress, quiet
-from archsim.lab.verify.model import Asked, verify
+from archsim.lab.verify.model import verify
+from archsim.lab.verify.numbered import Asked
 from archsim.lab.verify.outcome import Outcome
 from archsim.lab.verify.program import verify_program
 

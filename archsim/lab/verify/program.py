@@ -16,7 +16,8 @@ from archsim.errors import ConfigError, ProgramError, nearest
 from archsim.ir.check.program import check
 from archsim.ir.program import Program, Ring, Tensor
 from archsim.lab.job import Built, Progress, build, quiet
-from archsim.lab.verify.model import NUMPY, Asked, check_exact, check_float, chosen_layers, load, refuse_unknown
+from archsim.lab.verify.checks import NUMPY, check_exact, check_float
+from archsim.lab.verify.numbered import Asked, chosen_layers, load, refuse_unknown
 from archsim.lab.verify.observe import differences, is_flat
 from archsim.lab.verify.outcome import EQUAL, Check, Outcome, Row
 from archsim.ops.graph.nodes import Format
