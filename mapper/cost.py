@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -17,81 +17,114 @@ from numpy.typing import NDArray
 
 from mapper.channels import load_channel
 from mapper.costs import ChipCosts
-from mapper.grid import Grid, Reals, Traffic, needs
+from mapper.grid import Flow, Grid, Reals, Traffic
 from mapper.looked_up import row_elements
 from mapper.operands import ACC, OUT, OperandPlan
 from mapper.problem import Problem
 from mapper.work import Work
 
 Depths = Mapping[str, int]
+Cells = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Arrays over the grid, infinite where illegal.
+    """Figures of the legal cells of a template, each worked out when it is asked for: (n,) arrays.
 
-    ``bound``: reference cycles that no run can undercut; ``cycles``: the same with DRAM traffic in whole bursts and a
-    row that each move has to open, by which mappings are ranked; ``energy_pj``; ``held``: bytes in all memories;
-    ``commands``: moves; ``terms``: what each resource alone needs of ``cycles`` (the largest is the figure).
+    ``cells``: (n,) flat indices in the grid, ascending, one or more to ask for figures; ``work`` of the units and
+    ``moved``, every operand's traffic: in the whole grid.
     """
 
-    bound: Reals
-    cycles: Reals
-    energy_pj: Reals
-    held: Reals
-    commands: Reals
+    problem: Problem
+    chip: ChipCosts
+    cells: Cells
+    work: Work
     moved: Mapping[str, Traffic]
-    terms: Mapping[str, Reals]
+
+    @cached_property
+    def bound(self) -> Reals:
+        """Reference cycles that no run can undercut."""
+        flows = {plan.name: _spared(plan, self._flows[plan.name]) for plan in self.problem.operands}
+        counts = memory_bytes(self.problem, self._done, flows, flows)
+        return np.ceil(_largest(latency_terms(self.problem, self.chip, self._done, flows, counts)) - 1e-6)
+
+    @property
+    def floor(self) -> float:
+        """Cycles that no cell undercuts, since its units work as long."""
+        busiest = np.maximum(self._done.array_total, self._done.vector_total)
+        return float(np.ceil(busiest.min() - 1e-6))
+
+    @cached_property
+    def cycles(self) -> Reals:
+        """The same with DRAM traffic in whole bursts and a row that each move has to open, to rank mappings by."""
+        return np.ceil(_largest(self.terms) - 1e-6)
+
+    @cached_property
+    def terms(self) -> dict[str, Reals]:
+        """What each resource alone needs of ``cycles`` (the largest is the figure)."""
+        return latency_terms(self.problem, self.chip.usual(), self._done, self._bursts, self._counts)
+
+    @cached_property
+    def energy_pj(self) -> Reals:
+        """Of all accesses to memories."""
+        total: Reals = np.zeros(self.cells.shape)
+        for (memory, direction), count in self._counts.items():
+            finite = np.where(np.isfinite(count), count, 0.0)
+            total = total + finite * self.chip.energy_pj.get((memory, direction), 0.0)
+        return total
+
+    @cached_property
+    def held(self) -> Reals:
+        """Bytes in all memories."""
+        total: Reals = np.zeros(self.cells.shape)
+        for need in held_bytes(self.problem, self.moved).values():
+            total = total + need.reshape(-1)[self.cells]
+        return total
+
+    @cached_property
+    def commands(self) -> Reals:
+        """Moves."""
+        total: Reals = np.zeros(self.cells.shape)
+        for plan in self.problem.operands:
+            total = total + self._flows[plan.name].moves
+        return total
+
+    @cached_property
+    def _flows(self) -> dict[str, Flow]:
+        return {plan.name: self.moved[plan.name].at(self.cells) for plan in self.problem.operands}
+
+    @cached_property
+    def _bursts(self) -> dict[str, Flow]:
+        """The traffic that DRAM sees."""
+        return {plan.name: _whole_bursts(self.chip, plan, self._flows[plan.name]) for plan in self.problem.operands}
+
+    @cached_property
+    def _counts(self) -> dict[tuple[str, str], Reals]:
+        return memory_bytes(self.problem, self._done, self._flows, self._bursts)
+
+    @cached_property
+    def _done(self) -> Work:
+        return self.work.at(self.cells)
 
     def where(self, legal: NDArray[np.bool_]) -> Costs:
-        """The same, infinite where not ``legal``."""
-        bound, cycles, energy = (
-            np.where(legal, figure, np.inf) for figure in (self.bound, self.cycles, self.energy_pj)
-        )
-        return replace(self, bound=bound, cycles=cycles, energy_pj=energy)
+        """The same for those cells that are ``legal`` (n,)."""
+        return replace(self, cells=self.cells[legal])
 
 
 def evaluate(grid: Grid, chip: ChipCosts, done: Work, order: tuple[str, ...], depths: Depths) -> Costs:
-    """Cost of one template: loop order of the groups and keep depth of each operand; infinite where it does not fit."""
+    """Cost of one template, a loop order of the groups and a keep depth of each operand, in the cells where it fits."""
     moved = {plan.name: grid.traffic(plan, order, depths[plan.name]) for plan in grid.problem.operands}
-    costs, legal = costed(grid, chip, done, moved), np.ones(grid.shape, dtype=bool)
+    legal = np.isfinite(done.array_total)
     for level, need in held_bytes(grid.problem, moved).items():
         legal &= need <= grid.problem.capacity[level]
-    return costs.where(legal)
-
-
-def costed(grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic]) -> Costs:
-    """Cost of the traffic of all operands, whatever it holds."""
-    problem = grid.problem
-    bursts = {plan.name: _whole_bursts(chip, plan, moved[plan.name]) for plan in problem.operands}
-    least = {plan.name: _spared(plan, moved[plan.name]) for plan in problem.operands}
-    terms = latency_terms(grid, chip, done, least, least)
-    bound = _largest(terms)
-    ragged = any(bursts[name].touched is not flow.touched for name, flow in moved.items())
-    spared = any(least[name] is not flow for name, flow in moved.items())
-    if ragged or spared or any(outer.row_s for outer in chip.outer.values()):
-        terms = latency_terms(grid, chip.usual(), done, moved, bursts)
-    cycles = _largest(terms)
-    energy = _energy(grid, chip, done, moved, bursts)
-    commands = sum((moved[plan.name].moves for plan in problem.operands), np.zeros(grid.shape))
-    held = sum(held_bytes(problem, moved).values(), np.zeros(grid.shape))
-    never = ~np.isfinite(done.array_total)
-    return Costs(
-        np.where(never, np.inf, np.ceil(bound - 1e-6)),
-        np.where(never, np.inf, np.ceil(cycles - 1e-6)),
-        np.where(never, np.inf, energy),
-        held,
-        commands,
-        moved,
-        terms,
-    )
+    return Costs(grid.problem, chip, np.flatnonzero(legal), done, moved)
 
 
 def held_bytes(problem: Problem, moved: Mapping[str, Traffic]) -> dict[str, Reals]:
     """Bytes that all operands hold in each memory."""
     used: dict[str, Reals] = {}
     for plan in problem.operands:
-        need = needs(moved[plan.name])
+        need = moved[plan.name].needs
         used[plan.level] = used[plan.level] + need if plan.level in used else need
     return used
 
@@ -100,14 +133,14 @@ def _largest(terms: Mapping[Any, Reals]) -> Reals:
     return reduce(np.maximum, terms.values(), np.zeros(()))
 
 
-def _spared(plan: OperandPlan, flow: Traffic) -> Traffic:
+def _spared(plan: OperandPlan, flow: Flow) -> Flow:
     """The least traffic: of rows that go through a cache all may be held, which depends on all that came before."""
     if not plan.cached:
         return flow
-    return replace(flow, touched=np.zeros(flow.touched.shape), first=np.zeros(flow.first.shape))
+    return flow._replace(touched=np.zeros(flow.touched.shape), first=np.zeros(flow.first.shape))
 
 
-def _whole_bursts(chip: ChipCosts, plan: OperandPlan, flow: Traffic) -> Traffic:
+def _whole_bursts(chip: ChipCosts, plan: OperandPlan, flow: Flow) -> Flow:
     """The same traffic with every contiguous run of a tile rounded up to bursts of its DRAM."""
     burst = chip.burst_bytes(plan.home)
     if burst == 1 or plan.resident or plan.name == ACC:
@@ -115,17 +148,21 @@ def _whole_bursts(chip: ChipCosts, plan: OperandPlan, flow: Traffic) -> Traffic:
     run = flow.run * plan.element_bytes
     known = np.maximum(run, 1.0)
     factor = np.where(run > 0, np.ceil(known / burst) * burst / known, 1.0)
-    return replace(flow, touched=flow.touched * factor)
+    return flow._replace(touched=flow.touched * factor)
 
 
 def latency_terms(
-    grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic], off_chip: Mapping[str, Traffic]
+    problem: Problem,
+    chip: ChipCosts,
+    done: Work,
+    off_chip: Mapping[str, Flow],
+    counts: Mapping[tuple[str, str], Reals],
 ) -> dict[str, Reals]:
-    """Cycles that each engine and each port needs at least; ``off_chip``: the traffic that DRAM sees.
+    """Cycles that each engine and each port needs at least; ``off_chip``: the traffic that DRAM sees, ``counts``: bytes
+    at each memory.
 
     An engine's: its own work, the first tile's way to it and the last tile's way from it.
     """
-    problem = grid.problem
     load_total, load_first = _load_times(chip, problem, off_chip)
     store_total, store_last = _store_times(chip, problem, off_chip)
     compute_first = done.array_first + done.vector_first
@@ -136,10 +173,10 @@ def latency_terms(
         "vector unit": load_first + done.array_first + done.vector_total + store_last,
         "store engine": load_first + compute_first + store_total,
     }
-    return terms | _port_terms(chip, memory_bytes(grid, done, moved, off_chip))
+    return terms | _port_terms(chip, counts)
 
 
-def _load_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Traffic]) -> tuple[Reals, Reals]:
+def _load_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow]) -> tuple[Reals, Reals]:
     """Work of the busiest load engine, and when the first tiles of all operands can be there.
 
     That is when each engine has brought its own, and when each operand's tile has come over all its edges.
@@ -155,7 +192,7 @@ def _load_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Traffic])
     return _largest(total), np.maximum(_largest(first), _largest(way))
 
 
-def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Traffic) -> tuple[Reals, Reals]:
+def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow) -> tuple[Reals, Reals]:
     """Engine time of all of an operand's tiles, and of the first one."""
     read, write = chip.read_rate(plan.home), chip.write_rate(plan.level)
     floor = chip.setup if plan.cached else chip.move_floor(plan.home, write=False)
@@ -171,14 +208,14 @@ def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Traff
     return np.maximum(pin + flow.moves * floor, flow.moves * chip.edge), np.maximum(begun + floor, chip.edge)
 
 
-def _descriptors(chip: ChipCosts, plan: OperandPlan, flow: Traffic, elements: Reals) -> Reals:
+def _descriptors(chip: ChipCosts, plan: OperandPlan, flow: Flow, elements: Reals) -> Reals:
     """Cycles of the descriptors of ``elements`` in DRAM, one for each contiguous run (none where that is not known)."""
     if not chip.run_setup or chip.architecture.memory(plan.home).kind != "dram":
         return np.zeros(())
     return np.where(flow.run > 0, elements / np.maximum(flow.run, 1.0), 0.0) * chip.run_setup
 
 
-def _store_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Traffic]) -> tuple[Reals, Reals]:
+def _store_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow]) -> tuple[Reals, Reals]:
     """Work of the busiest store engine, and of the last tile on its way out."""
     total, last = np.zeros(()), np.zeros(())
     for out in problem.stores:
@@ -187,9 +224,7 @@ def _store_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Traffic]
     return total, last
 
 
-def _store_time(
-    chip: ChipCosts, problem: Problem, out: OperandPlan, moved: Mapping[str, Traffic]
-) -> tuple[Reals, Reals]:
+def _store_time(chip: ChipCosts, problem: Problem, out: OperandPlan, moved: Mapping[str, Flow]) -> tuple[Reals, Reals]:
     """Engine time of all of an output's tiles, and of the last one."""
     flow = moved[out.name]
     copied = problem.engine == "copy"
@@ -215,10 +250,9 @@ def _port_terms(chip: ChipCosts, counts: Mapping[tuple[str, str], Reals]) -> dic
 
 
 def memory_bytes(
-    grid: Grid, done: Work, moved: Mapping[str, Traffic], off_chip: Mapping[str, Traffic]
+    problem: Problem, done: Work, moved: Mapping[str, Flow], off_chip: Mapping[str, Flow]
 ) -> dict[tuple[str, str], Reals]:
     """Bytes read and written at every memory: fills, drains, and the units' streams."""
-    problem = grid.problem
     if problem.engine == "copy":
         return _copied_bytes(problem, moved, off_chip)
     found: dict[tuple[str, str], Reals] = {}
@@ -246,7 +280,7 @@ def memory_bytes(
 
 
 def _copied_bytes(
-    problem: Problem, moved: Mapping[str, Traffic], off_chip: Mapping[str, Traffic]
+    problem: Problem, moved: Mapping[str, Flow], off_chip: Mapping[str, Flow]
 ) -> dict[tuple[str, str], Reals]:
     """Bytes of a copy: into a ring and out of it, or straight where either end is on chip."""
     source, out = problem.operand("in0"), problem.operand(OUT)
@@ -264,13 +298,3 @@ def _copied_bytes(
         written = off_chip[OUT].touched * out.element_bytes
         found[out.home, "write"] = written
     return found
-
-
-def _energy(
-    grid: Grid, chip: ChipCosts, done: Work, moved: Mapping[str, Traffic], off_chip: Mapping[str, Traffic]
-) -> Reals:
-    total: Reals = np.zeros(grid.shape)
-    for (memory, direction), count in memory_bytes(grid, done, moved, off_chip).items():
-        finite = np.where(np.isfinite(count), count, 0.0)
-        total = total + finite * chip.energy_pj.get((memory, direction), 0.0)
-    return total

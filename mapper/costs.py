@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 
 from archsim.ir.functions import Function, Functions
 from archsim.ir.workload import Layer
@@ -112,7 +111,7 @@ class ChipCosts:
 
     def scale(self, part: Part) -> float:
         """Cycles of the part's clock in one reference cycle."""
-        return float(Fraction(part.clock_hz, self.architecture.clock_hz))
+        return part.clock_hz / self.architecture.clock_hz
 
 
 DRAIN = Function("requantise")

@@ -137,8 +137,8 @@ def _part_classes(frame: Frame, part: Component, depth: int, slid: str | None) -
     dim = next((name for name, _ in part.terms if name in cut), None)
     slides = dim is not None and dim == slid
     strip = frame.strip(slid, depth) if slid is not None else 0
-    found = ranges(part, dim, cut.get(dim or "", 0), frame.problem.dims, slides, strip)
-    return list(Counter(found).items())
+    filled, touched = ranges(part, dim, cut.get(dim or "", 0), frame.problem.dims, slides, strip)
+    return list(Counter(zip(filled.tolist(), touched.tolist(), strict=True)).items())
 
 
 def _tiles(frame: Frame, dims: tuple[str, ...], depth: int) -> Iterator[tuple[dict[str, int], int, bool]]:

@@ -10,8 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from archsim.ir.workload import Axis
 from mapper.strides import Padding, padding
+
+Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -90,28 +95,26 @@ def halo(part: Component, dim: str, tile: int, dims: Mapping[str, int]) -> int:
 
 def ranges(
     part: Component, dim: str | None, tile: int, dims: Mapping[str, int], sliding: bool, strip: int = 0
-) -> list[tuple[int, int]]:
-    """(filled, touched) positions of each tile along ``dim``: filled includes padding, touched lies inside the tensor.
+) -> tuple[Counts, Counts]:
+    """(filled, touched) positions of each tile along ``dim``, (n,) each: filled includes padding, touched lies inside
+    the tensor.
 
     ``sliding``: a tile after the first, of each strip of ``strip`` (0: of all), brings only what its predecessor did
     not hold.
     """
     if dim is None:
-        return [_clipped(part, 0, part.size({name: dims[name] for name, _ in part.terms}))]
+        return _clipped(part, np.zeros(1, dtype=np.int64), np.array([part.size(dims)]))
     kept = halo(part, dim, tile, dims) if sliding else 0
     step, extent = part.step(dim), dims[dim]
     span = part.size({name: (1 if name == dim else dims[name]) for name, _ in part.terms})
-    found = []
-    for start in range(0, extent, tile):
-        skip = kept if (start % strip if strip else start) else 0
-        size = span + step * (min(tile, extent - start) - 1) - skip
-        found.append(_clipped(part, step * start + skip, size))
-    return found
+    starts = np.arange(0, extent, tile)
+    skip = np.where(starts % (strip or extent) > 0, kept, 0)
+    return _clipped(part, step * starts + skip, span + step * (np.minimum(tile, extent - starts) - 1) - skip)
 
 
-def _clipped(part: Component, start: int, size: int) -> tuple[int, int]:
+def _clipped(part: Component, start: Counts, size: Counts) -> tuple[Counts, Counts]:
     if part.clip is None:
         return size, size
-    low = max(0, start + part.offset)
-    high = min(part.clip, start + size + part.offset)
-    return size, max(0, high - low)
+    low = np.maximum(0, start + part.offset)
+    high = np.minimum(part.clip, start + size + part.offset)
+    return size, np.maximum(0, high - low)

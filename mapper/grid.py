@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
+from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +42,11 @@ class Grid:
         """Number of cuts of B, M, N, K."""
         return tuple(len(self.cuts[group]) for group in GROUPS)
 
+    @property
+    def size(self) -> int:
+        """Cells."""
+        return prod(self.shape)
+
     def column(self, operand: str, group: str, figure: str) -> Reals:
         """One field of an operand's shares, shaped to broadcast over the grid."""
         key = (operand, group, figure)
@@ -56,12 +63,14 @@ class Grid:
         return self._traffic[key]
 
 
-def build_grid(problem: Problem, architecture: Architecture, rules: Rules = FREE, strips: str = "") -> Grid:
+def build_grid(
+    problem: Problem, architecture: Architecture, rules: Rules = FREE, strips: str = "", known: Geometry | None = None
+) -> Grid:
     """The grid of a problem on a chip under ``rules``; multiples are the array's sides where the layer runs on it.
 
-    ``strips``: the group whose loops run in strips, '' for none. May be empty then.
+    ``strips``: the group whose loops run in strips, '' for none. May be empty then. ``known``: the problem's geometry.
     """
-    geo = geometry(problem)
+    geo = known or geometry(problem)
     rows, cols = _sides(problem, architecture)
     multiples = {"B": 1, "M": 1, "N": cols, "K": rows}
     if problem.engine != "array":
@@ -86,6 +95,16 @@ def _sides(problem: Problem, architecture: Architecture) -> tuple[int, int]:
     return 1, 1
 
 
+class Flow(NamedTuple):
+    """Of one operand's traffic what costs are made of, in some cells of a grid: (n,) arrays as of ``Traffic``."""
+
+    filled: Reals
+    touched: Reals
+    first: Reals
+    moves: Reals
+    run: Reals
+
+
 @dataclass(frozen=True)
 class Traffic:
     """Elements of one operand over the grid: slot, total brought (with and without padding), first tile, moves.
@@ -103,6 +122,16 @@ class Traffic:
     slot_bytes: Reals  # with the padding of its rows
     again: Reals  # how often every byte comes in
     slots: Reals
+
+    @cached_property
+    def needs(self) -> Reals:
+        """Bytes that the operand holds in its memory: slots x slot bytes."""
+        return self.slots * self.slot_bytes
+
+    def at(self, cells: NDArray[np.intp]) -> Flow:
+        """The traffic in some cells, by their flat indices."""
+        run = np.broadcast_to(self.run, self.moves.shape)
+        return Flow(*(field.reshape(-1)[cells] for field in (self.filled, self.touched, self.first, self.moves, run)))
 
 
 def _traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) -> Traffic:
@@ -182,11 +211,6 @@ def _sizes(grid: Grid, part: Component, cut_groups: tuple[str, ...]) -> Reals:
         sizes = [float(part.size({**dims, **tile})) for tile in tiles]
         return np.array(sizes).reshape([-1 if other == axis else 1 for other in range(len(GROUPS))])
     return np.full((1,) * len(GROUPS), float(part.size(dims)))
-
-
-def needs(moved: Traffic) -> Reals:
-    """Bytes that an operand holds in its memory: slots x slot bytes."""
-    return moved.slots * moved.slot_bytes
 
 
 def depths(grid: Grid, plan: OperandPlan, order: tuple[str, ...]) -> list[int]:

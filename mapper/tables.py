@@ -100,7 +100,7 @@ def share(geo: Geometry, plan: OperandPlan, group: str, cut: Cut) -> Share:
     )
     plain = [_sums(part, cut, geo, None) for part in parts]
     slid = [_sums(part, cut, geo, slide) for part in parts] if slide else plain
-    whole = [ranges(part, None, 0, dims, False)[0] for part in parts]
+    whole = [_summed(part, geo, None) for part in parts]
     before, after, moves = _irrelevant(plan, cut, dims)
     tiles = {**dims, **cut.tiles}
     return Share(
@@ -133,13 +133,18 @@ def _sums(part: Component, cut: Cut, geo: Geometry, slide: str | None) -> tuple[
     problem = geo.problem
     dim = part.tiled_dim(problem.whole)
     if dim is None or cut.tiles.get(dim, problem.dims[dim]) >= problem.dims[dim]:
-        dim = None
-    strip = cut.reach(dim, problem.dims) if dim is not None and dim == slide else 0
-    key = (id(part), dim, cut.tiles[dim] if dim else 0, strip)
+        return _summed(part, geo, None)
+    strip = cut.reach(dim, problem.dims) if dim == slide else 0
+    return _summed(part, geo, dim, cut.tiles[dim], strip)
+
+
+def _summed(part: Component, geo: Geometry, dim: str | None, tile: int = 0, strip: int = 0) -> tuple[int, int, int]:
+    """(filled, touched, touched by the first) of all tiles; in ``strip`` they slide (0: they do not)."""
+    key = (id(part), dim, tile, strip)
     found = geo.memo.get(key)
     if found is None:
-        tiles = ranges(part, dim, key[2], problem.dims, strip > 0, strip)
-        found = geo.memo[key] = (sum(f for f, _ in tiles), sum(t for _, t in tiles), tiles[0][1])
+        filled, touched = ranges(part, dim, tile, geo.problem.dims, strip > 0, strip)
+        found = geo.memo[key] = (int(filled.sum()), int(touched.sum()), int(touched[0]))
     return found
 
 

@@ -34,6 +34,18 @@ class Work:
     vector_last: Reals
     edge: Mapping[str, Reals]
 
+    def at(self, cells: NDArray[np.intp]) -> Work:
+        """The figures of some cells, by their flat indices: (n,) arrays."""
+        return Work(
+            self.array_total.reshape(-1)[cells],
+            self.array_first.reshape(-1)[cells],
+            self.array_last.reshape(-1)[cells],
+            self.vector_total.reshape(-1)[cells],
+            self.vector_first.reshape(-1)[cells],
+            self.vector_last.reshape(-1)[cells],
+            {name: count.reshape(-1)[cells] for name, count in self.edge.items()},
+        )
+
 
 @dataclass(frozen=True)
 class _Values:

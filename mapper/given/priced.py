@@ -13,7 +13,7 @@ import numpy as np
 
 from archsim.ir.mapping import Keep, LayerMapping
 from mapper.candidates import Cut
-from mapper.cost import Costs, costed
+from mapper.cost import Costs
 from mapper.costs import ChipCosts
 from mapper.geometry import Component, ranges, slot_padding, slot_sizes
 from mapper.grid import Grid, Traffic
@@ -24,16 +24,16 @@ from mapper.strides import block_bytes
 from mapper.tables import geometry
 from mapper.work import work
 
-CELL = (0, 0, 0, 0)
+CELL = 0
 
 
 def price(problem: Problem, mapping: LayerMapping, chip: ChipCosts, dtypes: Mapping[str, str]) -> Costs:
-    """Costs of the mapping, at cell (0, 0, 0, 0); legal whatever it holds (capacity is checked where it is placed)."""
+    """Costs of the mapping, its one cell; legal whatever it holds (capacity is checked where it is placed)."""
     frame = Frame(problem, mapping, {})
     grid = _grid(frame)
     done = work(grid, chip, dtypes, np.ones(grid.shape, dtype=bool))
     moved = {plan.name: _traffic(frame, plan) for plan in problem.operands}
-    return costed(grid, chip, done, moved)
+    return Costs(problem, chip, np.array([CELL]), done, moved)
 
 
 def _grid(frame: Frame) -> Grid:
@@ -98,8 +98,8 @@ def _sums(
 ) -> tuple[int, int, int]:
     """(filled, touched, touched by the first) over the tiles of a component."""
     dim = next((name for name, _ in part.terms if name in cut and cut[name] < problem.dims[name]), None)
-    tiles = ranges(part, dim, cut.get(dim or "", 0), problem.dims, dim is not None and dim == slid, strip)
-    return sum(filled for filled, _ in tiles), sum(touched for _, touched in tiles), tiles[0][1]
+    filled, touched = ranges(part, dim, cut.get(dim or "", 0), problem.dims, dim is not None and dim == slid, strip)
+    return int(filled.sum()), int(touched.sum()), int(touched[0])
 
 
 def _run(parts: tuple[Component, ...], plan: OperandPlan, tiles: Mapping[str, int]) -> int:

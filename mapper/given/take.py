@@ -158,7 +158,7 @@ class Stated:
             for outer, inner in rules.before
             if inner in innermost and order.index(inner) < innermost.get(outer, 0)
         ]
-        again = {plan.operand for plan in problem.loads if costs.moved[plan.name].again[CELL] > 1}
+        again = {plan.operand for plan in problem.loads if costs.moved[plan.name].again.item() > 1}
         broken += [f"'{name}' comes in more than once" for name in rules.stationary if name in again]
         if rules.units is not None and mapping.unit not in rules.units:
             broken.append(f"its unit is '{mapping.unit}'")

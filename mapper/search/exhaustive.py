@@ -6,7 +6,7 @@ first in order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from mapper.costs import ChipCosts
 from mapper.grid import Reals
 from mapper.problem import Problem
 from mapper.search.space import Cell, Choice, choice
-from mapper.search.templates import Space, open_space
+from mapper.search.templates import Space, Template, open_space
 
 OPTIMAL = "optimal in the stated space"
 
@@ -32,11 +32,13 @@ def best(space: Space, objective: str) -> Choice:
     found: tuple[tuple[float, ...], Cell] | None = None
     size = evaluated = 0
     for template, costs in space.templates():
-        size += costs.cycles.size
-        evaluated += int(np.isfinite(costs.cycles).sum())
-        key, index = _best_cell(costs, objective)
-        if np.isfinite(key[0]) and (found is None or key < found[0]):
-            found = (key, template.cell(index, costs))
+        size += template.grid.size
+        evaluated += costs.cells.size
+        if not costs.cells.size or (found is not None and _loses(costs, objective, found[0][0])):
+            continue
+        key, position = _best_cell(costs, objective)
+        if found is None or key < found[0]:
+            found = (key, template.cell(position, costs))
     if found is None:
         raise space.empty()
     return choice(found[1], size, evaluated, OPTIMAL)
@@ -47,46 +49,56 @@ def candidates(space: Space, objective: str, by: str = "bound") -> Iterator[Choi
 
     Templates are costed at the first step; a mapping is made when it is asked for.
     """
-    templates = [found for found in space.templates() if np.isfinite(found[1].cycles).any()]
-    figures = [_figures(costs, objective, by) for _, costs in templates]
-    columns = (
-        [np.concatenate([np.ravel(found[i]) for found in figures]) for i in range(len(figures[0]))] if figures else []
-    )
-    if not columns:
+    templates, figures = list[Template](), list[tuple[Reals, ...]]()
+    size = 0
+    for template, costs in space.templates():
+        if costs.cells.size:
+            size += template.grid.size
+            templates.append(template)
+            figures.append(tuple(figure() for figure in _figures(costs, objective, by)))
+    if not templates:
         return
-    legal = int(np.isfinite(columns[0]).sum())
-    starts = np.cumsum([0, *(costs.cycles.size for _, costs in templates)])
+    columns = [np.concatenate(column) for column in zip(*figures, strict=True)]
+    starts = np.cumsum([0, *(len(found[0]) for found in figures)])
     seen: set[tuple[MapNode, ...]] = set()
-    for position in np.lexsort(columns[::-1])[:legal]:
-        number = int(np.searchsorted(starts, position, side="right")) - 1
-        template, costs = templates[number]
-        index = np.unravel_index(int(position - starts[number]), costs.cycles.shape)
-        cell = template.cell(tuple(int(i) for i in index), costs)
-        made = choice(cell, int(starts[-1]), legal, OPTIMAL)
+    for place in np.lexsort(columns[::-1]):
+        number = int(np.searchsorted(starts, place, side="right")) - 1
+        cell = templates[number].cell(int(place - starts[number]), space.costs(templates[number]))
+        made = choice(cell, size, len(columns[0]), OPTIMAL)
         if made.mapping.nodes not in seen:
             seen.add(made.mapping.nodes)
             yield made
 
 
-def _best_cell(costs: Costs, objective: str) -> tuple[tuple[float, ...], tuple[int, ...]]:
-    keys = [np.ravel(key) for key in _figures(costs, objective, "cycles")]
-    index = _first(keys)
-    cell = tuple(int(i) for i in np.unravel_index(index, costs.cycles.shape))
-    return tuple(float(key[index]) for key in keys), cell
+def _loses(costs: Costs, objective: str, best: float) -> bool:
+    """Whether no cell comes near the first figure of the best so far."""
+    if objective == "latency" and costs.floor > best:
+        return True
+    return bool(_figures(costs, objective, "cycles")[0]().min() > best)
 
 
-def _first(keys: list[Reals]) -> int:
-    """Index of the lexicographically least entry, the first of equals."""
-    left = np.flatnonzero(keys[0] == keys[0].min())
-    for key in keys[1:]:
-        values = key[left]
-        left = left[values == values.min()]
-    return int(left[0])
+def _best_cell(costs: Costs, objective: str) -> tuple[tuple[float, ...], int]:
+    """The lexicographically least figures of the cells and where they are, the first of equals."""
+    left, key = np.arange(costs.cells.size), list[float]()
+    for figure in _figures(costs, objective, "cycles"):
+        values = figure()[left]
+        key.append(float(values.min()))
+        left = left[values == key[-1]]
+    return tuple(key), int(left[0])
 
 
-def _figures(costs: Costs, objective: str, by: str) -> tuple[Reals, ...]:
-    cycles: Reals = getattr(costs, by)
-    if objective == "latency":
-        return cycles, costs.energy_pj, costs.commands, costs.held
-    first = costs.energy_pj if objective == "energy" else cycles * costs.energy_pj
-    return first, cycles, costs.commands, costs.held
+def _figures(costs: Costs, objective: str, by: str) -> tuple[Callable[[], Reals], ...]:
+    """What cells are ranked by, the first figure first, each worked out when it is called."""
+
+    def cycles() -> Reals:
+        found: Reals = getattr(costs, by)
+        return found
+
+    def product() -> Reals:
+        return cycles() * costs.energy_pj
+
+    def energy() -> Reals:
+        return costs.energy_pj
+
+    first = {"latency": (cycles, energy), "energy": (energy, cycles), "edp": (product, cycles)}[objective]
+    return (*first, lambda: costs.commands, lambda: costs.held)

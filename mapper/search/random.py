@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
-import numpy as np
-
 from mapper.constrain import FREE, Rules
 from mapper.costs import ChipCosts
 from mapper.problem import Problem
@@ -25,9 +23,7 @@ def search(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], seed: s
     draw.shuffle(templates)
     for template in templates:
         costs = space.costs(template)
-        fits = np.flatnonzero(np.isfinite(costs.cycles))
-        if fits.size:
-            index = np.unravel_index(int(fits[draw.randrange(fits.size)]), costs.cycles.shape)
-            cell = template.cell(tuple(int(i) for i in index), costs)
-            return choice(cell, int(costs.cycles.size), 1, "drawn at random")
+        if costs.cells.size:
+            cell = template.cell(draw.randrange(costs.cells.size), costs)
+            return choice(cell, template.grid.size, 1, "drawn at random")
     raise space.empty()

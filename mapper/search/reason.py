@@ -15,7 +15,7 @@ from archsim import units
 from archsim.spec.architecture import Architecture
 from mapper.capacity import least_size, shared
 from mapper.cost import held_bytes
-from mapper.grid import Grid, Reals, Traffic, needs
+from mapper.grid import Grid, Reals, Traffic
 from mapper.problem import Problem
 from mapper.search.space import Order, depth_choices
 
@@ -34,7 +34,7 @@ class _Needs:
         found = []
         for plan in problem.operands:
             if plan.level == level:
-                need, slots = needs(moved[plan.name]), moved[plan.name].slots
+                need, slots = moved[plan.name].needs, moved[plan.name].slots
                 found.append((_at(need, cell), plan.tensor or plan.name, plan.operand, int(_at(slots, cell))))
         return max(found)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 from mapper.candidates import Cut
 from mapper.cost import Costs
-from mapper.grid import STRIPS, Grid, Reals, depths, needs
+from mapper.grid import STRIPS, Grid, Reals, depths
 from mapper.operands import BIAS, OperandPlan
 from mapper.problem import GROUPS, Problem
 
@@ -43,13 +43,18 @@ class Choice:
 
 @dataclass(frozen=True)
 class Cell:
-    """One point of the space: its grid and the index there, loop order, depth of every Keep, and the costs."""
+    """One point of the space: its grid, loop order, depth of every Keep, the costs and its position among those."""
 
     grid: Grid
-    index: tuple[int, ...]
     order: tuple[str, ...]
     kept: Mapping[str, int]
     costs: Costs
+    position: int
+
+    @property
+    def index(self) -> tuple[int, ...]:
+        """In the grid."""
+        return tuple(int(i) for i in np.unravel_index(self.costs.cells[self.position], self.grid.shape))
 
 
 def choice(cell: Cell, space: int, evaluated: int, proof: str) -> Choice:
@@ -61,12 +66,12 @@ def choice(cell: Cell, space: int, evaluated: int, proof: str) -> Choice:
         kind=problem.layer.kind,
         nodes=tree(cell.grid, cell.index, cell.order, cell.kept, cell.costs),
         resident=tuple(plan.name for plan in problem.operands if plan.resident),
-        bound_cycles=int(cell.costs.bound[cell.index]),
+        bound_cycles=int(cell.costs.bound[cell.position]),
         space=space,
         evaluated=evaluated,
         proof=proof,
     )
-    return Choice(mapping, int(cell.costs.cycles[cell.index]), float(cell.costs.energy_pj[cell.index]))
+    return Choice(mapping, int(cell.costs.cycles[cell.position]), float(cell.costs.energy_pj[cell.position]))
 
 
 def depth_choices(grid: Grid, order: tuple[str, ...]) -> Iterator[dict[str, int]]:
@@ -100,7 +105,7 @@ def feasible(grid: Grid, orders: Sequence[Order]) -> NDArray[np.bool_]:
     """Cells in which the smallest needs of all operands fit: a superset of all templates' legal cells."""
     used: dict[str, Reals] = {}
     for plan in grid.problem.operands:
-        found = [needs(grid.traffic(plan, order, depth)) for order in orders for depth in depths(grid, plan, order)]
+        found = [grid.traffic(plan, order, depth).needs for order in orders for depth in depths(grid, plan, order)]
         used[plan.level] = used.get(plan.level, np.zeros(())) + reduce(np.minimum, found)
     legal = np.ones(grid.shape, dtype=bool)
     for level, need in used.items():

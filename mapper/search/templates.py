@@ -15,6 +15,7 @@ from mapper.grid import Grid, build_grid
 from mapper.problem import Problem
 from mapper.search.reason import reason
 from mapper.search.space import ORDERS, STRIPED, Cell, Order, depth_choices, feasible
+from mapper.tables import Geometry
 from mapper.work import Work, work
 
 
@@ -27,9 +28,9 @@ class Template:
     order: Order
     kept: Mapping[str, int]
 
-    def cell(self, index: tuple[int, ...], costs: Costs) -> Cell:
-        """One of its cells."""
-        return Cell(self.grid, index, self.order, self.kept, costs)
+    def cell(self, position: int, costs: Costs) -> Cell:
+        """One of its cells, by its position among the costs."""
+        return Cell(self.grid, self.order, self.kept, costs, position)
 
 
 @dataclass(frozen=True)
@@ -51,15 +52,16 @@ class Space:
         ]
 
     def costs(self, template: Template) -> Costs:
-        """Costs of a template, infinite where a cell does not fit or breaks a rule."""
+        """Costs of a template in the cells that fit and break no rule."""
         found = evaluate(template.grid, self.chip, template.done, template.order, template.kept)
         if not self.rules.stationary:
             return found
-        once = np.ones(template.grid.shape, dtype=bool)
+        once = np.ones(found.cells.shape, dtype=bool)
         for name in self.rules.stationary:
             for plan in self.problem.loads:
                 if plan.operand == name:
-                    once &= found.moved[plan.name].again <= 1
+                    again = np.broadcast_to(found.moved[plan.name].again, template.grid.shape)
+                    once &= again.reshape(-1)[found.cells] <= 1
         return found.where(once)
 
     def templates(self) -> Iterator[tuple[Template, Costs]]:
@@ -92,11 +94,11 @@ def open_space(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], rul
         told = reason(grid, orders, chip.architecture)
         raise MappingError(f"{rules.place}: {told}" if rules else told)
     plain = (grid, work(grid, chip, dtypes, legal), tuple(orders))
-    return Space(problem, chip, rules, (plain, *_striped(problem, chip, dtypes, rules)))
+    return Space(problem, chip, rules, (plain, *_striped(problem, chip, dtypes, rules, grid.geometry)))
 
 
 def _striped(
-    problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], rules: Rules
+    problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], rules: Rules, known: Geometry
 ) -> Iterator[tuple[Grid, Work, tuple[Order, ...]]]:
     """The grids with strips, where an operand is staged."""
     staged = any(plan.beyond for plan in problem.operands)
@@ -104,6 +106,6 @@ def _striped(
         orders = tuple(group_orders(problem, all_orders, rules))
         if not orders:
             continue
-        grid = build_grid(problem, chip.architecture, rules, group)
+        grid = build_grid(problem, chip.architecture, rules, group, known)
         if grid.cuts[group] and (legal := feasible(grid, orders)).any():
             yield grid, work(grid, chip, dtypes, legal), orders
