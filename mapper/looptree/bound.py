@@ -17,6 +17,7 @@ from mapper.looptree.chip import layer_einsum, memories_of, places
 from mapper.looptree.conventions import ARCHSIM
 from mapper.looptree.hierarchy import READ, WRITE, Action, Compute, Hierarchy, Memory
 from mapper.looptree.search import optimal
+from mapper.looptree.search.branch.store import Tables
 from mapper.looptree.search.found import Budget
 from mapper.looptree.search.objective import ENERGY, LATENCY
 from mapper.looptree.search.space import Space
@@ -61,8 +62,9 @@ def bounds(
     """
     unspared = Unspared(problem, chip, dtypes, unspread)
     space = space_of(unspared)
-    latency = optimal.search(space, LATENCY, Budget(evaluations=evaluations))
-    energy = optimal.search(space, ENERGY, Budget(evaluations=evaluations))
+    tables: Tables = {}
+    latency = optimal.search(space, LATENCY, Budget(evaluations=evaluations), tables)
+    energy = optimal.search(space, ENERGY, Budget(evaluations=evaluations), tables)
     cycles = ceil(latency.bound * chip.architecture.clock_hz * (1 - _ROUNDING))
     energy_pj = (energy.bound * 1e12 + unspared.energy_pj) * (1 - _ROUNDING)
     return Bounds(Least(cycles, latency.proven), Least(energy_pj, energy.proven))

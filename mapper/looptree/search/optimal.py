@@ -26,6 +26,7 @@ from mapper.looptree.search.branch.part import Part
 from mapper.looptree.search.branch.plan import Plan, plan
 from mapper.looptree.search.branch.problem import is_symmetric, problem_of
 from mapper.looptree.search.branch.size import space_size
+from mapper.looptree.search.branch.store import Tables
 from mapper.looptree.search.branch.templates import outlines, templates
 from mapper.looptree.search.branch.whole import ALL_BELOW, all_axis_orders, partial_dims
 from mapper.looptree.search.found import Budget, Found
@@ -37,24 +38,25 @@ _NO_LIMIT = 1 << 62
 _plans: dict[Any, Plan] = {}
 
 
-def search(space: Space, objective: Objective, budget: Budget | None = None) -> Found:
+def search(space: Space, objective: Objective, budget: Budget | None = None, known: Tables | None = None) -> Found:
     """The best LoopTree of a space, or the best until the budget is used up, with a bound.
 
+    ``known``: tables of tilings that searches of the space by other objectives have made, and take from each other.
     Raises MappingError when nothing fits, with what would have to change.
     """
     try:
-        return _proven(space, objective, budget or Budget())
+        return _proven(space, objective, budget or Budget(), {} if known is None else known)
     except _NothingFitsError:
         raise MappingError(reason(space, _any)) from None
 
 
-def _proven(space: Space, objective: Objective, budget: Budget) -> Found:
+def _proven(space: Space, objective: Objective, budget: Budget, known: Tables) -> Found:
     """Where tiles may stay over loops that leave them as they are, a second search bounds what that can save."""
-    first = _Search(space, objective, budget)
+    first = _Search(space, objective, budget, known)
     found = first.run()
     if space.convention.bill_all or not first.has_borders():
         return found
-    second = _Search(space, objective, budget, hopeful=True)
+    second = _Search(space, objective, budget, known, hopeful=True)
     other = second.run()
     keys = [objective.key(each.cost.energy_j, each.cost.latency_s) for each in (other, found)]
     best = other if better(*keys) else found
@@ -78,7 +80,7 @@ class _NothingFitsError(Exception):
 
 def _any(space: Space) -> Nest | None:
     try:
-        return _Search(space, LATENCY, Budget(evaluations=0)).run().nest
+        return _Search(space, LATENCY, Budget(evaluations=0), {}).run().nest
     except _NothingFitsError:
         return None
 
@@ -113,12 +115,15 @@ class _Search:
     what a budget leaves unsolved, ``least``: that of all.
     """
 
-    def __init__(self, space: Space, objective: Objective, budget: Budget, *, hopeful: bool = False) -> None:
+    def __init__(
+        self, space: Space, objective: Objective, budget: Budget, known: Tables, *, hopeful: bool = False
+    ) -> None:
         self.whole, self.objective, self.budget, self.hopeful = space, objective, budget, hopeful
+        self.known = known
         self.space, self.pairs = joined(space)
         compiled = plan_of(self.space, hopeful=hopeful)
         self.problem = problem_of(self.space, compiled, self.pairs, objective)
-        self.outlines = self.source = Part(self.space, compiled, self.problem)
+        self.outlines = self.source = Part(self.space, compiled, self.problem, known)
         self.bounded = all_least(self.outlines.arrays, self.problem)
         self.waiting: list[tuple[int, Any]] = []
         self.left = np.inf
@@ -182,7 +187,7 @@ class _Search:
         """Solve the templates of an outline under choices that are refined."""
         if not any(is_better(choice, self.best) for choice in choices):
             return
-        part = Part(self.space, plan_of(self.space, t, hopeful=self.hopeful), self.problem)
+        part = Part(self.space, plan_of(self.space, t, hopeful=self.hopeful), self.problem, self.known)
         mirror, symmetric = part.plan.mirror, is_symmetric(self.space, part.plan)
         for i in range(len(choices)):
             if not is_better(choices[i], self.best):

@@ -10,17 +10,17 @@ from mapper.looptree.search.branch.bounds import Problem
 from mapper.looptree.search.branch.join import DONE, OVER
 from mapper.looptree.search.branch.nodes import nodes_of
 from mapper.looptree.search.branch.plan import Plan
-from mapper.looptree.search.branch.store import Store, read
+from mapper.looptree.search.branch.store import Store, Tables, read
 from mapper.looptree.search.space import Space
 
 
 class Part:
     """The templates of a plan, in the numbers of a problem."""
 
-    def __init__(self, space: Space, plan: Plan, problem: Problem) -> None:
+    def __init__(self, space: Space, plan: Plan, problem: Problem, known: Tables) -> None:
         self.space, self.plan, self.problem = space, plan, problem
         self.arrays = plan.arrays._replace(fixed_j=space.einsum.macs * space.hierarchy.compute.action.energy_j)
-        self.store = Store(self.arrays, problem.shares.shape[1])
+        self.store = Store(self.arrays, problem.shares.shape[1], known)
 
     def solve(
         self, kernel: Callable[..., Any], t: int, choices: Any, results: Sequence[Any], over: Callable[[], bool]

@@ -28,12 +28,15 @@ class Shelf(NamedTuple):
     least: Any
 
 
-class Store:
-    """Makes tables when they are asked for, and keeps them."""
+Tables = dict[tuple[object, ...], Any]  # what a table is made of -> the table: searches of one space share them
 
-    def __init__(self, arrays: Arrays, options: int) -> None:
+
+class Store:
+    """Makes tables when they are asked for, and keeps them; takes those that ``known`` has."""
+
+    def __init__(self, arrays: Arrays, options: int, known: Tables) -> None:
         groups, shapes, most = arrays.factors.shape[:3]
-        self.arrays = arrays
+        self.arrays, self.known = arrays, known
         self.made, self.used = 0, 0
         self._tilings: dict[tuple[bytes, int, bytes], Any] = {}
         where = np.full((groups, shapes, options), -1, np.int64)
@@ -47,10 +50,8 @@ class Store:
 
     def make(self, g: int, s: int, o: int, extents: Any, shares: Any, kind: int) -> None:
         """Tabulate shape ``s`` of group ``g`` under option ``o``."""
-        arrays, columns = self.arrays, int(self.arrays.sizes[g, s])
-        first, second = (self.tilings(arrays.loops[g, s, d], extents[d], shares[d], kind) for d in range(MOST_DIMS))
-        exact = kind == DIVISORS
-        found = table(arrays.factors[g, s], arrays.limits[g, s], columns, first, second, extents, exact, arrays.spans)
+        columns = int(self.arrays.sizes[g, s])
+        found = self._table(g, s, columns, extents, shares, kind)
         self._grow(found.size)
         self.shelf.where[g, s, o] = self.made
         self.shelf.place[self.made] = self.used, found.shape[0], columns + EXTRA
@@ -60,6 +61,16 @@ class Store:
             self.shelf.least[self.made, :columns] = found[:, :columns].min(axis=0)
         self.made += 1
         self.used += found.size
+
+    def _table(self, g: int, s: int, columns: int, extents: Any, shares: Any, kind: int) -> Any:
+        arrays = self.arrays
+        loops, factors, limits = arrays.loops[g, s], arrays.factors[g, s], arrays.limits[g, s]
+        parts = (loops, extents, shares, factors[:columns], limits[:columns])
+        key = (columns, kind, arrays.spans, *(part.tobytes() for part in parts))
+        if key not in self.known:
+            first, second = (self.tilings(loops[d], extents[d], shares[d], kind) for d in range(MOST_DIMS))
+            self.known[key] = table(factors, limits, columns, first, second, extents, kind == DIVISORS, arrays.spans)
+        return self.known[key]
 
     def tilings(self, loops: Any, extent: int, shares: Any, kind: int) -> Any:
         """(tilings, loops) tiles of a dim."""
