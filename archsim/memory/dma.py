@@ -10,9 +10,11 @@ combines with at the destination.
 Time: ``setup`` cycles for the descriptor and ``run_setup`` for each contiguous run in DRAM, then two things at once:
 the transfers on DRAM (burst for burst in the DRAM model), and the streams on on-chip ports, at the DRAM's peak rate or
 the ports' if lower. The move ends at the first edge at or after both; the part until the last beat, seen on an edge, is
-the DRAM's. Not modelled: the time until the first beat does not delay the on-chip stream; DRAM and stream do not slow
-each other beyond that. With ``outstanding`` n a move has at most n bursts under way in a DRAM: burst i, in the order of
-its region, is not asked for before burst i - n has had its last beat (``memory.dram.kernel.pace``).
+the DRAM's. A move between places on chip is the network's for as long as it takes alone, without conflicts in banks:
+its descriptor and its bytes at the rate of the narrowest port. What follows is the ports'. Not modelled: the time until
+the first beat does not delay the on-chip stream; DRAM and stream do not slow each other beyond that. With
+``outstanding`` n a move has at most n bursts under way in a DRAM: burst i, in the order of its region, is not asked for
+before burst i - n has had its last beat (``memory.dram.kernel.pace``).
 
 GATHER and SCATTER are in ``archsim.memory.gather``. A move passes caches by; it drops their lines that it writes.
 """
@@ -22,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 
 from archsim.errors import NotBuiltError, ProgramError
 from archsim.ir.footprint import Footprint, clip, footprint
@@ -58,9 +61,12 @@ class Leg:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A move of given extents and clips, wherever it starts."""
+    """A move of given extents and clips, wherever it starts. ``own_cycles``: of a move on chip alone on its ports (0:
+    of others).
+    """
 
     setup_cycles: int
+    own_cycles: int
     legs: tuple[Leg, ...]
     streams: Streams
     bill: Bill
@@ -113,9 +119,11 @@ class DmaEngine(TileEngine):
             yield flow.event
         plan.bill.times += 1
         self.around.tally.streamed(plan.streams.demands, start_ps, flow.end_ps)
-        if not transfers:
+        if transfers:
+            return Outcome((("dram", last_beat_ps), ("sram_port", kernel.now)))
+        if not plan.own_cycles:
             return Outcome((("sram_port", kernel.now),))
-        return Outcome((("dram", last_beat_ps), ("sram_port", kernel.now)))
+        return Outcome((("noc", clock.edge(clock.cycle(start_ps) + plan.own_cycles)), ("sram_port", kernel.now)))
 
     def _submit(self, step: Step, leg: Leg, number: int) -> Event:
         address = self.around.stores.address(step, leg.region) + leg.region.offset.at(step.env) + leg.shift
@@ -148,8 +156,10 @@ class DmaEngine(TileEngine):
             raise ProgramError(f"{step.where} of {step.queue}: a move from DRAM to DRAM has no path on the chip")
         demands = [demand for side in sides for demand in self._demands(step, *side)]
         cycles = max(storage.shortest(demands, self.clock), _shortest(legs, self.clock))
+        on_chip = not legs and any(touched.size_bytes for _, write, touched in sides if not write)
         return Plan(
             self._spec.setup_cycles + self._spec.run_setup_cycles * sum(leg.runs for leg in legs),
+            ceil(cycles) if on_chip else 0,
             tuple(legs),
             storage.streams(demands, cycles, self.clock),
             self.around.tally.bill(command.layer, [*memory_entries(demands), *_dram_entries(legs)]),

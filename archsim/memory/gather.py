@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -92,14 +93,14 @@ class RowEngine:
         kernel = around.kernel
         yield from self._pause(self._spec.setup_cycles)
         if not all(step.extents.values()):
-            return Outcome((("sram_port", kernel.now),))
+            return Outcome((("noc", kernel.now),))
         cache = self._cache(step)
         task = self._task(step, cache)
         if cache is not None:
             answered_ps = self._clock.at_or_after(cache.answered_ps(kernel.now))
             yield kernel.timeout(answered_ps - kernel.now)
         start_ps = kernel.now
-        streams = self._streams(task)
+        own_cycles, streams = self._streams(task)
         flow = streams.begin()
         yield from self._issue(step, task)
         last_beat_ps = kernel.now
@@ -109,7 +110,8 @@ class RowEngine:
             around.tally.add(command.layer, part, action, amount)
         around.tally.streamed(streams.demands, start_ps, flow.end_ps)
         if not task.in_dram:
-            return Outcome((("sram_port", kernel.now),))
+            own_ps = max(last_beat_ps, self._clock.edge(self._clock.cycle(start_ps) + own_cycles))
+            return Outcome((("noc", own_ps), ("sram_port", kernel.now)))
         return Outcome((("dram", last_beat_ps), ("sram_port", kernel.now)))
 
     # what there is to do
@@ -206,12 +208,13 @@ class RowEngine:
 
     # doing it
 
-    def _streams(self, task: Task) -> Streams:
+    def _streams(self, task: Task) -> tuple[int, Streams]:
+        """Cycles that the rows take alone, and their streams on chip."""
         storage, clock = self._storage, self._clock
         cycles = max(storage.shortest(task.demands, clock), Fraction(task.rows * self._spec.row_setup_cycles))
         if task.dram is not None and task.dram.peak_bytes_per_s is not None:
             cycles = max(cycles, task.moved * clock.hz / task.dram.peak_bytes_per_s)
-        return storage.streams(task.demands, cycles, clock)
+        return ceil(cycles), storage.streams(task.demands, cycles, clock)
 
     def _issue(self, step: Step, task: Task) -> Any:
         if task.first is None or not task.in_dram:

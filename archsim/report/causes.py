@@ -26,7 +26,12 @@ CAUSES = (
     Cause("dtype_loss", "dtype loss", "#B3D9F2", "the dtype used runs below the best rate of the array"),
     Cause("fill_drain", "fill and drain", "#009E73", "operands entering and results leaving the array"),
     Cause("stall_dram", "waits for DRAM", "#D55E00", "DRAM has not delivered or taken the data yet"),
-    Cause("stall_noc", "waits for NoC", "#CC79A7", "the on-chip network has not delivered yet"),
+    Cause(
+        "stall_noc",
+        "waits for on-chip moves",
+        "#CC79A7",
+        "a move between memories on the chip is under way: its descriptor, its bytes at the rate of its ports",
+    ),
     Cause(
         "stall_sram_port",
         "waits for SRAM port",

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.ir.program import Program
+from archsim.sim.attribution import attribute
+from archsim.sim.critical import critical_path
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from tests.laws.builders import (
@@ -19,6 +21,7 @@ from tests.laws.builders import (
     chip,
     constant_dram,
     move,
+    pipeline,
     program,
     queue,
     ring,
@@ -81,9 +84,26 @@ def test_law_25_the_stretch_of_a_compute_command_is_sram_port() -> None:
     )
     activity = simulate(text, chip([scratchpad("wide"), scratchpad("l1", 1)]))
     assert activity.records[VECTOR][0].phases == (("busy", 16_000), ("sram_port", 32_000))
-    assert activity.records[STORE][0].phases == (("sram_port", 32_000),)
+    assert activity.records[STORE][0].phases == (("noc", 16_000), ("sram_port", 32_000))
     alone = simulate(replace(text, queues=text.queues[:1]), chip([scratchpad("wide"), scratchpad("l1", 1)]))
     assert alone.records[VECTOR][0].phases == (("busy", 16_000),)
+
+
+@EXACT
+@given(st.integers(1, 8), st.integers(1, 30), st.integers(1, 30), st.integers(1, 30), st.integers(0, 5))
+def test_law_35_moves_that_share_no_port_are_no_waits_for_ports(
+    tiles: int, load: int, compute: int, store: int, setup: int
+) -> None:
+    """Law 35: of moves between memories on chip that have their ports alone nothing is sram_port; it all sums."""
+    on = chip([scratchpad("din", 1), scratchpad("dout", 1), scratchpad("l1")], dma={"setup_cycles": setup})
+    activity = simulate(pipeline(tiles, load, compute, store), on)
+    for unit in (LOAD, STORE):
+        assert all(record.phases == (("noc", record.end_ps),) for record in activity.records[unit])
+    rows = attribute(activity).time_breakdown()
+    assert [row["stall_sram_port"] for row in rows.values()] == [0] * len(rows)
+    assert rows[VECTOR]["stall_noc"] >= setup + load
+    assert {sum(row.values()) for row in rows.values()} == {activity.total_ps // CYCLE}
+    assert {segment.cause for segment in critical_path(activity)} <= {"noc", "compute"}
 
 
 def irregular(tiles: list[tuple[int, int, int]], slots_in: int, slots_out: int) -> Program:

@@ -126,7 +126,7 @@ queue load engine load unit dma:
         **{"read_bytes": 320, "read_accesses": 40, "write_bytes": 320, "write_accesses": 40}
     }
     assert activity.total_ps == 1000 * 320 // 32
-    assert activity.records["load"][0].phases == (("sram_port", activity.total_ps),)
+    assert activity.records["load"][0].phases == (("noc", activity.total_ps),)
 
 
 # caches --------------------------------------------------------------------------------------------------------------
