@@ -130,16 +130,16 @@ class Traffic:
 
     def at(self, cells: NDArray[np.intp]) -> Flow:
         """The traffic in some cells, by their flat indices."""
-        run = np.broadcast_to(self.run, self.moves.shape)
-        return Flow(*(field.reshape(-1)[cells] for field in (self.filled, self.touched, self.first, self.moves, run)))
+        fields = (self.filled, self.touched, self.first, self.moves, self.run)
+        return Flow(*(field.reshape(-1)[cells] for field in fields))
 
 
 def _traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) -> Traffic:
-    one = np.ones(grid.shape)
-    slot, filled, touched, first, moves = one.copy(), one.copy(), one.copy(), one.copy(), one.copy()
-    again = one.copy()
-    inside = np.zeros(grid.shape, dtype=bool)  # a moving loop lies deeper
-    slides = np.zeros(grid.shape, dtype=bool)
+    """Worked out over those groups alone that each figure depends on."""
+    one = np.ones(())
+    slot = filled = touched = first = moves = again = one
+    inside = np.zeros((), dtype=bool)  # a moving loop lies deeper
+    slides = np.zeros((), dtype=bool)
     for position in reversed(range(len(order))):
         group = order[position]
         get = partial(grid.column, plan.name, group)
@@ -151,7 +151,7 @@ def _traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) 
             continue
         if not _is_counted_within(group, order, depth):
             can_slide = ~inside & (get("slide_filled") < get("filled"))
-            slides |= can_slide
+            slides = slides | can_slide
             slot = slot * get("tile")
             filled = filled * np.where(can_slide, get("slide_filled"), get("filled"))
             touched = touched * np.where(can_slide, get("slide_touched"), get("touched"))
@@ -162,9 +162,10 @@ def _traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) 
         moves = moves * relevant * repeats
         inside = inside | (get("moves") > 0)
     run, slot_bytes = _run(grid, plan, order[:depth]), _slot_bytes(grid, plan, order[:depth], slot)
-    slots = np.minimum(plan.slots, moves) if plan.buffered and not plan.resident else np.zeros(grid.shape)
+    slots = np.minimum(plan.slots, moves) if plan.buffered and not plan.resident else np.zeros(())
     beyond = filled if plan.beyond else touched  # tiles in a ring hold their padding
-    return Traffic(slot, filled, beyond, first, moves, slides, run, slot_bytes, again, slots)
+    figures = (slot, filled, beyond, first, moves, slides, run, slot_bytes, again, slots)
+    return Traffic(*(np.broadcast_to(figure, grid.shape) for figure in figures))
 
 
 def _is_counted_within(group: str, order: tuple[str, ...], depth: int) -> bool:
@@ -183,8 +184,8 @@ def _slot_bytes(grid: Grid, plan: OperandPlan, cut_groups: tuple[str, ...], slot
 
 def _run(grid: Grid, plan: OperandPlan, cut_groups: tuple[str, ...]) -> Reals:
     """Contiguous elements of a tile in DRAM: innermost components join while each steps by what lies inside it."""
-    run = np.ones(grid.shape)
-    joined = np.ones(grid.shape, dtype=bool)
+    run = np.ones(())
+    joined = np.ones((), dtype=bool)
     for part in reversed(grid.geometry.parts[plan.name]):
         if not part.terms:
             continue

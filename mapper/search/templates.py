@@ -60,8 +60,7 @@ class Space:
         for name in self.rules.stationary:
             for plan in self.problem.loads:
                 if plan.operand == name:
-                    again = np.broadcast_to(found.moved[plan.name].again, template.grid.shape)
-                    once &= again.reshape(-1)[found.cells] <= 1
+                    once &= found.moved[plan.name].again.reshape(-1)[found.cells] <= 1
         return found.where(once)
 
     def templates(self) -> Iterator[tuple[Template, Costs]]:
