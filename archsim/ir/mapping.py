@@ -41,7 +41,7 @@ class LayerMapping:
     """LoopTree of one layer on one unit.
 
     ``resident``: operands whose whole tensor already lies (inputs) or stays (output) on chip at its inner memory, as
-    a pinned tensor: no move. ``space``: candidates counted, ``evaluated``: candidates costed; ``bound_cycles``: the
+    a pinned tensor: no move. ``space``: candidates counted, ``evaluated``: the legal ones; ``bound_cycles``: the
     analytic latency (a lower bound of the simulated one) of the chosen mapping; ``proof``: 'optimal in space' or the
     reason not; ``simulated_cycles``: those of the layer alone where it was simulated for the choice, else 0.
     """
