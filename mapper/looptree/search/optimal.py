@@ -8,7 +8,6 @@ better than what was found. Templates whose tiles have no choice of a window are
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,18 +18,18 @@ from mapper.looptree.cost import evaluate
 from mapper.looptree.nest import Nest
 from mapper.looptree.search.branch.axes import apart, joined
 from mapper.looptree.search.branch.bounds import all_least, bounds, in_order, spatial
-from mapper.looptree.search.branch.columns import border
 from mapper.looptree.search.branch.join import EVALUATED, refine, solve
 from mapper.looptree.search.branch.keys import is_better
 from mapper.looptree.search.branch.part import Part
 from mapper.looptree.search.branch.plan import Plan, plan
 from mapper.looptree.search.branch.problem import is_symmetric, problem_of
 from mapper.looptree.search.branch.size import space_size
+from mapper.looptree.search.branch.stays import border, hopeful, staying
 from mapper.looptree.search.branch.templates import outlines, templates
 from mapper.looptree.search.branch.whole import ALL_BELOW, all_axis_orders, partial_dims
 from mapper.looptree.search.found import Budget, Found
-from mapper.looptree.search.objective import LATENCY, SAME, Objective, better
-from mapper.looptree.search.reasons import STAYS, left_out, reason
+from mapper.looptree.search.objective import LATENCY, SAME, Objective
+from mapper.looptree.search.reasons import left_out, reason
 from mapper.looptree.search.space import Space
 
 _NO_LIMIT = 1 << 62
@@ -49,19 +48,12 @@ def search(space: Space, objective: Objective, budget: Budget | None = None) -> 
 
 
 def _proven(space: Space, objective: Objective, budget: Budget) -> Found:
-    """Where tiles may stay over loops that leave them as they are, a second search bounds what that can save."""
+    """Where tiles may stay over loops that leave them as they are, a second search tries what is better for that."""
     first = _Search(space, objective, budget)
     found = first.run()
     if space.convention.bill_all or not first.has_borders():
         return found
-    second = _Search(space, objective, budget, hopeful=True)
-    other = second.run()
-    keys = [objective.key(each.cost.energy_j, each.cost.latency_s) for each in (other, found)]
-    best = other if better(*keys) else found
-    evaluated = found.evaluated + other.evaluated
-    bound = best.value if second.least >= best.value * (1 - SAME) else second.least
-    doubt = best.doubt or ("" if bound == best.value or budget.over(evaluated) else STAYS)
-    return replace(best, bound=bound, evaluated=evaluated, counted=found.counted, doubt=doubt)
+    return _Search(space, objective, budget, after=(first, found)).run()
 
 
 def size(space: Space) -> float:
@@ -83,8 +75,11 @@ def _any(space: Space) -> Nest | None:
         return None
 
 
-def plan_of(space: Space, outline: int | None = None, *, hopeful: bool = False) -> Plan:
-    """The outlines of a space, or the templates of one; made once for spaces that differ in extents alone."""
+def plan_of(space: Space, outline: int | None = None, *, stays: bool = False) -> Plan:
+    """The outlines of a space, or the templates of one; made once for spaces that differ in extents alone.
+
+    ``stays``: those in which tiles stay over loops.
+    """
     large = frozenset(dim for dim, extent in space.einsum.extents.items() if extent > 1)
     spread = tuple(sorted(space.spread.items()))
     key = (
@@ -97,42 +92,49 @@ def plan_of(space: Space, outline: int | None = None, *, hopeful: bool = False) 
         spread,
         all_axis_orders(space),
         outline,
-        hopeful,
+        stays,
     )
     if key not in _plans:
         if outline is None:
-            found = outlines(space)
+            found = [hopeful(space, one) for one in outlines(space)] if stays else outlines(space)
         else:
-            found = templates(space, plan_of(space, hopeful=hopeful).templates[outline])
-        _plans[key] = plan(space, found, hopeful=hopeful)
+            found = (staying if stays else templates)(space, plan_of(space).templates[outline])
+        _plans[key] = plan(space, found)
     return _plans[key]
 
 
 class _Search:
     """``waiting``: outlines and their refined choices; ``lowest``: the best key of these; ``left``: the least bound of
-    what a budget leaves unsolved, ``least``: that of all.
+    what a budget leaves unsolved. ``after``: a search without tiles that stay, which this one goes on with.
     """
 
-    def __init__(self, space: Space, objective: Objective, budget: Budget, *, hopeful: bool = False) -> None:
-        self.whole, self.objective, self.budget, self.hopeful = space, objective, budget, hopeful
+    def __init__(
+        self, space: Space, objective: Objective, budget: Budget, after: tuple[_Search, Found] | None = None
+    ) -> None:
+        self.whole, self.objective, self.budget, self.stays = space, objective, budget, after is not None
         self.space, self.pairs = joined(space)
-        compiled = plan_of(self.space, hopeful=hopeful)
+        compiled = plan_of(self.space, stays=self.stays)
         self.problem = problem_of(self.space, compiled, self.pairs, objective)
         self.outlines = self.source = Part(self.space, compiled, self.problem)
         self.bounded = all_least(self.outlines.arrays, self.problem)
         self.waiting: list[tuple[int, Any]] = []
         self.left = np.inf
-        self.least = 0.0
         self.lowest = np.full(3, np.inf)
         self.best = np.full(3, np.inf)
         self.winner = np.full(1 + 2 * len(compiled.groups), -1, np.int64)
         self.progress = np.zeros(2, np.int64)
         self.limit = _NO_LIMIT if budget.evaluations is None else budget.evaluations
+        if after is not None:
+            self._go_on(*after)
+
+    def _go_on(self, first: _Search, found: Found) -> None:
+        self.source, self.winner, self.progress, self.left = first.source, first.winner, first.progress, first.left
+        self.best[:] = self.objective.key(found.cost.energy_j, found.cost.latency_s)
 
     def run(self) -> Found:
         keys = bounds(self.outlines.arrays, self.problem, self.bounded)
         if partial_dims(self.space):
-            self.left = float(keys[:, 0].min())
+            self.left = min(self.left, float(keys[:, 0].min()))
         for t in map(int, np.lexsort(keys.T[::-1])):
             if keys[t, 0] > self.best[0] * (1 + SAME):
                 break
@@ -142,7 +144,6 @@ class _Search:
             self._open(t, choices)
         if self.winner[0] < 0:
             raise _NothingFitsError
-        self.least = min(self.left, float(self.best[0]))
         return self._found()
 
     def _enter(self, t: int, bound: float) -> None:
@@ -151,7 +152,7 @@ class _Search:
             self.left = min(self.left, bound)
             return
         choices = spatial(self.outlines.arrays, self.problem, self.bounded, t, self.best)
-        if not self.outlines.plan.templates[t].is_outline:
+        if not self.stays and not self.outlines.plan.templates[t].is_outline:
             self._solve(self.outlines, t, choices)
             return
         if self.winner[0] < 0:  # something to compare with, before all choices are refined
@@ -182,7 +183,7 @@ class _Search:
         """Solve the templates of an outline under choices that are refined."""
         if not any(is_better(choice, self.best) for choice in choices):
             return
-        part = Part(self.space, plan_of(self.space, t, hopeful=self.hopeful), self.problem)
+        part = Part(self.space, plan_of(self.space, t, stays=self.stays), self.problem)
         mirror, symmetric = part.plan.mirror, is_symmetric(self.space, part.plan)
         for i in range(len(choices)):
             if not is_better(choices[i], self.best):
