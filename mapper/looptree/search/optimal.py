@@ -24,8 +24,8 @@ from mapper.looptree.search.branch.part import Part
 from mapper.looptree.search.branch.plan import Plan, plan
 from mapper.looptree.search.branch.problem import is_symmetric, problem_of
 from mapper.looptree.search.branch.size import space_size
-from mapper.looptree.search.branch.stays import border, hopeful, staying
-from mapper.looptree.search.branch.templates import outlines, templates
+from mapper.looptree.search.branch.stays import border, hopeful, staying, with_windows
+from mapper.looptree.search.branch.templates import Template, outlines, templates
 from mapper.looptree.search.branch.whole import ALL_BELOW, all_axis_orders, partial_dims
 from mapper.looptree.search.found import Budget, Found
 from mapper.looptree.search.objective import LATENCY, SAME, Objective
@@ -75,10 +75,10 @@ def _any(space: Space) -> Nest | None:
         return None
 
 
-def plan_of(space: Space, outline: int | None = None, *, stays: bool = False) -> Plan:
+def plan_of(space: Space, path: tuple[int, ...] = (), *, stays: bool = False) -> Plan:
     """The outlines of a space, or the templates of one; made once for spaces that differ in extents alone.
 
-    ``stays``: those in which tiles stay over loops.
+    ``path``: the number of the outline; where tiles stay over loops (``stays``) also of one with its windows.
     """
     large = frozenset(dim for dim, extent in space.einsum.extents.items() if extent > 1)
     spread = tuple(sorted(space.spread.items()))
@@ -91,16 +91,21 @@ def plan_of(space: Space, outline: int | None = None, *, stays: bool = False) ->
         space.slots,
         spread,
         all_axis_orders(space),
-        outline,
+        path,
         stays,
     )
     if key not in _plans:
-        if outline is None:
-            found = [hopeful(space, one) for one in outlines(space)] if stays else outlines(space)
-        else:
-            found = (staying if stays else templates)(space, plan_of(space).templates[outline])
-        _plans[key] = plan(space, found)
+        _plans[key] = plan(space, _templates(space, path, stays=stays))
     return _plans[key]
+
+
+def _templates(space: Space, path: tuple[int, ...], *, stays: bool) -> list[Template]:
+    if not path:
+        return [hopeful(space, one) for one in outlines(space)] if stays else outlines(space)
+    outline = plan_of(space, path[:-1], stays=len(path) > 1).templates[path[-1]]
+    if not stays:
+        return templates(space, outline)
+    return with_windows(space, outline) if len(path) == 1 else staying(space, outline)
 
 
 class _Search:
@@ -156,8 +161,8 @@ class _Search:
             self._solve(self.outlines, t, choices)
             return
         if self.winner[0] < 0:  # something to compare with, before all choices are refined
-            self._open(t, self._refined(t, choices[:1].copy()))
-        choices = self._refined(t, choices)
+            self._open(t, self._refined(self.outlines, t, choices[:1].copy()))
+        choices = self._refined(self.outlines, t, choices)
         if len(choices) and is_better(choices[0], self.lowest):
             self.lowest = choices[0, :3].copy()
             self._open(t, choices)
@@ -173,17 +178,35 @@ class _Search:
         """Whether the budget is used up and there is something to return."""
         return bool(self.winner[0] >= 0) and self.budget.over(int(self.progress[EVALUATED]))
 
-    def _refined(self, t: int, choices: Any) -> Any:
+    def _refined(self, part: Part, t: int, choices: Any) -> Any:
         """The choices of an outline that may be better than the best, with the keys of their best tilings."""
         results = (self.best, self.winner, self.progress, self.limit)
-        self.outlines.solve(refine, t, choices, results, self._over)
+        part.solve(refine, t, choices, results, self._over)
         return in_order(choices[np.isfinite(choices[:, 0])])
 
     def _open(self, t: int, choices: Any) -> None:
         """Solve the templates of an outline under choices that are refined."""
-        if not any(is_better(choice, self.best) for choice in choices):
+        if not self.stays:
+            self._solve_all((t,), choices)
+        elif self._is_worth(choices):
+            part = Part(self.space, plan_of(self.space, (t,), stays=True), self.problem)
+            refined = [self._refined(part, number, choices.copy()) for number in range(len(part.plan.templates))]
+            left = [(*each[0, :3], number) for number, each in enumerate(refined) if len(each)]
+            for *_, number in sorted(left):
+                self._solve_all((t, number), refined[number])
+
+    def _is_worth(self, choices: Any) -> bool:
+        """Whether any choice may be better than the best, and the budget allows to see."""
+        worth = any(is_better(choice, self.best) for choice in choices)
+        if worth and self._over():
+            self.left = min(self.left, float(choices[:, 0].min()))
+        return worth and not self._over()
+
+    def _solve_all(self, path: tuple[int, ...], choices: Any) -> None:
+        """Solve templates under choices that are refined."""
+        if not self._is_worth(choices):
             return
-        part = Part(self.space, plan_of(self.space, t, stays=self.stays), self.problem)
+        part = Part(self.space, plan_of(self.space, path, stays=self.stays), self.problem)
         mirror, symmetric = part.plan.mirror, is_symmetric(self.space, part.plan)
         for i in range(len(choices)):
             if not is_better(choices[i], self.best):

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import permutations, product
 
-from mapper.looptree.search.branch.templates import Relations, Slot, Template, Tile, relations
+from mapper.looptree.search.branch.templates import Relations, Slot, Template, Tile, relations, with_tiles
 from mapper.looptree.search.space import Space
 
 
@@ -72,7 +72,8 @@ def hopeful(space: Space, outline: Template) -> Template:
     """An outline whose tiles below a border stay over every loop above it that leaves them as they are.
 
     No LoopTree of the outline costs less that may not be had, for no more, with its tiles in another order; where a
-    class of dims leaves more than one operand as it is, over every loop.
+    class of dims leaves more than one operand as it is, over every loop. Of an outline ``with_windows`` a tile that
+    must slide does not stay.
     """
     known = relations(space)
     names = [operand.name for operand in space.einsum.operands]
@@ -83,17 +84,19 @@ def hopeful(space: Space, outline: Template) -> Template:
         last = i if edge >= 0 and not one else edge
         loops = [(slot, dim) for slot in range(last + 1) for dim in outline.slots[slot].temporal]
         still = frozenset(loop for loop in loops if loop[1] not in known.relevant[tile.operand])
-        tiles.append(replace(tile, still=still))
+        tiles.append(tile if tile.must_slide else replace(tile, still=still))
     return replace(outline, tiles=tuple(tiles))
 
 
+def with_windows(space: Space, outline: Template) -> list[Template]:
+    """An outline with every set of tiles that slide."""
+    choices = product(*(_windows(space, tile) for tile in outline.tiles))
+    return [hopeful(space, with_tiles(space, outline, tiles)) for tiles in choices]
+
+
 def staying(space: Space, outline: Template) -> list[Template]:
-    """Those that an outline stands for in which any tile stays."""
-    found: dict[Template, None] = {}
-    for tiles in product(*(_windows(space, tile) for tile in outline.tiles)):
-        every = _Skeletons(space, replace(outline, tiles=tiles)).all()
-        found |= dict.fromkeys(one for one in every if any(tile.still for tile in one.tiles))
-    return list(found)
+    """Those that an outline with its windows stands for."""
+    return list(dict.fromkeys(_Skeletons(space, outline).all()))
 
 
 def _windows(space: Space, tile: Tile) -> list[Tile]:
@@ -125,7 +128,7 @@ class _Skeletons:
     def __init__(self, space: Space, template: Template) -> None:
         self.known, self.template = relations(space), template
         self.classes = _classes(self.known)
-        borders = {i: border(space, template, i) for i, tile in enumerate(template.tiles) if not tile.slides}
+        borders = {i: border(space, template, i) for i, tile in enumerate(template.tiles) if not tile.must_slide}
         self.edges = {i: edge for i, edge in borders.items() if edge >= 0}
         self.options = cache(self._options)
 

@@ -127,9 +127,12 @@ def _rank(memories: list[Memory], tile: Tile) -> int:
 
 def templates(space: Space, outline: Template) -> list[Template]:
     """Those that an outline stands for."""
-    known = relations(space)
-    axes = [slot.axes for slot in outline.slots]
-    return [_template(known, outline.top, tiles, axes) for tiles in product(*map(_windows, outline.tiles))]
+    return [with_tiles(space, outline, tiles) for tiles in product(*map(_windows, outline.tiles))]
+
+
+def with_tiles(space: Space, outline: Template, tiles: tuple[Tile, ...]) -> Template:
+    """An outline with other windows, and the loops that are worth having between them."""
+    return _template(relations(space), outline.top, tiles, [slot.axes for slot in outline.slots])
 
 
 def _orders(space: Space, block: tuple[Memory | Axis, ...]) -> list[tuple[Tile | str, ...]]:
