@@ -24,9 +24,10 @@ from mapper.looptree.search.branch.part import Part
 from mapper.looptree.search.branch.plan import Plan, plan
 from mapper.looptree.search.branch.problem import is_symmetric, problem_of
 from mapper.looptree.search.branch.size import space_size
-from mapper.looptree.search.branch.stays import border, hopeful, staying, with_windows
+from mapper.looptree.search.branch.stays import border, hopeful, staying
 from mapper.looptree.search.branch.templates import Template, outlines, templates
 from mapper.looptree.search.branch.whole import ALL_BELOW, all_axis_orders, partial_dims
+from mapper.looptree.search.branch.windows import reach, reaching, with_windows
 from mapper.looptree.search.found import Budget, Found
 from mapper.looptree.search.objective import LATENCY, SAME, Objective
 from mapper.looptree.search.reasons import left_out, reason
@@ -51,7 +52,7 @@ def _proven(space: Space, objective: Objective, budget: Budget) -> Found:
     """Where tiles may stay over loops that leave them as they are, a second search tries what is better for that."""
     first = _Search(space, objective, budget)
     found = first.run()
-    if space.convention.bill_all or not first.has_borders():
+    if space.convention.bill_all or not first.has_more():
         return found
     return _Search(space, objective, budget, after=(first, found)).run()
 
@@ -101,11 +102,12 @@ def plan_of(space: Space, path: tuple[int, ...] = (), *, stays: bool = False) ->
 
 def _templates(space: Space, path: tuple[int, ...], *, stays: bool) -> list[Template]:
     if not path:
-        return [hopeful(space, one) for one in outlines(space)] if stays else outlines(space)
-    outline = plan_of(space, path[:-1], stays=len(path) > 1).templates[path[-1]]
+        found = outlines(space)
+        return [hopeful(space, reaching(space, one)) for one in found] if stays else found
+    outline = plan_of(space, path[:-1], stays=stays).templates[path[-1]]
     if not stays:
         return templates(space, outline)
-    return with_windows(space, outline) if len(path) == 1 else staying(space, outline)
+    return [hopeful(space, one) for one in with_windows(space, outline)] if len(path) == 1 else staying(space, outline)
 
 
 class _Search:
@@ -169,10 +171,10 @@ class _Search:
         elif len(choices):
             self.waiting.append((t, choices))
 
-    def has_borders(self) -> bool:
-        """Whether any tile lies below a fan-out (or another memory's tiles, in order)."""
-        found = self.outlines.plan.templates
-        return any(border(self.space, one, i) >= 0 for one in found for i in range(len(one.tiles)))
+    def has_more(self) -> bool:
+        """Whether tiles may stay over loops that they cannot be moved above, or slide over one below other tiles."""
+        places = [(one, i) for one in self.outlines.plan.templates for i in range(len(one.tiles))]
+        return any(border(self.space, *place) >= 0 or reach(self.space, *place) for place in places)
 
     def _over(self) -> bool:
         """Whether the budget is used up and there is something to return."""

@@ -180,7 +180,7 @@ class Builder:
         relevant, whole = self.known.relevant[tile.operand], self.known.whole[tile.operand]
         parts = {}
         for d, dim in enumerate(self.known.dims):
-            loops = self.loops[d][place] + (dim in tile.slides)
+            loops = self.loops[d][place + tile.reach] + 1 if dim in tile.slides else self.loops[d][place]
             parts[dim] = Part(LARGEST, loops) if dim in relevant else Part()
         return self._factors(parts, relevant - whole)
 

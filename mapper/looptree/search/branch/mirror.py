@@ -45,5 +45,7 @@ def _exchanged(template: Template, swap: Mapping[str, str]) -> Template:
 
 
 def _known_by(template: Template) -> tuple[object, ...]:
-    tiles = tuple((tile.operand, tile.memory, tile.slides, tile.still) for tile in (*template.top, *template.tiles))
+    tiles = (
+        (tile.operand, tile.memory, tile.slides, tile.reach, tile.still) for tile in (*template.top, *template.tiles)
+    )
     return (*tiles, *((frozenset(slot.temporal), slot.axes) for slot in template.slots))

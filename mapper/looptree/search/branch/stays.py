@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import permutations, product
+from itertools import permutations
 
-from mapper.looptree.search.branch.templates import Relations, Slot, Template, Tile, relations, with_tiles
+from mapper.looptree.search.branch.templates import Relations, Slot, Template, Tile, relations
+from mapper.looptree.search.branch.windows import ending, is_inside
 from mapper.looptree.search.space import Space
 
 
@@ -72,8 +73,7 @@ def hopeful(space: Space, outline: Template) -> Template:
     """An outline whose tiles below a border stay over every loop above it that leaves them as they are.
 
     No LoopTree of the outline costs less that may not be had, for no more, with its tiles in another order; where a
-    class of dims leaves more than one operand as it is, over every loop. Of an outline ``with_windows`` a tile that
-    must slide does not stay.
+    class of dims leaves more than one operand as it is, over every loop. A tile that must slide does not stay.
     """
     known = relations(space)
     names = [operand.name for operand in space.einsum.operands]
@@ -88,22 +88,9 @@ def hopeful(space: Space, outline: Template) -> Template:
     return replace(outline, tiles=tuple(tiles))
 
 
-def with_windows(space: Space, outline: Template) -> list[Template]:
-    """An outline with every set of tiles that slide."""
-    choices = product(*(_windows(space, tile) for tile in outline.tiles))
-    return [hopeful(space, with_tiles(space, outline, tiles)) for tiles in choices]
-
-
 def staying(space: Space, outline: Template) -> list[Template]:
     """Those that an outline with its windows stands for."""
     return list(dict.fromkeys(_Skeletons(space, outline).all()))
-
-
-def _windows(space: Space, tile: Tile) -> list[Tile]:
-    """A tile that does not slide; where room is limited also those that do."""
-    limited = space.hierarchy.memory(tile.memory).size_bits is not None
-    slides = tile.slides if limited else ()
-    return [replace(tile, slides=()), *(replace(tile, slides=(dim,), must_slide=True) for dim in slides)]
 
 
 def _classes(known: Relations) -> dict[frozenset[str], tuple[str, ...]]:
@@ -152,7 +139,8 @@ class _Skeletons:
         slides = {dim for run in window for dim in run.dims}
         left = [_Run(ops, tuple(dim for dim in dims if dim not in slides)) for ops, dims in self.classes.items()]
         left = [run for run in left if run.dims]
-        orders = [order for many in range(len(left), -1, -1) for order in permutations(left, many)]
+        most = 0 if is_inside(self.template.tiles, slot) else len(left)
+        orders = [order for many in range(most, -1, -1) for order in permutations(left, many)]
         found: list[_Option] = []
         for order in orders:
             if self._is_worth(slot, window, order, tiles):
@@ -162,15 +150,15 @@ class _Skeletons:
         return found
 
     def _window(self, slot: int) -> tuple[_Run, ...]:
-        """The loop over which the tile above slides, which comes first."""
-        slides = self.template.tiles[slot - 1].slides if slot else ()
+        """The loop over which tiles above slide, which comes first."""
+        slides = dict.fromkeys(dim for tile in ending(self.template.tiles, slot) for dim in tile.slides)
         return tuple(
             _Run(frozenset(name for name, dims in self.known.relevant.items() if dim in dims), (dim,)) for dim in slides
         )
 
     def _is_worth(self, slot: int, window: tuple[_Run, ...], order: tuple[_Run, ...], tiles: frozenset[int]) -> bool:
         """Whether no loops in an order are better below the tile of the slot."""
-        if slot == len(self.template.tiles):
+        if slot == len(self.template.tiles) or self.template.tiles[slot].reach:
             return True
         own, others = self.template.tiles[slot], tiles - {slot}
         now = self._fates(slot, (*window, *order), others)
@@ -209,13 +197,14 @@ class _Skeletons:
                 still[tile] |= {(slot, dim) for dim in fate.stays}
         tiles = tuple(replace(tile, still=frozenset(still[i])) for i, tile in enumerate(self.template.tiles))
         slots = tuple(
-            Slot(self._loops(option, tiles[slot - 1] if slot else None), self.template.slots[slot].axes)
+            Slot(self._loops(slot, option, tiles), self.template.slots[slot].axes)
             for slot, option in enumerate(options)
         )
         loops = {(i, dim) for i, slot in enumerate(slots) for dim in slot.temporal}
         return Template(self.template.top, tuple(replace(tile, still=tile.still & loops) for tile in tiles), slots)
 
-    def _loops(self, option: _Option, above: Tile | None) -> tuple[str, ...]:
+    def _loops(self, slot: int, option: _Option, tiles: tuple[Tile, ...]) -> tuple[str, ...]:
         """Without those that can as well lie above the tile above."""
-        barred = self.known.whole[above.operand] if above is not None and not above.still else frozenset()
+        fixed = slot == 0 or tiles[slot - 1].still or any(tile.reach for tile in ending(tiles, slot))
+        barred = frozenset() if fixed else self.known.whole[tiles[slot - 1].operand]
         return tuple(dim for run in option.runs for dim in run.dims if not (run in option.early and dim in barred))

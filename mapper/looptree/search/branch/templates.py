@@ -27,14 +27,16 @@ from mapper.looptree.search.space import Space
 class Tile:
     """A tile of an operand; ``slides``: dims over which its window moves, of a template one at most.
 
-    ``must_slide``: over more than one place; without that the tile is that of another template. ``still``: loops by
-    slot and dim over which it stays as it is.
+    ``must_slide``: over more than one place; without that the tile is that of another template. ``reach``: tiles (of an
+    outline: most tiles) between it and the loop over which it slides. ``still``: loops by slot and dim over which it
+    stays as it is.
     """
 
     operand: str
     memory: str
     slides: tuple[str, ...] = ()
     must_slide: bool = False
+    reach: int = 0
     still: frozenset[tuple[int, str]] = frozenset()
 
 
@@ -127,12 +129,9 @@ def _rank(memories: list[Memory], tile: Tile) -> int:
 
 def templates(space: Space, outline: Template) -> list[Template]:
     """Those that an outline stands for."""
-    return [with_tiles(space, outline, tiles) for tiles in product(*map(_windows, outline.tiles))]
-
-
-def with_tiles(space: Space, outline: Template, tiles: tuple[Tile, ...]) -> Template:
-    """An outline with other windows, and the loops that are worth having between them."""
-    return _template(relations(space), outline.top, tiles, [slot.axes for slot in outline.slots])
+    known = relations(space)
+    axes = [slot.axes for slot in outline.slots]
+    return [_template(known, outline.top, tiles, axes) for tiles in product(*map(_windows, outline.tiles))]
 
 
 def _orders(space: Space, block: tuple[Memory | Axis, ...]) -> list[tuple[Tile | str, ...]]:
