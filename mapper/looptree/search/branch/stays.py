@@ -43,6 +43,8 @@ class _Fate:
         return self.stays >= other.stays and self.changes <= other.changes
 
 
+_Loops = frozenset[tuple[int, str]]  # slot, dim
+_Stays = frozenset[tuple[int, int, str]]  # tile, slot, dim
 Fates = Mapping[int, _Fate]  # by the number of a tile
 
 
@@ -89,8 +91,14 @@ def hopeful(space: Space, outline: Template) -> Template:
 
 
 def staying(space: Space, outline: Template) -> list[Template]:
-    """Those that an outline with its windows stands for."""
-    return list(dict.fromkeys(_Skeletons(space, outline).all()))
+    """Those that an outline with its windows stands for, without those that have no loop and no stay of their own."""
+    found: list[tuple[Template, _Loops, _Stays]] = []
+    for one in dict.fromkeys(_Skeletons(space, outline).all()):
+        loops = frozenset((i, dim) for i, slot in enumerate(one.slots) for dim in slot.temporal)
+        stays = frozenset((i, *loop) for i, tile in enumerate(one.tiles) for loop in tile.still)
+        if not any(loops <= more and stays <= longer for _, more, longer in found):
+            found = [each for each in found if not (each[1] <= loops and each[2] <= stays)] + [(one, loops, stays)]
+    return [one for one, _, _ in found]
 
 
 def _classes(known: Relations) -> dict[frozenset[str], tuple[str, ...]]:
