@@ -74,3 +74,18 @@ def _actions(generator: Random, energy: float) -> dict[str, Action]:
     return {
         name: Action(energy * generator.uniform(0.5, 1.5), generator.uniform(0.5, 16), bits) for name in (READ, WRITE)
     }
+
+
+def window_cases(seed: int, count: int) -> Iterator[tuple[Space, Objective]]:
+    """``count`` problems of windows on two inner memories, where tiles stay as long as nothing changes them."""
+    generator = Random(seed)
+    for _ in range(count):
+        extents = {dim: generator.choice((1, 2)) for dim in "mc"} | dict.fromkeys("nqs", 1)
+        extents |= {dim: generator.choice((2, 3)) for dim in "pr"}
+        if extents["m"] == extents["c"] == 2:
+            extents[generator.choice("mc")] = 1
+        einsum = convolution(extents, generator.choice((1, 1, 2)))
+        hierarchy = _hierarchy(generator, einsum, 2)
+        factors, in_order = generator.choice(("divisors", "divisors", "spatial")), generator.random() < 0.7
+        space = Space(einsum, hierarchy, replace(ARCHSIM, slots=1), factors, in_order)
+        yield space, generator.choice((LATENCY, ENERGY, EDP, weighted(1, 2)))

@@ -59,7 +59,7 @@ def test_an_outline_bounds_its_templates(shape: dict[str, int], convention: Conv
         choices = spatial(whole.arrays, problem, least, t, np.full(3, np.inf))
         bounds = choices.copy()
         whole.solve(refine, t, bounds, results(len(compiled.groups)), lambda: False)
-        part = Part(space, optimal.plan_of(space, t), problem, {})
+        part = Part(space, optimal.plan_of(space, (t,)), problem, {})
         for number in range(len(part.plan.templates)):
             for i in range(len(choices)):
                 one = results(len(compiled.groups))

@@ -8,7 +8,6 @@ better than what was found. Templates whose tiles have no choice of a window are
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,19 +18,20 @@ from mapper.looptree.cost import evaluate
 from mapper.looptree.nest import Nest
 from mapper.looptree.search.branch.axes import apart, joined
 from mapper.looptree.search.branch.bounds import all_least, bounds, in_order, spatial
-from mapper.looptree.search.branch.columns import border
 from mapper.looptree.search.branch.join import EVALUATED, refine, solve
 from mapper.looptree.search.branch.keys import is_better
 from mapper.looptree.search.branch.part import Part
 from mapper.looptree.search.branch.plan import Plan, plan
 from mapper.looptree.search.branch.problem import is_symmetric, problem_of
 from mapper.looptree.search.branch.size import space_size
+from mapper.looptree.search.branch.stays import border, hopeful, staying
 from mapper.looptree.search.branch.store import Tables
-from mapper.looptree.search.branch.templates import outlines, templates
+from mapper.looptree.search.branch.templates import Template, outlines, templates
 from mapper.looptree.search.branch.whole import ALL_BELOW, all_axis_orders, partial_dims
+from mapper.looptree.search.branch.windows import reach, reaching, with_windows
 from mapper.looptree.search.found import Budget, Found
-from mapper.looptree.search.objective import LATENCY, SAME, Objective, better
-from mapper.looptree.search.reasons import STAYS, left_out, reason
+from mapper.looptree.search.objective import LATENCY, SAME, Objective
+from mapper.looptree.search.reasons import left_out, reason
 from mapper.looptree.search.space import Space
 
 _NO_LIMIT = 1 << 62
@@ -51,19 +51,12 @@ def search(space: Space, objective: Objective, budget: Budget | None = None, kno
 
 
 def _proven(space: Space, objective: Objective, budget: Budget, known: Tables) -> Found:
-    """Where tiles may stay over loops that leave them as they are, a second search bounds what that can save."""
+    """Where tiles may stay over loops that leave them as they are, a second search tries what is better for that."""
     first = _Search(space, objective, budget, known)
     found = first.run()
-    if space.convention.bill_all or not first.has_borders():
+    if space.convention.bill_all or not first.has_more():
         return found
-    second = _Search(space, objective, budget, known, hopeful=True)
-    other = second.run()
-    keys = [objective.key(each.cost.energy_j, each.cost.latency_s) for each in (other, found)]
-    best = other if better(*keys) else found
-    evaluated = found.evaluated + other.evaluated
-    bound = best.value if second.least >= best.value * (1 - SAME) else second.least
-    doubt = best.doubt or ("" if bound == best.value or budget.over(evaluated) else STAYS)
-    return replace(best, bound=bound, evaluated=evaluated, counted=found.counted, doubt=doubt)
+    return _Search(space, objective, budget, known, after=(first, found)).run()
 
 
 def size(space: Space) -> float:
@@ -85,8 +78,11 @@ def _any(space: Space) -> Nest | None:
         return None
 
 
-def plan_of(space: Space, outline: int | None = None, *, hopeful: bool = False) -> Plan:
-    """The outlines of a space, or the templates of one; made once for spaces that differ in extents alone."""
+def plan_of(space: Space, path: tuple[int, ...] = (), *, stays: bool = False) -> Plan:
+    """The outlines of a space, or the templates of one; made once for spaces that differ in extents alone.
+
+    ``path``: the number of the outline; where tiles stay over loops (``stays``) also of one with its windows.
+    """
     large = frozenset(dim for dim, extent in space.einsum.extents.items() if extent > 1)
     spread = tuple(sorted(space.spread.items()))
     key = (
@@ -98,46 +94,62 @@ def plan_of(space: Space, outline: int | None = None, *, hopeful: bool = False) 
         space.slots,
         spread,
         all_axis_orders(space),
-        outline,
-        hopeful,
+        path,
+        stays,
     )
     if key not in _plans:
-        if outline is None:
-            found = outlines(space)
-        else:
-            found = templates(space, plan_of(space, hopeful=hopeful).templates[outline])
-        _plans[key] = plan(space, found, hopeful=hopeful)
+        _plans[key] = plan(space, _templates(space, path, stays=stays))
     return _plans[key]
+
+
+def _templates(space: Space, path: tuple[int, ...], *, stays: bool) -> list[Template]:
+    if not path:
+        found = outlines(space)
+        return [hopeful(space, reaching(space, one)) for one in found] if stays else found
+    outline = plan_of(space, path[:-1], stays=stays).templates[path[-1]]
+    if not stays:
+        return templates(space, outline)
+    return [hopeful(space, one) for one in with_windows(space, outline)] if len(path) == 1 else staying(space, outline)
 
 
 class _Search:
     """``waiting``: outlines and their refined choices; ``lowest``: the best key of these; ``left``: the least bound of
-    what a budget leaves unsolved, ``least``: that of all.
+    what a budget leaves unsolved. ``after``: a search without tiles that stay, which this one goes on with.
     """
 
     def __init__(
-        self, space: Space, objective: Objective, budget: Budget, known: Tables, *, hopeful: bool = False
+        self,
+        space: Space,
+        objective: Objective,
+        budget: Budget,
+        known: Tables,
+        after: tuple[_Search, Found] | None = None,
     ) -> None:
-        self.whole, self.objective, self.budget, self.hopeful = space, objective, budget, hopeful
+        self.whole, self.objective, self.budget, self.stays = space, objective, budget, after is not None
         self.known = known
         self.space, self.pairs = joined(space)
-        compiled = plan_of(self.space, hopeful=hopeful)
+        compiled = plan_of(self.space, stays=self.stays)
         self.problem = problem_of(self.space, compiled, self.pairs, objective)
         self.outlines = self.source = Part(self.space, compiled, self.problem, known)
         self.bounded = all_least(self.outlines.arrays, self.problem)
         self.waiting: list[tuple[int, Any]] = []
         self.left = np.inf
-        self.least = 0.0
         self.lowest = np.full(3, np.inf)
         self.best = np.full(3, np.inf)
         self.winner = np.full(1 + 2 * len(compiled.groups), -1, np.int64)
         self.progress = np.zeros(2, np.int64)
         self.limit = _NO_LIMIT if budget.evaluations is None else budget.evaluations
+        if after is not None:
+            self._go_on(*after)
+
+    def _go_on(self, first: _Search, found: Found) -> None:
+        self.source, self.winner, self.progress, self.left = first.source, first.winner, first.progress, first.left
+        self.best[:] = self.objective.key(found.cost.energy_j, found.cost.latency_s)
 
     def run(self) -> Found:
         keys = bounds(self.outlines.arrays, self.problem, self.bounded)
         if partial_dims(self.space):
-            self.left = float(keys[:, 0].min())
+            self.left = min(self.left, float(keys[:, 0].min()))
         for t in map(int, np.lexsort(keys.T[::-1])):
             if keys[t, 0] > self.best[0] * (1 + SAME):
                 break
@@ -147,7 +159,6 @@ class _Search:
             self._open(t, choices)
         if self.winner[0] < 0:
             raise _NothingFitsError
-        self.least = min(self.left, float(self.best[0]))
         return self._found()
 
     def _enter(self, t: int, bound: float) -> None:
@@ -156,38 +167,56 @@ class _Search:
             self.left = min(self.left, bound)
             return
         choices = spatial(self.outlines.arrays, self.problem, self.bounded, t, self.best)
-        if not self.outlines.plan.templates[t].is_outline:
+        if not self.stays and not self.outlines.plan.templates[t].is_outline:
             self._solve(self.outlines, t, choices)
             return
         if self.winner[0] < 0:  # something to compare with, before all choices are refined
-            self._open(t, self._refined(t, choices[:1].copy()))
-        choices = self._refined(t, choices)
+            self._open(t, self._refined(self.outlines, t, choices[:1].copy()))
+        choices = self._refined(self.outlines, t, choices)
         if len(choices) and is_better(choices[0], self.lowest):
             self.lowest = choices[0, :3].copy()
             self._open(t, choices)
         elif len(choices):
             self.waiting.append((t, choices))
 
-    def has_borders(self) -> bool:
-        """Whether any tile lies below a fan-out (or another memory's tiles, in order)."""
-        found = self.outlines.plan.templates
-        return any(border(self.space, one, i) >= 0 for one in found for i in range(len(one.tiles)))
+    def has_more(self) -> bool:
+        """Whether tiles may stay over loops that they cannot be moved above, or slide over one below other tiles."""
+        places = [(one, i) for one in self.outlines.plan.templates for i in range(len(one.tiles))]
+        return any(border(self.space, *place) >= 0 or reach(self.space, *place) for place in places)
 
     def _over(self) -> bool:
         """Whether the budget is used up and there is something to return."""
         return bool(self.winner[0] >= 0) and self.budget.over(int(self.progress[EVALUATED]))
 
-    def _refined(self, t: int, choices: Any) -> Any:
+    def _refined(self, part: Part, t: int, choices: Any) -> Any:
         """The choices of an outline that may be better than the best, with the keys of their best tilings."""
         results = (self.best, self.winner, self.progress, self.limit)
-        self.outlines.solve(refine, t, choices, results, self._over)
+        part.solve(refine, t, choices, results, self._over)
         return in_order(choices[np.isfinite(choices[:, 0])])
 
     def _open(self, t: int, choices: Any) -> None:
         """Solve the templates of an outline under choices that are refined."""
-        if not any(is_better(choice, self.best) for choice in choices):
+        if not self.stays:
+            self._solve_all((t,), choices)
+        elif self._is_worth(choices):
+            part = Part(self.space, plan_of(self.space, (t,), stays=True), self.problem, self.known)
+            refined = [self._refined(part, number, choices.copy()) for number in range(len(part.plan.templates))]
+            left = [(*each[0, :3], number) for number, each in enumerate(refined) if len(each)]
+            for *_, number in sorted(left):
+                self._solve_all((t, number), refined[number])
+
+    def _is_worth(self, choices: Any) -> bool:
+        """Whether any choice may be better than the best, and the budget allows to see."""
+        worth = any(is_better(choice, self.best) for choice in choices)
+        if worth and self._over():
+            self.left = min(self.left, float(choices[:, 0].min()))
+        return worth and not self._over()
+
+    def _solve_all(self, path: tuple[int, ...], choices: Any) -> None:
+        """Solve templates under choices that are refined."""
+        if not self._is_worth(choices):
             return
-        part = Part(self.space, plan_of(self.space, t, hopeful=self.hopeful), self.problem, self.known)
+        part = Part(self.space, plan_of(self.space, path, stays=self.stays), self.problem, self.known)
         mirror, symmetric = part.plan.mirror, is_symmetric(self.space, part.plan)
         for i in range(len(choices)):
             if not is_better(choices[i], self.best):

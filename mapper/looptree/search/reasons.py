@@ -46,9 +46,6 @@ def together(space: Space, find: Finder) -> str:
     return f"fan-outs {which} cannot all be used as far as each alone can be; ease the least use of more than one"
 
 
-STAYS = "a tile may stay over loops far above it, which have one trip between, and save more than was counted"
-
-
 def left_out(dims: Mapping[str, int], most: int) -> str:
     """Why a search that ended is no proof: of these dims (with their extents) it left tilings out."""
     which = ", ".join(f"{dim} ({extent:,})" for dim, extent in dims.items())

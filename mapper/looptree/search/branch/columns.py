@@ -29,28 +29,11 @@ def _either(first: Masks, second: Masks) -> Masks:
     return tuple(a | b for a, b in zip(first, second, strict=True))
 
 
-def border(space: Space, template: Template, child: int) -> int:
-    """The lowest slot above a tile that it cannot be moved across; -1 where there is none, or no tile."""
-    tiles = template.tiles
-    if child == len(tiles):
-        return -1
-    for slot in range(child, 0 if space.in_order else -1, -1):
-        moved = space.in_order and tiles[slot].memory != tiles[slot - 1].memory
-        if template.slots[slot].axes or moved:
-            return slot
-    return 0 if template.slots[0].axes else -1
-
-
 class Builder:
-    """Makes the Costing of one template.
+    """Makes the Costing of one template."""
 
-    ``hopeful``: a tile below a border that its order cannot cross (a fan-out) stays over every loop above the border
-    that does not index it. No LoopTree costs less than that, and some cost it: those in which nothing between
-    changes the tile.
-    """
-
-    def __init__(self, space: Space, known: Relations, template: Template, *, hopeful: bool) -> None:
-        self.space, self.known, self.template, self.hopeful = space, known, template, hopeful
+    def __init__(self, space: Space, known: Relations, template: Template) -> None:
+        self.space, self.known, self.template = space, known, template
         self.groups = groups(known)
         self.at = {dim: positions(space, template, dim) for dim in known.dims}
         self.costing = Costing()
@@ -84,13 +67,13 @@ class Builder:
             yield (*outer, *inner)
 
     def _input(self, operand: str, outer: str, parent: int, inner: str, child: int) -> None:
-        still = self._still(operand, child)
+        still = self._still(child)
         self._add(outer, operand, READ, child, _either(self._shared(operand, parent), still))
         if inner:
             self._add(inner, operand, WRITE, child, still)
 
     def _output(self, operand: str, outer: str, parent: int, inner: str, child: int) -> None:
-        still, shared = self._still(operand, child), self._shared(operand, parent)
+        still, shared = self._still(child), self._shared(operand, parent)
         self._add(outer, operand, WRITE, child, _either(shared, still))
         self._add(outer, operand, READ, child, _either(shared, still), self._once(operand, parent, self.none))
         if inner:
@@ -98,11 +81,10 @@ class Builder:
                 self._add(inner, operand, READ, child, still)
             self._add(inner, operand, WRITE, child, still, self._once(operand, parent, shared))
 
-    def _still(self, operand: str, child: int) -> Masks:
-        """Temporal loops over which an inner tile is hoped to stay."""
-        edge = border(self.space, self.template, child) if self.hopeful else -1
-        relevant = self.known.relevant[operand]
-        return self._masks(lambda dim, place: dim not in relevant and not place.axis and place.slot <= edge)
+    def _still(self, child: int) -> Masks:
+        """Temporal loops over which an inner tile stays."""
+        still = self.template.tiles[child].still if child < len(self.template.tiles) else frozenset()
+        return self._masks(lambda dim, place: not place.axis and (place.slot, dim) in still)
 
     def _masks(self, chosen: Callable[[str, Position], bool]) -> Masks:
         return tuple(
@@ -198,7 +180,7 @@ class Builder:
         relevant, whole = self.known.relevant[tile.operand], self.known.whole[tile.operand]
         parts = {}
         for d, dim in enumerate(self.known.dims):
-            loops = self.loops[d][place] + (dim in tile.slides)
+            loops = self.loops[d][place + tile.reach] + 1 if dim in tile.slides else self.loops[d][place]
             parts[dim] = Part(LARGEST, loops) if dim in relevant else Part()
         return self._factors(parts, relevant - whole)
 

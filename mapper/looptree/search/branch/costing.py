@@ -108,9 +108,8 @@ def groups(known: Relations) -> tuple[Group, ...]:
 def positions(space: Space, template: Template, dim: str) -> tuple[Position, ...]:
     """The loops that a dim may have in a template, outermost first."""
     found: list[Position] = []
+    moving = {i + 1 + tile.reach for i, tile in enumerate(template.tiles) if tile.must_slide and dim in tile.slides}
     for slot, loops in enumerate(template.slots):
-        above = template.tiles[slot - 1] if slot else None
-        moves = above is not None and above.must_slide and dim in above.slides
-        found += [Position(slot, "", moves)] if dim in loops.temporal else []
+        found += [Position(slot, "", slot in moving)] if dim in loops.temporal else []
         found += [Position(slot, axis) for axis in loops.axes if dim in space.spread[axis]]
     return tuple(found)

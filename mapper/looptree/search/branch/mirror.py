@@ -27,11 +27,25 @@ def mirrored(templates: list[Template], swap: Mapping[str, str]) -> list[int]:
     numbers = {_known_by(template): i for i, template in enumerate(templates)}
     found = []
     for i, template in enumerate(templates):
-        tiles = tuple(replace(tile, slides=tuple(swap.get(dim, dim) for dim in tile.slides)) for tile in template.tiles)
-        found.append(numbers.get(_known_by(replace(template, tiles=tiles)), i))
+        found.append(numbers.get(_known_by(_exchanged(template, swap)), i))
     return found
 
 
+def _exchanged(template: Template, swap: Mapping[str, str]) -> Template:
+    tiles = tuple(
+        replace(
+            tile,
+            slides=tuple(swap.get(dim, dim) for dim in tile.slides),
+            still=frozenset((slot, swap.get(dim, dim)) for slot, dim in tile.still),
+        )
+        for tile in template.tiles
+    )
+    slots = tuple(replace(slot, temporal=tuple(swap.get(dim, dim) for dim in slot.temporal)) for slot in template.slots)
+    return replace(template, tiles=tiles, slots=slots)
+
+
 def _known_by(template: Template) -> tuple[object, ...]:
-    tiles = tuple((tile.operand, tile.memory, tile.slides) for tile in (*template.top, *template.tiles))
-    return (*tiles, *(slot.axes for slot in template.slots))
+    tiles = (
+        (tile.operand, tile.memory, tile.slides, tile.reach, tile.still) for tile in (*template.top, *template.tiles)
+    )
+    return (*tiles, *((frozenset(slot.temporal), slot.axes) for slot in template.slots))

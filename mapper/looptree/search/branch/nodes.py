@@ -43,10 +43,12 @@ def _keep(space: Space, tile: Tile, place: int) -> Keep:
 
 
 def _with_windows(template: Template, nodes: list[MapNode]) -> tuple[MapNode, ...]:
-    slides = {(tile.operand, tile.memory): tile.slides for tile in template.tiles if tile.slides}
+    sliding = {(tile.operand, tile.memory): tile for tile in template.tiles if tile.slides}
     for place, node in enumerate(nodes):
-        if isinstance(node, Keep) and (node.operand, node.level) in slides:
-            below = nodes[place + 1] if place + 1 < len(nodes) else None
-            if isinstance(below, Loop) and not below.axis and (below.dim,) == slides[node.operand, node.level]:
-                nodes[place] = Keep(node.operand, node.level, node.slots, place + 2)
+        if isinstance(node, Keep) and (node.operand, node.level) in sliding:
+            tile = sliding[node.operand, node.level]
+            at = place + 1 + tile.reach
+            below = nodes[at] if at < len(nodes) else None
+            if isinstance(below, Loop) and not below.axis and (below.dim,) == tile.slides:
+                nodes[place] = Keep(node.operand, node.level, node.slots, at + 1)
     return tuple(nodes)

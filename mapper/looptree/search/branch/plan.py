@@ -73,10 +73,10 @@ class Plan(NamedTuple):
     mirror: list[int]
 
 
-def plan(space: Space, found: list[Template], *, hopeful: bool = False) -> Plan:
-    """Compile templates (or outlines) of a space; ``hopeful``: see columns.Builder."""
+def plan(space: Space, found: list[Template]) -> Plan:
+    """Compile templates (or outlines) of a space."""
     known = relations(space)
-    builders = [Builder(space, known, template, hopeful=hopeful) for template in found]
+    builders = [Builder(space, known, template) for template in found]
     costings = [builder.build() for builder in builders]
     axes = {axis.name: i for i, axis in enumerate(space.hierarchy.axes)}
     swap = swap_of(space, known)

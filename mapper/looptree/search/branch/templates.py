@@ -27,13 +27,17 @@ from mapper.looptree.search.space import Space
 class Tile:
     """A tile of an operand; ``slides``: dims over which its window moves, of a template one at most.
 
-    ``must_slide``: over more than one place; without that the tile is that of another template.
+    ``must_slide``: over more than one place; without that the tile is that of another template. ``reach``: tiles (of an
+    outline: most tiles) between it and the loop over which it slides. ``still``: loops by slot and dim over which it
+    stays as it is.
     """
 
     operand: str
     memory: str
     slides: tuple[str, ...] = ()
     must_slide: bool = False
+    reach: int = 0
+    still: frozenset[tuple[int, str]] = frozenset()
 
 
 @dataclass(frozen=True)
