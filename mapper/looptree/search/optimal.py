@@ -20,7 +20,7 @@ from mapper.looptree.nest import Nest
 from mapper.looptree.search.branch.axes import apart, joined
 from mapper.looptree.search.branch.bounds import all_least, bounds, in_order, spatial
 from mapper.looptree.search.branch.columns import border
-from mapper.looptree.search.branch.join import EVALUATED, refine, solve
+from mapper.looptree.search.branch.join import EVALUATED, Results
 from mapper.looptree.search.branch.keys import is_better
 from mapper.looptree.search.branch.part import Part
 from mapper.looptree.search.branch.plan import Plan, plan
@@ -127,7 +127,9 @@ class _Search:
         self.best = np.full(3, np.inf)
         self.winner = np.full(1 + 2 * len(compiled.groups), -1, np.int64)
         self.progress = np.zeros(2, np.int64)
-        self.limit = _NO_LIMIT if budget.evaluations is None else budget.evaluations
+        limit = _NO_LIMIT if budget.evaluations is None else budget.evaluations
+        self.results = Results(self.best, self.winner, self.progress, limit)
+        self.parts = [self.outlines]
 
     def run(self) -> Found:
         keys = bounds(self.outlines.arrays, self.problem, self.bounded)
@@ -140,6 +142,9 @@ class _Search:
                 self._enter(t, float(keys[t, 0]))
         for t, choices in sorted(self.waiting, key=lambda each: (*each[1][0, :3], each[0])):
             self._open(t, choices)
+        for part in self.parts:
+            for t, choice in sorted(part.later, key=lambda each: tuple(each[1][:3])):
+                self._solve(part, t, choice[None], last=True)
         if self.winner[0] < 0:
             raise _NothingFitsError
         self.least = min(self.left, float(self.best[0]))
@@ -174,8 +179,7 @@ class _Search:
 
     def _refined(self, t: int, choices: Any) -> Any:
         """The choices of an outline that may be better than the best, with the keys of their best tilings."""
-        results = (self.best, self.winner, self.progress, self.limit)
-        self.outlines.solve(refine, t, choices, results, self._over)
+        self.outlines.solve(t, choices, self.results, self._over, refined=True)
         return in_order(choices[np.isfinite(choices[:, 0])])
 
     def _open(self, t: int, choices: Any) -> None:
@@ -183,6 +187,7 @@ class _Search:
         if not any(is_better(choice, self.best) for choice in choices):
             return
         part = Part(self.space, plan_of(self.space, t, hopeful=self.hopeful), self.problem)
+        self.parts.append(part)
         mirror, symmetric = part.plan.mirror, is_symmetric(self.space, part.plan)
         for i in range(len(choices)):
             if not is_better(choices[i], self.best):
@@ -192,10 +197,10 @@ class _Search:
                 if mirror[number] >= number or not alike:
                     self._solve(part, number, choices[i : i + 1])
 
-    def _solve(self, part: Part, t: int, choices: Any) -> None:
+    def _solve(self, part: Part, t: int, choices: Any, *, last: bool = False) -> None:
         """Solve a template; ``left`` is the least bound of what the budget leaves unsolved."""
         before = self.best.copy()
-        at = part.solve(solve, t, choices, (self.best, self.winner, self.progress, self.limit), self._over)
+        at = part.solve(t, choices, self.results, self._over, refined=False, last=last)
         if (self.best != before).any():
             self.source = part
         if at < len(choices):

@@ -8,7 +8,7 @@ import numpy as np
 
 from archsim.kernels import allocating
 from mapper.looptree.search.branch.bounds import Problem, fits_axes, used_enough
-from mapper.looptree.search.branch.tilings import ANY, spread_below, temporal_from, tilings
+from mapper.looptree.search.branch.tilings import ANY, kind_of, spread_below, temporal_from, tilings
 
 
 @allocating
@@ -32,7 +32,7 @@ def space_size(arrays: Any, problem: Problem) -> float:
 @allocating
 def _tilings(loops: Any, extent: int, shares: Any, kind: int) -> float:
     if kind == ANY:
-        return float(tilings(loops, extent, shares, kind).shape[0])
+        return float(tilings(loops, extent, shares, kind_of(extent, kind)).shape[0])
     rounds = -(-extent // spread_below(loops, shares, 0))
     places = temporal_from(loops, 0)
     if places == 0:

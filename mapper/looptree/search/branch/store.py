@@ -10,7 +10,7 @@ from archsim.kernels import allocating
 from mapper.looptree.search.branch.front import classes
 from mapper.looptree.search.branch.plan import MOST_DIMS, Arrays
 from mapper.looptree.search.branch.tables import EXTRA, table
-from mapper.looptree.search.branch.tilings import DIVISORS, tilings
+from mapper.looptree.search.branch.tilings import DIVISORS, kind_of, tilings
 
 FIRST_ROOM = 1 << 16  # figures
 
@@ -34,8 +34,9 @@ class Store:
     def __init__(self, arrays: Arrays, options: int) -> None:
         groups, shapes, most = arrays.factors.shape[:3]
         self.arrays = arrays
-        self.made, self.used = 0, 0
-        self._tilings: dict[tuple[bytes, int, bytes], Any] = {}
+        self.used = 0
+        self._lists: list[list[Any]] = []  # by table, of each dim
+        self._tilings: dict[tuple[bytes, int, bytes, int], Any] = {}
         where = np.full((groups, shapes, options), -1, np.int64)
         self.shelf = Shelf(
             where,
@@ -46,26 +47,47 @@ class Store:
         )
 
     def make(self, g: int, s: int, o: int, extents: Any, shares: Any, kind: int) -> None:
-        """Tabulate shape ``s`` of group ``g`` under option ``o``."""
-        arrays, columns = self.arrays, int(self.arrays.sizes[g, s])
-        first, second = (self.tilings(arrays.loops[g, s, d], extents[d], shares[d], kind) for d in range(MOST_DIMS))
-        exact = kind == DIVISORS
-        found = table(arrays.factors[g, s], arrays.limits[g, s], columns, first, second, extents, exact, arrays.spans)
-        self._grow(found.size)
-        self.shelf.where[g, s, o] = self.made
-        self.shelf.place[self.made] = self.used, found.shape[0], columns + EXTRA
-        self.shelf.figures[self.used : self.used + found.size] = found.ravel()
-        self.shelf.alike[self.made, :columns] = classes(found, columns)
-        if len(found):
-            self.shelf.least[self.made, :columns] = found[:, :columns].min(axis=0)
-        self.made += 1
-        self.used += found.size
+        """Tabulate shape ``s`` of group ``g`` under option ``o``, all tilings that are tried."""
+        lists = [self.tilings(g, s, d, extents, shares, kind_of(extents[d], kind)) for d in range(MOST_DIMS)]
+        self.shelf.where[g, s, o] = self.add(g, s, extents, lists, kind == DIVISORS)
 
-    def tilings(self, loops: Any, extent: int, shares: Any, kind: int) -> Any:
-        """(tilings, loops) tiles of a dim."""
-        key = loops.tobytes(), int(extent), shares.tobytes()
+    def add(self, g: int, s: int, extents: Any, lists: list[Any], exact: bool) -> int:
+        """The number of a new table of some tilings of each dim."""
+        arrays, columns = self.arrays, int(self.arrays.sizes[g, s])
+        found = table(arrays.factors[g, s], arrays.limits[g, s], columns, *lists, extents, exact, arrays.spans)
+        number, used = self.made, self.used
+        self._grow(found.size)
+        self.shelf.place[number] = used, found.shape[0], columns + EXTRA
+        self.shelf.figures[used : used + found.size] = found.ravel()
+        self.shelf.alike[number, :columns] = classes(found, columns)
+        if len(found):
+            self.shelf.least[number, :columns] = found[:, :columns].min(axis=0)
+        self.used += found.size
+        self._lists.append(lists)
+        return number
+
+    @property
+    def made(self) -> int:
+        """How many tables there are."""
+        return len(self._lists)
+
+    def forget(self, number: int) -> None:
+        """Drop the tables from a number on."""
+        if number < self.made:
+            self.used = int(self.shelf.place[number, 0])
+            del self._lists[number:]
+
+    def row(self, number: int, row: int) -> Any:
+        """The tiling of each dim in a row of a table."""
+        figures = read(self.shelf.place, self.shelf.figures, number)[row]
+        return [known[int(at)] for known, at in zip(self._lists[number], figures[-EXTRA:], strict=True)]
+
+    def tilings(self, g: int, s: int, d: int, extents: Any, shares: Any, kind: int) -> Any:
+        """(tilings, loops) tiles of dim ``d`` of a group."""
+        loops = self.arrays.loops[g, s, d]
+        key = loops.tobytes(), int(extents[d]), shares[d].tobytes(), kind
         if key not in self._tilings:
-            self._tilings[key] = tilings(loops, extent, shares, kind)
+            self._tilings[key] = tilings(loops, extents[d], shares[d], kind)
         return self._tilings[key]
 
     def _grow(self, figures: int) -> None:
