@@ -27,7 +27,7 @@ from mapper.looptree.search.branch.plan import Plan, plan
 from mapper.looptree.search.branch.problem import is_symmetric, problem_of
 from mapper.looptree.search.branch.size import space_size
 from mapper.looptree.search.branch.templates import outlines, templates
-from mapper.looptree.search.branch.whole import ALL_BELOW, all_axis_orders, partial_dims
+from mapper.looptree.search.branch.whole import all_axis_orders, every_up_to, partial_dims
 from mapper.looptree.search.found import Budget, Found
 from mapper.looptree.search.objective import LATENCY, SAME, Objective, better
 from mapper.looptree.search.reasons import STAYS, left_out, reason
@@ -133,7 +133,7 @@ class _Search:
 
     def run(self) -> Found:
         keys = bounds(self.outlines.arrays, self.problem, self.bounded)
-        if partial_dims(self.space):
+        if partial_dims(self.whole):
             self.left = float(keys[:, 0].min())
         for t in map(int, np.lexsort(keys.T[::-1])):
             if keys[t, 0] > self.best[0] * (1 + SAME):
@@ -215,5 +215,5 @@ class _Search:
         return Found(nest, cost, value, min(value, self.left), int(self.progress[EVALUATED]), counted, doubt)
 
     def _doubt(self) -> str:
-        dims = {dim: self.space.einsum.extents[dim] for dim in partial_dims(self.space)}
-        return left_out(dims, ALL_BELOW) if dims else ""
+        dims = {dim: self.space.einsum.extents[dim] for dim in partial_dims(self.whole)}
+        return left_out(dims, every_up_to(self.whole)) if dims else ""

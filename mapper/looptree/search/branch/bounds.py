@@ -25,6 +25,7 @@ class Problem(NamedTuple):
     ``instances`` (G, O, A): trips on each axis, of which the product over groups is at most ``fanout`` (A);
     ``pairs`` (A, 2): the fan-outs of two axes that are searched as one, or 0; ``rounds`` (G, O, A), of which it is at
     most ``most_rounds`` (A). ``twin`` (G): the first group with the same shapes, extents and options.
+    ``every``: the largest extent of which every tiling is tried.
     """
 
     extents: Any
@@ -37,6 +38,7 @@ class Problem(NamedTuple):
     most_rounds: Any
     twin: Any
     kind: int
+    every: int
     energypower: float
     delaypower: float
 

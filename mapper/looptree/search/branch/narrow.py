@@ -78,7 +78,7 @@ def _whole(arrays: Any, problem: Problem, g: int, s: int, tiles: Any) -> float:
     """At least as many tilings as a group has in dims of which every one is tried."""
     ways = 1.0
     for d in range(MOST_DIMS):
-        if kind_of(problem.extents[g, d], problem.kind) == ANY:
+        if kind_of(problem.extents[g, d], problem.kind, problem.every) == ANY:
             for i in range(count_loops(arrays.loops[g, s, d])):
                 ways *= tiles[d, 1, i] - tiles[d, 0, i] + 1
     return ways
@@ -110,7 +110,7 @@ def _halve(
     t, g, d, rest = place.t, place.g, place.d, place.rest
     s = arrays.shape[t, g]
     loops, extent, shares = arrays.loops[g, s, d], problem.extents[g, d], problem.shares[g, place.o, d]
-    every = kind_of(extent, problem.kind) == ANY
+    every = kind_of(extent, problem.kind, problem.every) == ANY
     depth, columns = count_loops(loops), arrays.sizes[g, s]
     factors, parts = arrays.factors[g, s], parts_of(arrays.factors[g, s], columns)
     other = 1 - d
@@ -184,8 +184,6 @@ def _widest(tiles: Any, depth: int) -> int:
     """The loop whose tile is known least; -1 when all are known."""
     loop = -1
     for i in range(depth):
-        if tiles[0, i] < tiles[1, i] and (
-            loop < 0 or tiles[1, i] * tiles[0, loop] > tiles[1, loop] * tiles[0, i]
-        ):
+        if tiles[0, i] < tiles[1, i] and (loop < 0 or tiles[1, i] * tiles[0, loop] > tiles[1, loop] * tiles[0, i]):
             loop = i
     return loop

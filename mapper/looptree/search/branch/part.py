@@ -18,10 +18,10 @@ from mapper.looptree.search.branch.narrow import NONE, SOME, TOO_MANY, Left, nar
 from mapper.looptree.search.branch.nodes import nodes_of
 from mapper.looptree.search.branch.plan import MOST_DIMS, Plan
 from mapper.looptree.search.branch.store import Store
-from mapper.looptree.search.branch.tilings import EQUAL, count_loops, kind_of
+from mapper.looptree.search.branch.tilings import ANY, EQUAL, count_loops, kind_of
 from mapper.looptree.search.space import Space
 
-FEW = 1 << 12  # tilings of a group that are tabulated once for all
+FEW = 1 << 14  # tilings of a group that are tabulated once for all
 HALVES = 1 << 10  # of a dim, after which a choice is solved later
 ALL = 1 << 62
 
@@ -49,14 +49,20 @@ class Part:
             at, why = self._join(t, choices, at, results, refined, self._shared)
             if why == OVER or (why == MISSING and over()):
                 return at
-            if why == MISSING:
+            if why == MISSING and self.problem.kind == ANY:
                 left = narrow(self.arrays, self.problem, t, choices[at], results.best, most, results.progress)
                 at = self._left(t, choices, at, results, refined, left)
+            elif why == MISSING:
+                self._tabulate(t, choices[at, 3:].astype(int).tolist())
         return at
 
-    def _join(
-        self, t: int, choices: Any, at: int, results: Results, refined: bool, given: Any
-    ) -> tuple[int, int]:
+    def _tabulate(self, t: int, options: Sequence[int]) -> None:
+        """Make the shared tables of a choice."""
+        for g in range(len(options)):
+            if self._number(t, g, options) < 0:
+                self._share(t, g, options)
+
+    def _join(self, t: int, choices: Any, at: int, results: Results, refined: bool, given: Any) -> tuple[int, int]:
         before = results.best.copy()
         at, why = solve(self.arrays, self.problem, t, choices, at, self.store.shelf, given, results, refined)
         if (results.best != before).any():
@@ -69,7 +75,11 @@ class Part:
             choices[at, :3] = np.inf
             return at + 1
         options = choices[at, 3:].astype(int).tolist()
-        own = [g for g in range(len(options)) if self._number(t, g, options) < 0 and not self._share(t, g, options, left)]
+        missing = [g for g in range(len(options)) if self._number(t, g, options) < 0]
+        own = [g for g in missing if left.whole[g] > FEW]
+        for g in missing:
+            if g not in own and self._number(t, g, options) < 0:
+                self._share(t, g, options)
         if not own:
             return at
         given, first = self._shared.copy(), self.store.made
@@ -88,21 +98,22 @@ class Part:
         """That of the shared table of a group."""
         return int(self.store.shelf.where[self.problem.twin[g], self.arrays.shape[t, g], options[g]])
 
-    def _share(self, t: int, g: int, options: Sequence[int], left: Left) -> bool:
-        """Make the shared table of a group, unless it has too many tilings for that."""
-        if left.whole[g] > FEW:
-            return False
+    def _kinds(self, g: int) -> list[int]:
+        """Which tilings are tried of each dim of a group."""
+        return [kind_of(extent, self.problem.kind, self.problem.every) for extent in self.problem.extents[g].tolist()]
+
+    def _share(self, t: int, g: int, options: Sequence[int]) -> None:
+        """Make the shared table of a group."""
         problem, o = self.problem, options[g]
         s, twin = int(self.arrays.shape[t, g]), int(problem.twin[g])
-        self.store.make(twin, s, o, problem.extents[g], problem.shares[g, o], problem.kind)
-        return True
+        self.store.make(twin, s, o, problem.extents[g], problem.shares[g, o], self._kinds(g))
 
     def _tilings(self, t: int, g: int, d: int, o: int, left: Left) -> Any:
         """Those of a dim that may be better, or all that are tried; of too many the equal parts."""
         s, extents, shares = int(self.arrays.shape[t, g]), self.problem.extents[g], self.problem.shares[g, o]
         if left.why == SOME and left.many[g, d] >= 0:
             return left.tiles[g, d, : left.many[g, d], : count_loops(self.arrays.loops[g, s, d])]
-        kind = EQUAL if left.why == TOO_MANY else kind_of(extents[d], self.problem.kind)
+        kind = EQUAL if left.why == TOO_MANY else self._kinds(g)[d]
         return self.store.tilings(g, s, d, extents, shares, kind)
 
     def nest(self, winner: Any) -> Nest:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from archsim.kernels import allocating
+from archsim.kernels import allocating, inlined
 from mapper.looptree.search.branch.costing import LARGEST
 from mapper.looptree.search.branch.keys import FIT
 from mapper.looptree.search.branch.plan import MOVING
@@ -41,38 +41,46 @@ def ranges(
 def tighten(loops: Any, extent: int, shares: Any, kind: int, tiles: Any) -> bool:
     """Narrow ranges to tiles that have one above and one below; whether any are left.
 
-    An axis cuts the largest tile into as many parts as it is spread to.
+    An axis cuts the largest tile into as many parts as it is spread to. Tiles that divide others are not narrowed.
     """
     depth = count_loops(loops)
-    if kind != ANY:
-        for i in range(depth):
-            if tiles[0, i] > tiles[1, i]:
-                return False
-        return True
-    least, most = extent, extent
+    left = True
+    if kind == ANY:
+        left = _inwards(loops, depth, extent, shares, tiles) and _outwards(loops, depth, extent, shares, tiles)
     for i in range(depth):
-        share = 0 if is_temporal(loops[i]) else shares[loops[i]]
-        if share:
+        left &= tiles[0, i] <= tiles[1, i]
+    return bool(left)
+
+
+@inlined
+def _inwards(loops: Any, depth: int, extent: int, shares: Any, tiles: Any) -> bool:
+    """Narrow each range by the one above it; whether none is empty."""
+    least, most, left = extent, extent, True
+    for i in range(depth):
+        if not is_temporal(loops[i]):
+            share = shares[loops[i]]
             tiles[0, i] = max(tiles[0, i], -(-least // share))
             most = most if share == 1 else -(-most // (share - 1)) - 1
         elif loops[i] == MOVING:
             most -= 1
         tiles[1, i] = min(tiles[1, i], most)
         least, most = tiles[0, i], tiles[1, i]
-        if least > most:
-            return False
+        left &= least <= most
+    return left
+
+
+@inlined
+def _outwards(loops: Any, depth: int, extent: int, shares: Any, tiles: Any) -> bool:
+    """Narrow each range by the one below it; whether the outermost ones are about the extent."""
+    least, most = 1, extent
     for i in range(depth - 1, -1, -1):
-        share = 0 if is_temporal(loops[i]) else shares[loops[i]]
-        least = tiles[0, i] + (loops[i] == MOVING)
-        most = extent
-        if share:
+        least, most = tiles[0, i] + (loops[i] == MOVING), extent
+        if not is_temporal(loops[i]):
+            share = shares[loops[i]]
             least, most = max(least, (share - 1) * least + 1), share * tiles[1, i]
-        if i == 0:
-            return bool(least <= extent <= most)
-        tiles[0, i - 1], tiles[1, i - 1] = max(tiles[0, i - 1], least), min(tiles[1, i - 1], most)
-        if tiles[0, i - 1] > tiles[1, i - 1]:
-            return False
-    return bool(extent == 1)
+        if i:
+            tiles[0, i - 1], tiles[1, i - 1] = max(tiles[0, i - 1], least), min(tiles[1, i - 1], most)
+    return bool(least <= extent <= most and (depth > 0 or extent == 1))
 
 
 @allocating

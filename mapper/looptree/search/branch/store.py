@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from archsim.kernels import allocating
 from mapper.looptree.search.branch.front import classes
 from mapper.looptree.search.branch.plan import MOST_DIMS, Arrays
 from mapper.looptree.search.branch.tables import EXTRA, table
-from mapper.looptree.search.branch.tilings import DIVISORS, kind_of, tilings
+from mapper.looptree.search.branch.tilings import DIVISORS, tilings
 
 FIRST_ROOM = 1 << 16  # figures
 
@@ -46,15 +47,17 @@ class Store:
             np.zeros((64, most)),
         )
 
-    def make(self, g: int, s: int, o: int, extents: Any, shares: Any, kind: int) -> None:
-        """Tabulate shape ``s`` of group ``g`` under option ``o``, all tilings that are tried."""
-        lists = [self.tilings(g, s, d, extents, shares, kind_of(extents[d], kind)) for d in range(MOST_DIMS)]
-        self.shelf.where[g, s, o] = self.add(g, s, extents, lists, kind == DIVISORS)
+    def make(self, g: int, s: int, o: int, extents: Any, shares: Any, kinds: Sequence[int]) -> None:
+        """Tabulate shape ``s`` of group ``g`` under option ``o``: all tilings of these ``kinds`` of its dims."""
+        lists = [self.tilings(g, s, d, extents, shares, kinds[d]) for d in range(MOST_DIMS)]
+        self.shelf.where[g, s, o] = self.add(g, s, extents, lists, exact=kinds[0] == DIVISORS)
 
     def add(self, g: int, s: int, extents: Any, lists: list[Any], exact: bool) -> int:
         """The number of a new table of some tilings of each dim."""
         arrays, columns = self.arrays, int(self.arrays.sizes[g, s])
-        found = table(arrays.factors[g, s], arrays.limits[g, s], columns, *lists, extents, exact, arrays.spans)
+        found = table(
+            arrays.factors[g, s], arrays.limits[g, s], columns, lists[0], lists[1], extents, exact, arrays.spans
+        )
         number, used = self.made, self.used
         self._grow(found.size)
         self.shelf.place[number] = used, found.shape[0], columns + EXTRA

@@ -13,15 +13,14 @@ import numpy as np
 from archsim.kernels import allocating, inlined
 from mapper.looptree.search.branch.costing import LARGEST, ONE
 from mapper.looptree.search.branch.plan import MOST_LOOPS, MOVING, NO_LOOP, TEMPORAL
-from mapper.looptree.search.branch.whole import ALL_BELOW
 
 DIVISORS, SPATIAL, ANY, EQUAL = range(4)  # factors; of any tiles equal parts alone
 
 
 @inlined
-def kind_of(extent: int, factors: int) -> int:
-    """Which tilings of an extent are tried."""
-    return EQUAL if factors == ANY and extent > ALL_BELOW else factors
+def kind_of(extent: int, factors: int, every: int) -> int:
+    """Which tilings of an extent are tried: of any those of extents up to ``every``."""
+    return EQUAL if factors == ANY and extent > every else factors
 
 
 @allocating
