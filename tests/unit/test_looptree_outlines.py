@@ -12,7 +12,7 @@ from mapper.looptree.search import exhaustive, optimal
 from mapper.looptree.search.branch.axes import joined
 from mapper.looptree.search.branch.bounds import all_least, spatial
 from mapper.looptree.search.branch.front import best_rows
-from mapper.looptree.search.branch.join import refine, solve
+from mapper.looptree.search.branch.join import Results
 from mapper.looptree.search.branch.part import Part
 from mapper.looptree.search.branch.problem import problem_of
 from mapper.looptree.search.branch.templates import outlines, templates
@@ -58,20 +58,20 @@ def test_an_outline_bounds_its_templates(shape: dict[str, int], convention: Conv
         assert compiled.templates[t].is_outline
         choices = spatial(whole.arrays, problem, least, t, np.full(3, np.inf))
         bounds = choices.copy()
-        whole.solve(refine, t, bounds, results(len(compiled.groups)), lambda: False)
+        whole.solve(t, bounds, results(len(compiled.groups)), lambda: False, refined=True)
         part = Part(space, optimal.plan_of(space, (t,)), problem, {})
         for number in range(len(part.plan.templates)):
             for i in range(len(choices)):
                 one = results(len(compiled.groups))
-                part.solve(solve, number, choices[i : i + 1], one, lambda: False)
-                assert bounds[i, 0] <= one[0][0] * (1 + SAME)
-                compared += bool(one[0][0] < np.inf)
+                part.solve(number, choices[i : i + 1], one, lambda: False, refined=False)
+                assert bounds[i, 0] <= one.best[0] * (1 + SAME)
+                compared += bool(one.best[0] < np.inf)
     assert compared > 10
 
 
-def results(groups: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+def results(groups: int) -> Results:
     """Nothing found yet, and no limit."""
-    return np.full(3, np.inf), np.full(1 + 2 * groups, -1, np.int64), np.zeros(2, np.int64), 1 << 62
+    return Results(np.full(3, np.inf), np.full(1 + 2 * groups, -1, np.int64), np.zeros(2, np.int64), 1 << 62)
 
 
 @pytest.mark.parametrize("bits", [64, 90, 150])

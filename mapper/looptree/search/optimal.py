@@ -18,7 +18,7 @@ from mapper.looptree.cost import evaluate
 from mapper.looptree.nest import Nest
 from mapper.looptree.search.branch.axes import apart, joined
 from mapper.looptree.search.branch.bounds import all_least, bounds, in_order, spatial
-from mapper.looptree.search.branch.join import EVALUATED, refine, solve
+from mapper.looptree.search.branch.join import EVALUATED, Results
 from mapper.looptree.search.branch.keys import is_better
 from mapper.looptree.search.branch.part import Part
 from mapper.looptree.search.branch.plan import Plan, plan
@@ -27,7 +27,7 @@ from mapper.looptree.search.branch.size import space_size
 from mapper.looptree.search.branch.stays import border, hopeful, staying
 from mapper.looptree.search.branch.store import Tables
 from mapper.looptree.search.branch.templates import Template, outlines, templates
-from mapper.looptree.search.branch.whole import ALL_BELOW, all_axis_orders, partial_dims
+from mapper.looptree.search.branch.whole import all_axis_orders, every_up_to, partial_dims
 from mapper.looptree.search.branch.windows import reach, reaching, with_windows
 from mapper.looptree.search.found import Budget, Found
 from mapper.looptree.search.objective import LATENCY, SAME, Objective
@@ -138,17 +138,20 @@ class _Search:
         self.best = np.full(3, np.inf)
         self.winner = np.full(1 + 2 * len(compiled.groups), -1, np.int64)
         self.progress = np.zeros(2, np.int64)
-        self.limit = _NO_LIMIT if budget.evaluations is None else budget.evaluations
+        limit = _NO_LIMIT if budget.evaluations is None else budget.evaluations
+        self.results = Results(self.best, self.winner, self.progress, limit)
+        self.parts = [self.outlines]
         if after is not None:
             self._go_on(*after)
 
     def _go_on(self, first: _Search, found: Found) -> None:
         self.source, self.winner, self.progress, self.left = first.source, first.winner, first.progress, first.left
         self.best[:] = self.objective.key(found.cost.energy_j, found.cost.latency_s)
+        self.results = Results(self.best, self.winner, self.progress, self.results.limit)
 
     def run(self) -> Found:
         keys = bounds(self.outlines.arrays, self.problem, self.bounded)
-        if partial_dims(self.space):
+        if partial_dims(self.whole):
             self.left = min(self.left, float(keys[:, 0].min()))
         for t in map(int, np.lexsort(keys.T[::-1])):
             if keys[t, 0] > self.best[0] * (1 + SAME):
@@ -157,6 +160,9 @@ class _Search:
                 self._enter(t, float(keys[t, 0]))
         for t, choices in sorted(self.waiting, key=lambda each: (*each[1][0, :3], each[0])):
             self._open(t, choices)
+        for part in self.parts:
+            for t, choice in sorted(part.later, key=lambda each: tuple(each[1][:3])):
+                self._solve(part, t, choice[None], last=True)
         if self.winner[0] < 0:
             raise _NothingFitsError
         return self._found()
@@ -190,8 +196,7 @@ class _Search:
 
     def _refined(self, part: Part, t: int, choices: Any) -> Any:
         """The choices of an outline that may be better than the best, with the keys of their best tilings."""
-        results = (self.best, self.winner, self.progress, self.limit)
-        part.solve(refine, t, choices, results, self._over)
+        part.solve(t, choices, self.results, self._over, refined=True)
         return in_order(choices[np.isfinite(choices[:, 0])])
 
     def _open(self, t: int, choices: Any) -> None:
@@ -217,6 +222,7 @@ class _Search:
         if not self._is_worth(choices):
             return
         part = Part(self.space, plan_of(self.space, path, stays=self.stays), self.problem, self.known)
+        self.parts.append(part)
         mirror, symmetric = part.plan.mirror, is_symmetric(self.space, part.plan)
         for i in range(len(choices)):
             if not is_better(choices[i], self.best):
@@ -226,10 +232,10 @@ class _Search:
                 if mirror[number] >= number or not alike:
                     self._solve(part, number, choices[i : i + 1])
 
-    def _solve(self, part: Part, t: int, choices: Any) -> None:
+    def _solve(self, part: Part, t: int, choices: Any, *, last: bool = False) -> None:
         """Solve a template; ``left`` is the least bound of what the budget leaves unsolved."""
         before = self.best.copy()
-        at = part.solve(solve, t, choices, (self.best, self.winner, self.progress, self.limit), self._over)
+        at = part.solve(t, choices, self.results, self._over, refined=False, last=last)
         if (self.best != before).any():
             self.source = part
         if at < len(choices):
@@ -244,5 +250,5 @@ class _Search:
         return Found(nest, cost, value, min(value, self.left), int(self.progress[EVALUATED]), counted, doubt)
 
     def _doubt(self) -> str:
-        dims = {dim: self.space.einsum.extents[dim] for dim in partial_dims(self.space)}
-        return left_out(dims, ALL_BELOW) if dims else ""
+        dims = {dim: self.space.einsum.extents[dim] for dim in partial_dims(self.whole)}
+        return left_out(dims, every_up_to(self.whole)) if dims else ""

@@ -13,7 +13,9 @@ import numpy as np
 from archsim.kernels import allocating, inlined
 from mapper.looptree.search.branch.axes import splits
 from mapper.looptree.search.branch.keys import fill_bound, fits, is_better
-from mapper.looptree.search.branch.least import least_of
+from mapper.looptree.search.branch.least import Parts, combine, fill_parts, parts_of
+from mapper.looptree.search.branch.plan import MOST_DIMS, MOST_LOOPS
+from mapper.looptree.search.branch.ranges import ranges
 from mapper.looptree.search.branch.tilings import ANY
 
 
@@ -23,6 +25,7 @@ class Problem(NamedTuple):
     ``instances`` (G, O, A): trips on each axis, of which the product over groups is at most ``fanout`` (A);
     ``pairs`` (A, 2): the fan-outs of two axes that are searched as one, or 0; ``rounds`` (G, O, A), of which it is at
     most ``most_rounds`` (A). ``twin`` (G): the first group with the same shapes, extents and options.
+    ``every``: the largest extent of which every tiling is tried.
     """
 
     extents: Any
@@ -35,30 +38,38 @@ class Problem(NamedTuple):
     most_rounds: Any
     twin: Any
     kind: int
+    every: int
     energypower: float
     delaypower: float
 
 
 @allocating
 def all_least(arrays: Any, problem: Problem) -> Any:
-    """(G, S, O, C) lower bounds of every factor of every shape under every option."""
+    """(G, S, O, C) lower bounds of every factor of every shape under every option; infinite where it has no tiling."""
     groups, shapes, most = arrays.factors.shape[:3]
     found = np.empty((groups, shapes, problem.shares.shape[1], most))
+    tiles = np.empty((MOST_DIMS, 2, MOST_LOOPS), np.int64)
     for g in range(groups):
         for s in range(shapes):
-            for o in range(problem.options[g]):
-                if arrays.sizes[g, s]:
-                    least_of(
-                        arrays.factors[g, s],
-                        arrays.sizes[g, s],
-                        arrays.loops[g, s],
-                        problem.extents[g],
-                        problem.shares[g, o],
-                        problem.kind,
-                        arrays.spans,
-                        found[g, s, o],
-                    )
+            parts = parts_of(arrays.factors[g, s], arrays.sizes[g, s])
+            for o in range(problem.options[g] if arrays.sizes[g, s] else 0):
+                fill_least(arrays, problem, g, s, o, parts, tiles, found[g, s, o])
     return found
+
+
+@allocating
+def fill_least(arrays: Any, problem: Problem, g: int, s: int, o: int, parts: Parts, tiles: Any, found: Any) -> bool:
+    """Fill the ranges of ``tiles`` and the lower bounds of a shape under an option; whether it has any tiling."""
+    factors, columns, loops = arrays.factors[g, s], arrays.sizes[g, s], arrays.loops[g, s]
+    extents, shares, kind = problem.extents[g], problem.shares[g, o], problem.kind
+    for d in range(MOST_DIMS):
+        limits = arrays.limits[g, s]
+        if not ranges(factors, limits, columns, d, loops[d], extents[d], shares[d], kind, tiles[d]):
+            found[:columns] = np.inf
+            return False
+        fill_parts(parts, factors, columns, d, loops[d], extents[d], shares[d], kind, tiles[d])
+    combine(parts, factors, columns, loops, shares, arrays.spans, found)
+    return True
 
 
 @allocating

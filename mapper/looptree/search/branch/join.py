@@ -30,6 +30,17 @@ class Stack(NamedTuple):
     many: Any
 
 
+class Results(NamedTuple):
+    """What joins improve. ``best`` (3): a key; ``winner``: template, options, then rows of tables; ``progress``: what
+    was EVALUATED and OPENED, of the former at most ``limit`` once something is found.
+    """
+
+    best: Any
+    winner: Any
+    progress: Any
+    limit: int
+
+
 @allocating
 def solve(
     arrays: Any,
@@ -38,63 +49,41 @@ def solve(
     choices: Any,
     begin: int,
     shelf: Shelf,
-    best: Any,
-    winner: Any,
-    progress: Any,
-    limit: int,
+    given: Any,
+    results: Results,
+    refined: bool,
 ) -> tuple[int, int]:
-    """Best tilings of template ``t`` under its spatial choices from ``begin`` on; improves ``best`` and ``winner``.
+    """Best tilings of template ``t`` under its spatial choices from ``begin`` on; improves ``results``.
 
-    ``winner``: template, options, then the rows of the tables. Returns where it stopped and why: a table is MISSING,
-    DONE, or OVER when more than ``limit`` joins were evaluated.
+    ``given`` (G): numbers of tables to be used, -1 for those ``where`` the shelf has them. ``refined``: put the key of
+    the best tilings of each into ``choices`` instead, infinite where none is better. Returns where it stopped and why:
+    a table is MISSING, DONE, or OVER when more than the limit was evaluated.
     """
     tabled = np.empty(arrays.shape.shape[1], np.int64)
+    best, winner, progress = results.best, results.winner, results.progress
     for i in range(begin, choices.shape[0]):
-        if not is_better(choices[i, :3], best):
-            continue
-        if winner[0] >= 0 and progress[EVALUATED] > limit:
+        worth = is_better(choices[i, :3], best)
+        if (worth or refined) and results.winner[0] >= 0 and progress[EVALUATED] > results.limit:
             return i, OVER
-        if not _find(arrays, problem, t, choices[i], shelf, tabled):
+        if worth and not _find(arrays, problem, t, choices[i], shelf, given, tabled):
             return i, MISSING
-        _join(arrays, problem, t, choices[i], shelf, tabled, best, winner, progress)
+        if refined:
+            best, winner = results.best.copy(), np.empty_like(results.winner)
+        if worth:
+            _join(arrays, problem, t, choices[i], shelf, tabled, best, winner, progress)
+        if refined:
+            choices[i, :3] = best if is_better(best, results.best) else np.full(3, np.inf)
+            best = results.best
     return choices.shape[0], DONE
 
 
 @allocating
-def refine(
-    arrays: Any,
-    problem: Problem,
-    t: int,
-    choices: Any,
-    begin: int,
-    shelf: Shelf,
-    best: Any,
-    winner: Any,
-    progress: Any,
-    limit: int,
-) -> tuple[int, int]:
-    """As ``solve``, but puts into ``choices`` the key of the best tilings of each; infinite where none is better."""
-    tabled, none = np.empty(arrays.shape.shape[1], np.int64), np.empty_like(winner)
-    for i in range(begin, choices.shape[0]):
-        if winner[0] >= 0 and progress[EVALUATED] > limit:
-            return i, OVER
-        key = best.copy()
-        if is_better(choices[i, :3], best):
-            if not _find(arrays, problem, t, choices[i], shelf, tabled):
-                return i, MISSING
-            _join(arrays, problem, t, choices[i], shelf, tabled, key, none, progress)
-        if is_better(key, best):
-            choices[i, :3] = key
-        else:
-            choices[i, :3] = np.inf
-    return choices.shape[0], DONE
-
-
-@allocating
-def _find(arrays: Any, problem: Problem, t: int, choice: Any, shelf: Shelf, tabled: Any) -> bool:
+def _find(arrays: Any, problem: Problem, t: int, choice: Any, shelf: Shelf, given: Any, tabled: Any) -> bool:
     """Fill the number of each group's table; whether all have been made."""
     for g in range(tabled.size):
-        tabled[g] = shelf.where[problem.twin[g], arrays.shape[t, g], int(choice[3 + g])]
+        tabled[g] = given[g]
+        if given[g] < 0:
+            tabled[g] = shelf.where[problem.twin[g], arrays.shape[t, g], int(choice[3 + g])]
     return bool(tabled.min() >= 0)
 
 

@@ -1,52 +1,94 @@
-"""The least that any tiling of a group can contribute to a column, from its loops alone. Compiled."""
+"""The least that the tilings of a group can contribute to a column, from the ranges of their tiles. Compiled."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.kernels import allocating
-from mapper.looptree.search.branch.costing import COUNT, LARGEST, ONE
-from mapper.looptree.search.branch.plan import PLAIN, RATIO, WINDOW
-from mapper.looptree.search.branch.tilings import (
-    ANY,
-    DIVISORS,
-    count_loops,
-    footprint,
-    is_temporal,
-    spread_below,
-    temporal_from,
-)
+from archsim.kernels import allocating, inlined
+from mapper.looptree.search.branch.costing import COUNT, LARGEST, ONE, SUM
+from mapper.looptree.search.branch.plan import MOST_DIMS, MOST_LOOPS, PLAIN, RATIO, WINDOW
+from mapper.looptree.search.branch.ranges import known_loops
+from mapper.looptree.search.branch.tilings import DIVISORS, count_loops, footprint, is_temporal, tile_sizes
+
+
+class Parts(NamedTuple):
+    """What each dim of a group contributes to C columns. ``same`` (2, C): the first column with the same part of a dim;
+    ``low``, ``most`` (2, C): bounds of the parts, of ``most`` where ``subtracted`` (C); ``work``: sizes and counts.
+    """
+
+    same: Any
+    subtracted: Any
+    low: Any
+    most: Any
+    work: Any
 
 
 @allocating
-def least_of(
-    factors: Any, columns: int, loops: Any, extents: Any, shares: Any, kind: int, spans: bool, found: Any
-) -> None:
-    """Fill ``found`` (columns) with lower bounds; infinite where an option leaves a dim without a loop for its rest."""
-    for d in range(2):
-        rounds = -(-extents[d] // spread_below(loops[d], shares[d], 0))
-        if rounds > 1 and temporal_from(loops[d], 0) == 0:
-            found[:columns] = np.inf
-            return
+def parts_of(factors: Any, columns: int) -> Parts:
+    """Parts of columns, of which the bounds are to be filled."""
+    same, subtracted = np.empty((MOST_DIMS, columns), np.int64), np.zeros(columns, np.bool_)
     for c in range(columns):
-        factor = factors[c]
-        if factor[0] == RATIO:
-            found[c] = max(1.0, found[factor[1]] / _most(factors[factor[2]], loops, extents, shares, kind))
+        same[0, c] = same[1, c] = c
+        if factors[c, 0] == RATIO:
+            subtracted[factors[c, 2]] = True
             continue
-        part1, part2 = factor[1:5], factor[5:9]
-        low1 = _part(part1, loops[0], extents[0], shares[0], kind, factor[0] == WINDOW)
-        low2 = _part(part2, loops[1], extents[1], shares[1], kind, factor[0] == WINDOW)
-        over = _chosen(loops[0], shares[0], part1[3]) * _chosen(loops[1], shares[1], part2[3])
-        if factor[0] == PLAIN:
-            found[c] = low1 * low2 / over
-        else:
-            found[c] = _window(low1, low2, factor, spans) / over
+        for d in range(MOST_DIMS):
+            for other in range(c - 1, -1, -1):
+                if factors[other, 0] == factors[c, 0] and _alike(factors[other], factors[c], 1 + 4 * d):
+                    same[d, c] = other
+    shape = (MOST_DIMS, columns)
+    return Parts(same, subtracted, np.empty(shape), np.ones(shape), np.empty((2, MOST_LOOPS + 1), np.int64))
+
+
+@inlined
+def _alike(first: Any, second: Any, start: int) -> bool:
+    alike = True
+    for i in range(start, start + 4):
+        alike &= first[i] == second[i]
+    return alike
 
 
 @allocating
+def fill_parts(
+    parts: Parts, factors: Any, columns: int, d: int, loops: Any, extent: int, shares: Any, kind: int, tiles: Any
+) -> None:
+    """Bound the parts of dim ``d`` over its tilings within ``tiles`` (least and most, loops)."""
+    known = known_loops(loops, tiles)
+    whole = known == count_loops(loops)
+    for c in range(columns):
+        if factors[c, 0] == RATIO:
+            continue
+        part, same = factors[c, 1 + 4 * d : 5 + 4 * d], parts.same[d, c]
+        if same < c:
+            parts.low[d, c] = parts.low[d, same]
+        else:
+            window = factors[c, 0] == WINDOW
+            parts.low[d, c] = _part(part, loops, extent, shares, kind, window, tiles, known, parts.work)
+        if parts.subtracted[c]:
+            parts.most[d, c] = parts.low[d, c] if whole else _most(part, loops, extent, shares, kind)
+
+
+@allocating
+def combine(parts: Parts, factors: Any, columns: int, loops: Any, shares: Any, spans: bool, found: Any) -> None:
+    """Fill ``found`` (columns) with lower bounds; they are exact where all tiles are known, but for windows."""
+    for c in range(columns):
+        factor, low = factors[c], parts.low[:, c]
+        if factor[0] == RATIO:
+            upper, lower = factor[1], factor[2]
+            over = _chosen(loops[0], shares[0], factors[lower, 4]) * _chosen(loops[1], shares[1], factors[lower, 8])
+            most = parts.most[0, lower] * parts.most[1, lower] / over
+            found[c] = max(1.0, found[upper] / most) if factors[lower, 0] == PLAIN else 1.0
+            continue
+        found[c] = low[0] * low[1] if factor[0] == PLAIN else _window(int(low[0]), int(low[1]), factor, spans)
+        if factor[4] or factor[8]:
+            found[c] /= _chosen(loops[0], shares[0], factor[4]) * _chosen(loops[1], shares[1], factor[8])
+
+
+@inlined
 def _chosen(loops: Any, shares: Any, chosen: int) -> int:
+    """Product of the trips of the axes among chosen loops."""
     product, i = 1, 0
     while chosen >> i:
         if (chosen >> i) & 1 and not is_temporal(loops[i]):
@@ -56,57 +98,63 @@ def _chosen(loops: Any, shares: Any, chosen: int) -> int:
 
 
 @allocating
-def _part(part: Any, loops: Any, extent: int, shares: Any, kind: int, window: bool) -> int:
+def _part(
+    part: Any, loops: Any, extent: int, shares: Any, kind: int, window: bool, tiles: Any, known: int, work: Any
+) -> int:
     figure, first, collapsed = part[0], part[1], part[2]
     if figure == ONE:
         return 1
-    below = spread_below(loops, shares, first)
     if figure == LARGEST:
-        if temporal_from(loops, 0) > temporal_from(loops, first):
-            return 1 if kind == ANY else min(extent, below)
-        above = spread_below(loops, shares, 0) // below
-        return -(-extent // above)
-    once = _chosen(loops, shares, collapsed)
-    if window or figure != COUNT:
-        return -(-extent // once)
-    apart = _apart(loops, shares, first, collapsed, kind)
-    if temporal_from(loops, first) or _repeats(loops, first, collapsed):
-        return apart
-    return max(apart, -(-extent // (below * once)))
+        return tiles[0, first - 1] if first else extent
+    if window:
+        return -(-extent // _chosen(loops, shares, collapsed))
+    if figure == SUM and collapsed == 0:
+        return extent
+    known = min(known, first)
+    many = tile_sizes(tiles[0], extent, part, known, work[0], work[1])
+    once, repeats = 1, False
+    for i in range(known, first):
+        if (collapsed >> i) & 1:
+            repeats |= is_temporal(loops[i])
+            once *= 1 if is_temporal(loops[i]) else shares[loops[i]]
+    total = 0
+    for j in range(many):
+        size = 1 if repeats else -(-work[0, j] // once)
+        if figure == COUNT:
+            size = 1 if known == first else -(-size // tiles[1, first - 1])
+            if j == 0:
+                size = max(size, _apart(loops, extent, shares, known, first, collapsed, kind, tiles))
+        total += size * work[1, j]
+    return total
 
 
-@allocating
-def _apart(loops: Any, shares: Any, first: int, collapsed: int, kind: int) -> int:
-    """Fewest iterations of the axes among the first loops; of imperfect tiles the last may be cut no further."""
+@inlined
+def _apart(loops: Any, extent: int, shares: Any, start: int, end: int, collapsed: int, kind: int, tiles: Any) -> int:
+    """Fewest iterations of loops from ``start`` on in a whole tile; of imperfect tiles the last is cut no further."""
     least = 1
-    for i in range(first - 1, -1, -1):
-        if not is_temporal(loops[i]) and not (collapsed >> i) & 1:
+    for i in range(end - 1, start - 1, -1):
+        if (collapsed >> i) & 1:
+            continue
+        if is_temporal(loops[i]):
+            above = tiles[0, i - 1] if i else extent
+            least = (-(-above // tiles[1, i]) - 1) * least + 1
+        else:
             share = shares[loops[i]]
             least = least * share if kind == DIVISORS else (share - 1) * least + 1
     return least
 
 
 @allocating
-def _most(factor: Any, loops: Any, extents: Any, shares: Any, kind: int) -> float:
-    """The most of a factor that is subtracted, in which no temporal loop repeats anything."""
-    most = 1.0
-    for d in range(2):
-        figure, first, collapsed, over = factor[1 + 4 * d : 5 + 4 * d]
-        if figure == COUNT:
-            most *= _apart(loops[d], shares[d], first, collapsed, DIVISORS)
-        elif figure != ONE:
-            most *= extents[d] // _chosen(loops[d], shares[d], collapsed) if kind == DIVISORS else extents[d]
-        most /= _chosen(loops[d], shares[d], over)
+def _most(part: Any, loops: Any, extent: int, shares: Any, kind: int) -> int:
+    """The most of a part that is subtracted, in which no temporal loop repeats anything."""
+    figure, first, collapsed = part[0], part[1], part[2]
+    most = 1
+    if figure == COUNT:
+        every = (1 << first) - 1
+        most = _chosen(loops, shares, every & ~collapsed)
+    elif figure != ONE:
+        most = extent // _chosen(loops, shares, collapsed) if kind == DIVISORS else extent
     return most
-
-
-@allocating
-def _repeats(loops: Any, first: int, collapsed: int) -> bool:
-    """Whether a temporal loop above is collapsed."""
-    repeats = False
-    for i in range(min(first, count_loops(loops))):
-        repeats |= is_temporal(loops[i]) and (collapsed >> i) & 1 == 1
-    return repeats
 
 
 @allocating

@@ -1,59 +1,128 @@
-"""Templates of a space with the tables of their tilings, which are made when the compiled search asks for them."""
+"""Templates of a space with the tables of their tilings, which are made when the compiled search asks for them.
+
+A table of few tilings is made once for all templates and choices. Of many only those that may be better than the best
+are tabulated, for one choice; as long as these are too many, equal parts alone, and the choice is solved again later.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from mapper.looptree.nest import Nest
 from mapper.looptree.search.branch.bounds import Problem
-from mapper.looptree.search.branch.join import DONE, OVER
+from mapper.looptree.search.branch.join import MISSING, OVER, Results, solve
+from mapper.looptree.search.branch.narrow import NONE, SOME, TOO_MANY, Left, narrow
 from mapper.looptree.search.branch.nodes import nodes_of
-from mapper.looptree.search.branch.plan import Plan
-from mapper.looptree.search.branch.store import Store, Tables, read
+from mapper.looptree.search.branch.plan import MOST_DIMS, Plan
+from mapper.looptree.search.branch.store import Store, Tables
+from mapper.looptree.search.branch.tilings import ANY, EQUAL, count_loops, kind_of
 from mapper.looptree.search.space import Space
+
+FEW = 1 << 14  # tilings of a group that are tabulated once for all
+HALVES = 1 << 10  # of a dim, after which a choice is solved later
+ALL = 1 << 62
 
 
 class Part:
-    """The templates of a plan, in the numbers of a problem."""
+    """The templates of a plan, in the numbers of a problem. ``later``: templates and choices to be solved again."""
 
     def __init__(self, space: Space, plan: Plan, problem: Problem, known: Tables) -> None:
         self.space, self.plan, self.problem = space, plan, problem
         self.arrays = plan.arrays._replace(fixed_j=space.einsum.macs * space.hierarchy.compute.action.energy_j)
         self.store = Store(self.arrays, problem.shares.shape[1], known)
+        self.later: list[tuple[int, Any]] = []
+        self._shared = np.full(len(plan.groups), -1, np.int64)
+        self._won = self._shared
 
     def solve(
-        self, kernel: Callable[..., Any], t: int, choices: Any, results: Sequence[Any], over: Callable[[], bool]
+        self, t: int, choices: Any, results: Results, over: Callable[[], bool], *, refined: bool, last: bool = False
     ) -> int:
-        """Run ``join.solve`` or ``join.refine`` on template ``t``; the first choice that a budget leaves unsolved."""
-        at = 0
+        """Run ``join.solve`` on template ``t``; the first choice that a budget leaves unsolved.
+
+        ``last``: no choice is left for later.
+        """
+        at, most = 0, ALL if refined or last else HALVES
         while at < len(choices):
-            self._tabulate(t, choices[at, 3:].astype(int).tolist())
-            at, why = kernel(self.arrays, self.problem, t, choices, at, self.store.shelf, *results)
-            if why == DONE:
-                return len(choices)
-            if why == OVER or over():
-                return int(at)
+            at, why = self._join(t, choices, at, results, refined, self._shared)
+            if why == OVER or (why == MISSING and over()):
+                return at
+            if why == MISSING and self.problem.kind == ANY:
+                left = narrow(self.arrays, self.problem, t, choices[at], results.best, most, results.progress)
+                at = self._left(t, choices, at, results, refined, left)
+            elif why == MISSING:
+                self._tabulate(t, choices[at, 3:].astype(int).tolist())
         return at
 
     def _tabulate(self, t: int, options: Sequence[int]) -> None:
-        problem, shapes, twins = self.problem, self.arrays.shape[t].tolist(), self.problem.twin.tolist()
-        for g, (shape, twin, option) in enumerate(zip(shapes, twins, options, strict=True)):
-            if self.store.shelf.where[twin, shape, option] < 0:
-                self.store.make(twin, shape, option, problem.extents[g], problem.shares[g, option], problem.kind)
+        """Make the shared tables of a choice."""
+        for g in range(len(options)):
+            if self._number(t, g, options) < 0:
+                self._share(t, g, options)
+
+    def _join(self, t: int, choices: Any, at: int, results: Results, refined: bool, given: Any) -> tuple[int, int]:
+        before = results.best.copy()
+        at, why = solve(self.arrays, self.problem, t, choices, at, self.store.shelf, given, results, refined)
+        if (results.best != before).any():
+            self._won = given
+        return int(at), int(why)
+
+    def _left(self, t: int, choices: Any, at: int, results: Results, refined: bool, left: Left) -> int:
+        """Make the tables of a choice of which something is left; where to go on."""
+        if left.why == NONE:
+            choices[at, :3] = np.inf
+            return at + 1
+        options = choices[at, 3:].astype(int).tolist()
+        missing = [g for g in range(len(options)) if self._number(t, g, options) < 0]
+        own = [g for g in missing if left.whole[g] > FEW]
+        for g in missing:
+            if g not in own and self._number(t, g, options) < 0:
+                self._share(t, g, options)
+        if not own:
+            return at
+        given, first = self._shared.copy(), self.store.made
+        for g in own:
+            s, extents = int(self.arrays.shape[t, g]), self.problem.extents[g]
+            lists = [self._tilings(t, g, d, options[g], left) for d in range(MOST_DIMS)]
+            given[g] = self.store.add(g, s, extents, lists, exact=False)
+        end, _ = self._join(t, choices[: at + 1], at, results, refined, given)
+        if self._won is not given:
+            self.store.forget(first)
+        if left.why == TOO_MANY and end > at:
+            self.later.append((t, choices[at].copy()))
+        return end
+
+    def _number(self, t: int, g: int, options: Sequence[int]) -> int:
+        """That of the shared table of a group."""
+        return int(self.store.shelf.where[self.problem.twin[g], self.arrays.shape[t, g], options[g]])
+
+    def _kinds(self, g: int) -> list[int]:
+        """Which tilings are tried of each dim of a group."""
+        return [kind_of(extent, self.problem.kind, self.problem.every) for extent in self.problem.extents[g].tolist()]
+
+    def _share(self, t: int, g: int, options: Sequence[int]) -> None:
+        """Make the shared table of a group."""
+        problem, o = self.problem, options[g]
+        s, twin = int(self.arrays.shape[t, g]), int(problem.twin[g])
+        self.store.make(twin, s, o, problem.extents[g], problem.shares[g, o], self._kinds(g))
+
+    def _tilings(self, t: int, g: int, d: int, o: int, left: Left) -> Any:
+        """Those of a dim that may be better, or all that are tried; of too many the equal parts."""
+        s, extents, shares = int(self.arrays.shape[t, g]), self.problem.extents[g], self.problem.shares[g, o]
+        if left.why == SOME and left.many[g, d] >= 0:
+            return left.tiles[g, d, : left.many[g, d], : count_loops(self.arrays.loops[g, s, d])]
+        kind = EQUAL if left.why == TOO_MANY else self._kinds(g)[d]
+        return self.store.tilings(g, s, d, extents, shares, kind)
 
     def nest(self, winner: Any) -> Nest:
         """The LoopTree of a template, the options of its groups and rows of their tables."""
-        t = int(winner[0])
+        t, count = int(winner[0]), len(self.plan.groups)
+        options, rows = winner[1 : 1 + count].tolist(), winner[1 + count :].tolist()
         tiles: dict[str, list[int]] = {}
         for g, group in enumerate(self.plan.groups):
-            s, option = int(self.arrays.shape[t, g]), int(winner[1 + g])
-            number = self.store.shelf.where[self.problem.twin[g], s, option]
-            made = read(self.store.shelf.place, self.store.shelf.figures, number)
-            row = made[winner[1 + len(self.plan.groups) + g]]
-            for d, dim in enumerate(group.dims):
-                loops = self.arrays.loops[g, s, d]
-                extent, shares = self.problem.extents[g, d], self.problem.shares[g, option, d]
-                known = self.store.tilings(loops, extent, shares, self.problem.kind)
-                tiles[dim] = known[int(row[self.arrays.sizes[g, s] + d])].tolist()
+            number = int(self._won[g]) if self._won[g] >= 0 else self._number(t, g, options)
+            tilings = self.store.row(number, rows[g])
+            tiles |= {dim: tiling.tolist() for dim, tiling in zip(group.dims, tilings, strict=False)}
         return Nest(self.space.einsum, nodes_of(self.space, self.plan, t, tiles))

@@ -13,7 +13,7 @@ import numpy as np
 from mapper.looptree.search.branch.axes import Pairs
 from mapper.looptree.search.branch.bounds import Problem
 from mapper.looptree.search.branch.plan import MOST_DIMS, Plan
-from mapper.looptree.search.branch.whole import all_axis_orders
+from mapper.looptree.search.branch.whole import all_axis_orders, every_up_to
 from mapper.looptree.search.objective import Objective
 from mapper.looptree.search.space import Factors, Space
 
@@ -53,6 +53,7 @@ def problem_of(space: Space, plan: Plan, pairs: Pairs, objective: Objective) -> 
         most_rounds,
         np.array(_twins(space, plan), np.int64),
         _KINDS[space.factors],
+        every_up_to(space, pairs),
         objective.energy_power,
         objective.delay_power,
     )

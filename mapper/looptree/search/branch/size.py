@@ -8,7 +8,7 @@ import numpy as np
 
 from archsim.kernels import allocating
 from mapper.looptree.search.branch.bounds import Problem, fits_axes, used_enough
-from mapper.looptree.search.branch.tilings import ANY, spread_below, temporal_from, tilings
+from mapper.looptree.search.branch.tilings import ANY, kind_of, spread_below, temporal_from, tilings
 
 
 @allocating
@@ -22,7 +22,7 @@ def space_size(arrays: Any, problem: Problem) -> float:
                 counts[g, s, o] = 1.0
                 for d in range(2):
                     loops, shares = arrays.loops[g, s, d], problem.shares[g, o, d]
-                    counts[g, s, o] *= _tilings(loops, problem.extents[g, d], shares, problem.kind)
+                    counts[g, s, o] *= _tilings(loops, problem.extents[g, d], shares, problem.kind, problem.every)
     total = 0.0
     for t in range(arrays.shape.shape[0]):
         total += _of_template(arrays, problem, counts, t)
@@ -30,9 +30,9 @@ def space_size(arrays: Any, problem: Problem) -> float:
 
 
 @allocating
-def _tilings(loops: Any, extent: int, shares: Any, kind: int) -> float:
+def _tilings(loops: Any, extent: int, shares: Any, kind: int, every: int) -> float:
     if kind == ANY:
-        return float(tilings(loops, extent, shares, kind).shape[0])
+        return float(tilings(loops, extent, shares, kind_of(extent, kind, every)).shape[0])
     rounds = -(-extent // spread_below(loops, shares, 0))
     places = temporal_from(loops, 0)
     if places == 0:

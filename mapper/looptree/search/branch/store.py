@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,8 +38,9 @@ class Store:
     def __init__(self, arrays: Arrays, options: int, known: Tables) -> None:
         groups, shapes, most = arrays.factors.shape[:3]
         self.arrays, self.known = arrays, known
-        self.made, self.used = 0, 0
-        self._tilings: dict[tuple[bytes, int, bytes], Any] = {}
+        self.used = 0
+        self._lists: list[list[Any]] = []  # by table, of each dim
+        self._tilings: dict[tuple[bytes, int, bytes, int], Any] = {}
         where = np.full((groups, shapes, options), -1, np.int64)
         self.shelf = Shelf(
             where,
@@ -48,35 +50,59 @@ class Store:
             np.zeros((64, most)),
         )
 
-    def make(self, g: int, s: int, o: int, extents: Any, shares: Any, kind: int) -> None:
-        """Tabulate shape ``s`` of group ``g`` under option ``o``."""
-        columns = int(self.arrays.sizes[g, s])
-        found = self._table(g, s, columns, extents, shares, kind)
-        self._grow(found.size)
-        self.shelf.where[g, s, o] = self.made
-        self.shelf.place[self.made] = self.used, found.shape[0], columns + EXTRA
-        self.shelf.figures[self.used : self.used + found.size] = found.ravel()
-        self.shelf.alike[self.made, :columns] = classes(found, columns)
-        if len(found):
-            self.shelf.least[self.made, :columns] = found[:, :columns].min(axis=0)
-        self.made += 1
-        self.used += found.size
-
-    def _table(self, g: int, s: int, columns: int, extents: Any, shares: Any, kind: int) -> Any:
-        arrays = self.arrays
-        loops, factors, limits = arrays.loops[g, s], arrays.factors[g, s], arrays.limits[g, s]
-        parts = (loops, extents, shares, factors[:columns], limits[:columns])
-        key = (columns, kind, arrays.spans, *(part.tobytes() for part in parts))
+    def make(self, g: int, s: int, o: int, extents: Any, shares: Any, kinds: Sequence[int]) -> None:
+        """Tabulate shape ``s`` of group ``g`` under option ``o``: all tilings of these ``kinds`` of its dims."""
+        arrays, columns = self.arrays, int(self.arrays.sizes[g, s])
+        lists = [self.tilings(g, s, d, extents, shares, kinds[d]) for d in range(MOST_DIMS)]
+        parts = (arrays.loops[g, s], extents, shares, arrays.factors[g, s, :columns], arrays.limits[g, s, :columns])
+        key = (columns, tuple(kinds), arrays.spans, *(part.tobytes() for part in parts))
         if key not in self.known:
-            first, second = (self.tilings(loops[d], extents[d], shares[d], kind) for d in range(MOST_DIMS))
-            self.known[key] = table(factors, limits, columns, first, second, extents, kind == DIVISORS, arrays.spans)
-        return self.known[key]
+            self.known[key] = self._table(g, s, extents, lists, exact=kinds[0] == DIVISORS)
+        self.shelf.where[g, s, o] = self._put(self.known[key], columns, lists)
 
-    def tilings(self, loops: Any, extent: int, shares: Any, kind: int) -> Any:
-        """(tilings, loops) tiles of a dim."""
-        key = loops.tobytes(), int(extent), shares.tobytes()
+    def add(self, g: int, s: int, extents: Any, lists: list[Any], exact: bool) -> int:
+        """The number of a new table of some tilings of each dim."""
+        return self._put(self._table(g, s, extents, lists, exact), int(self.arrays.sizes[g, s]), lists)
+
+    def _table(self, g: int, s: int, extents: Any, lists: list[Any], exact: bool) -> Any:
+        arrays, columns = self.arrays, int(self.arrays.sizes[g, s])
+        factors, limits = arrays.factors[g, s], arrays.limits[g, s]
+        return table(factors, limits, columns, lists[0], lists[1], extents, exact, arrays.spans)
+
+    def _put(self, found: Any, columns: int, lists: list[Any]) -> int:
+        number, used = self.made, self.used
+        self._grow(found.size)
+        self.shelf.place[number] = used, found.shape[0], columns + EXTRA
+        self.shelf.figures[used : used + found.size] = found.ravel()
+        self.shelf.alike[number, :columns] = classes(found, columns)
+        if len(found):
+            self.shelf.least[number, :columns] = found[:, :columns].min(axis=0)
+        self.used += found.size
+        self._lists.append(lists)
+        return number
+
+    @property
+    def made(self) -> int:
+        """How many tables there are."""
+        return len(self._lists)
+
+    def forget(self, number: int) -> None:
+        """Drop the tables from a number on."""
+        if number < self.made:
+            self.used = int(self.shelf.place[number, 0])
+            del self._lists[number:]
+
+    def row(self, number: int, row: int) -> Any:
+        """The tiling of each dim in a row of a table."""
+        figures = read(self.shelf.place, self.shelf.figures, number)[row]
+        return [known[int(at)] for known, at in zip(self._lists[number], figures[-EXTRA:], strict=True)]
+
+    def tilings(self, g: int, s: int, d: int, extents: Any, shares: Any, kind: int) -> Any:
+        """(tilings, loops) tiles of dim ``d`` of a group."""
+        loops = self.arrays.loops[g, s, d]
+        key = loops.tobytes(), int(extents[d]), shares[d].tobytes(), kind
         if key not in self._tilings:
-            self._tilings[key] = tilings(loops, extent, shares, kind)
+            self._tilings[key] = tilings(loops, extents[d], shares[d], kind)
         return self._tilings[key]
 
     def _grow(self, figures: int) -> None:

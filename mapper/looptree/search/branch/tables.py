@@ -97,7 +97,7 @@ def _parts(factors: Any, columns: int, start: int, tiles: Any, extent: int, exac
             elif window:
                 total = 1.0
             else:
-                total = _figure(tile_sizes(tiles[i], extent, part, sizes, counts), part[0], sizes, counts)
+                total = _figure(tile_sizes(tiles[i], extent, part, part[1], sizes, counts), part[0], sizes, counts)
             found[c, i] = total / _chosen(trips[i], part[3])
     return found
 
@@ -188,10 +188,10 @@ def _fill_window(
     counts = np.empty((second.shape[0], MOST_LOOPS + 1), np.int64)
     many = np.empty(second.shape[0], np.int64)
     for j in range(second.shape[0]):
-        many[j] = tile_sizes(second[j], extents[1], factor[5:9], sizes[j], counts[j])
+        many[j] = tile_sizes(second[j], extents[1], factor[5:9], factor[6], sizes[j], counts[j])
     row = 0
     for i in range(first.shape[0]):
-        many1 = tile_sizes(first[i], extents[0], factor[1:5], size1, count1)
+        many1 = tile_sizes(first[i], extents[0], factor[1:5], factor[2], size1, count1)
         for j in range(second.shape[0]):
             total = 0
             for a in range(many1):

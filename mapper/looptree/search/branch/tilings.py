@@ -13,9 +13,14 @@ import numpy as np
 from archsim.kernels import allocating, inlined
 from mapper.looptree.search.branch.costing import LARGEST, ONE
 from mapper.looptree.search.branch.plan import MOST_LOOPS, MOVING, NO_LOOP, TEMPORAL
-from mapper.looptree.search.branch.whole import ALL_BELOW
 
-DIVISORS, SPATIAL, ANY = range(3)  # factors
+DIVISORS, SPATIAL, ANY, EQUAL = range(4)  # factors; of any tiles equal parts alone
+
+
+@inlined
+def kind_of(extent: int, factors: int, every: int) -> int:
+    """Which tilings of an extent are tried: of any those of extents up to ``every``."""
+    return EQUAL if factors == ANY and extent > every else factors
 
 
 @allocating
@@ -54,13 +59,16 @@ def temporal_from(loops: Any, start: int) -> int:
 
 @allocating
 def tilings(loops: Any, extent: int, shares: Any, factors: int) -> Any:
-    """(tilings, loops) tiles of a dim; none where its loops cannot bring it down to 1."""
+    """(tilings, loops) tiles of a dim; none where its loops cannot bring it down to 1.
+
+    ``EQUAL``: of any tiles those that cut others into equal parts, also rounded up to what the axes inside take.
+    """
     depth = count_loops(loops)
     found = np.empty((16, max(depth, 1)), np.int64)
     count = 0
     rounds = -(-extent // spread_below(loops, shares, 0))
-    most = ALL_BELOW + 4 * int(np.sqrt(extent)) + 8  # an extent has at most 2 sqrt(extent) equal parts
-    choices = np.empty((depth + 1, most if factors == ANY else 0), np.int64)
+    most = extent if factors == ANY else 4 * int(np.sqrt(extent)) + 8  # it has at most 2 sqrt(extent) equal parts
+    choices = np.empty((depth + 1, most if factors >= ANY else 0), np.int64)
     left, tile = np.empty(depth + 1, np.int64), np.empty(depth + 1, np.int64)
     tried, many = np.zeros(depth + 1, np.int64), np.zeros(depth + 1, np.int64)
     left[0], tile[0] = rounds, extent
@@ -74,8 +82,8 @@ def tilings(loops: Any, extent: int, shares: Any, factors: int) -> Any:
                 count += 1
             at -= 1
             continue
-        if tried[at] == 0 and factors == ANY:
-            whole = extent <= ALL_BELOW
+        if tried[at] == 0 and factors >= ANY:
+            whole = factors == ANY
             if is_temporal(loops[at]):
                 many[at] = _any_tiles(choices[at], tile[at], loops, shares, at, whole)
             else:
@@ -96,7 +104,7 @@ def _next(
     loops: Any, shares: Any, factors: int, at: int, left: int, tile: int, tried: Any, choices: Any, many: int
 ) -> tuple[int, int]:
     """The rest and the tile below the next choice for a loop; (0, 0) when there is no other."""
-    if factors == ANY:
+    if factors >= ANY:
         tried[at] += 1
         if tried[at] <= many and loops[at] == MOVING and choices[tried[at] - 1] == tile:
             tried[at] += 1
@@ -151,7 +159,7 @@ def _any_tiles(choices: Any, tile: int, loops: Any, shares: Any, at: int, whole:
         for i in range(many):
             choices[i] = most - i
         return many
-    if tile <= ALL_BELOW:
+    if whole:
         for size in range(tile):
             choices[size] = tile - size
         return tile
@@ -183,9 +191,12 @@ def _unique(choices: Any, count: int) -> int:
 
 
 @allocating
-def tile_sizes(tiles: Any, extent: int, part: Any, sizes: Any, counts: Any) -> int:
-    """Sizes of a dim's tiles at a place and how many of each, some loops collapsed; how many sizes there are."""
-    figure, loops, collapsed = part[0], part[1], part[2]
+def tile_sizes(tiles: Any, extent: int, part: Any, loops: int, sizes: Any, counts: Any) -> int:
+    """Sizes of a dim's tiles below ``loops`` and how many of each, some collapsed; how many sizes there are.
+
+    The first is that of the whole tile.
+    """
+    figure, collapsed = part[0], part[2]
     sizes[0], counts[0] = extent, 1
     many = 1
     if figure == ONE:

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from itertools import combinations, permutations
+from collections.abc import Container
+from itertools import combinations, pairwise, permutations
 
 from mapper.looptree.hierarchy import Axis, Memory
 from mapper.looptree.search.space import Space
 
 ALL_BELOW = 64  # any tiles: of an extent up to this every tiling is tried
+FREE_BELOW = 16  # the same where fan-outs side by side spread the same dim to memories: uneven parts of uneven parts
 _CUT_TWICE = 3  # the least extent that two fan-outs can cut one after the other and leave some without work
+
+
+def every_up_to(space: Space, pairs: Container[str] = ()) -> int:
+    """The largest extent of which every tiling is tried (measured: studies/benchmarks/mapping_speed.py).
+
+    ``pairs``: axes that stand for two.
+    """
+    parts = space.hierarchy.parts
+    inner = max((i for i, part in enumerate(parts) if isinstance(part, Memory)), default=0)
+    for first, second in pairwise(parts[: inner + 1]):
+        if not isinstance(first, Axis):
+            continue
+        twice = isinstance(second, Axis) and set(space.spread[first.name]) & set(space.spread[second.name])
+        if first.name in pairs or twice:
+            return FREE_BELOW
+    return ALL_BELOW
 
 
 def partial_dims(space: Space) -> tuple[str, ...]:
     """Dims of which not every tiling of the space is tried, but equal parts and what the fan-outs take."""
     if space.factors != "any":
         return ()
-    return tuple(dim for dim, extent in space.einsum.extents.items() if extent > ALL_BELOW)
+    most = every_up_to(space)
+    return tuple(dim for dim, extent in space.einsum.extents.items() if extent > most)
 
 
 def all_axis_orders(space: Space) -> tuple[tuple[tuple[str, ...], ...], ...]:
@@ -44,4 +63,4 @@ def order_matters(space: Space, first: str, second: str) -> bool:
     idle_count = space.convention.fractional or any(space.hierarchy.axis(name).most_used for name in (first, second))
     if idle_count:
         return max(extents, default=1) >= _CUT_TWICE
-    return space.factors == "any" and any(_CUT_TWICE <= extent <= ALL_BELOW for extent in extents)
+    return space.factors == "any" and any(_CUT_TWICE <= extent <= every_up_to(space) for extent in extents)

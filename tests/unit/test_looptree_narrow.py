@@ -1,0 +1,119 @@
+"""Ranges of tiles bound every tiling within them; tables of what they leave are enough for the optimum."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from archsim.errors import MappingError
+from mapper.looptree.conventions import ACCELFORGE
+from mapper.looptree.einsum import gemm
+from mapper.looptree.hierarchy import READ, WRITE, Action, Axis, Compute, Hierarchy, Memory
+from mapper.looptree.search import exhaustive, optimal
+from mapper.looptree.search.branch import part
+from mapper.looptree.search.branch.costing import COUNT, LARGEST, SUM
+from mapper.looptree.search.branch.least import combine, fill_parts, parts_of
+from mapper.looptree.search.branch.plan import FACTOR, MOST_DIMS, MOST_LOOPS, MOVING, NO_LOOP, PLAIN, TEMPORAL
+from mapper.looptree.search.branch.ranges import ranges, tighten
+from mapper.looptree.search.branch.tilings import ANY, tile_sizes, tilings
+from mapper.looptree.search.branch.whole import ALL_BELOW, FREE_BELOW, every_up_to, partial_dims
+from mapper.looptree.search.objective import SAME
+from mapper.looptree.search.space import Space
+from tests.tools.looptree_cases import cases
+
+ALL = frozenset("IWO")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from((TEMPORAL, MOVING, 0, 1)), min_size=1, max_size=4), st.integers(2, 14), st.data())
+def test_ranges_bound_the_tilings_within(kinds: list[int], extent: int, data: st.DataObject) -> None:
+    """What a dim contributes is at least its bound over any ranges that hold its tiles, and equal to that over one."""
+    loops = np.full((MOST_DIMS, MOST_LOOPS), NO_LOOP, np.int64)
+    loops[0, : len(kinds)] = kinds
+    shares = np.ones((MOST_DIMS, 2), np.int64)
+    shares[0] = data.draw(st.tuples(st.integers(1, 3), st.integers(1, 3)))
+    found = tilings(loops[0], extent, shares[0], ANY)
+    factors, limits = factors_of(kinds), np.full(3 * len(kinds), np.inf)
+    whole = np.empty((2, MOST_LOOPS), np.int64)
+    some = ranges(factors, limits, len(factors), 0, loops[0], extent, shares[0], ANY, whole)
+    assert some or len(found) == 0
+    if len(found) == 0:
+        return
+    tiles = found[data.draw(st.integers(0, len(found) - 1))]
+    assert (whole[0, : len(kinds)] <= tiles).all() and (tiles <= whole[1, : len(kinds)]).all()
+    figures = [figure_of(tiles, extent, factor) for factor in factors]
+    for slack in (data.draw(st.integers(1, extent)), 0):
+        held = np.ones((2, MOST_LOOPS), np.int64)
+        held[0, : len(kinds)] = np.maximum(1, tiles - slack)
+        held[1, : len(kinds)] = np.minimum(extent, tiles + slack)
+        assert tighten(loops[0], extent, shares[0], ANY, held)
+        assert (held[0, : len(kinds)] <= tiles).all() and (tiles <= held[1, : len(kinds)]).all()
+        least = bounds_of(factors, loops, extent, shares, held)
+        assert (least <= figures).all()
+        assert slack or (least == figures).all()
+
+
+def factors_of(kinds: list[int]) -> np.ndarray:
+    """Of each place how many tiles, their sizes over what axes spread, and the largest; of counts loops collapse."""
+    axes = sum(1 << i for i, kind in enumerate(kinds) if kind >= 0)
+    rows = []
+    for place in range(1, len(kinds) + 1):
+        above = (1 << place) - 1
+        rows += [(COUNT, place, 0), (SUM, place, axes & above), (LARGEST, place, 0)]
+    found = np.zeros((len(rows), FACTOR), np.int64)
+    found[:, 0] = PLAIN
+    found[:, 1:4] = rows
+    return found
+
+
+def figure_of(tiles: np.ndarray, extent: int, factor: np.ndarray) -> int:
+    """A figure of a tiling, counted tile by tile."""
+    sizes, counts = np.empty(MOST_LOOPS + 1, np.int64), np.empty(MOST_LOOPS + 1, np.int64)
+    many = tile_sizes(tiles, extent, factor[1:5], int(factor[2]), sizes, counts)
+    if factor[1] == LARGEST:
+        return int(sizes[:many].max())
+    return int((counts[:many] * (1 if factor[1] == COUNT else sizes[:many])).sum())
+
+
+def bounds_of(factors: np.ndarray, loops: np.ndarray, extent: int, shares: np.ndarray, held: np.ndarray) -> np.ndarray:
+    """The least that tilings within ranges contribute to every column of a group of one dim."""
+    parts, least = parts_of(factors, len(factors)), np.empty(len(factors))
+    for d, most in enumerate((extent, 1)):
+        fill_parts(parts, factors, len(factors), d, loops[d], most, shares[d], ANY, held)
+    combine(parts, factors, len(factors), loops, shares, True, least)
+    return least
+
+
+@pytest.mark.parametrize("halves", [2, 1 << 10])
+def test_narrowed_tables_hold_the_optimum(halves: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With no table shared, and choices left for later, the optimum is that of the enumeration."""
+    monkeypatch.setattr(part, "FEW", 0)
+    monkeypatch.setattr(part, "HALVES", halves)
+    compared = 0
+    for space, objective in islice((one for one in cases(5, 200) if one[0].factors == "any"), 16):
+        if not space.convention.bill_all:
+            continue
+        try:
+            found, truth = optimal.search(space, objective), exhaustive.search(space, objective)
+        except MappingError:
+            continue
+        assert found.value == pytest.approx(truth.value, rel=SAME)
+        assert found.proven
+        compared += 1
+    assert compared > 4
+
+
+@pytest.mark.parametrize(("axes", "most"), [("", ALL_BELOW), ("X", ALL_BELOW), ("XY", FREE_BELOW)])
+def test_what_is_tried_whole(axes: str, most: int) -> None:
+    """Fan-outs side by side that spread one dim to memories lower the extent up to which every tiling is tried."""
+    actions = {action: Action(1.0, 1e9) for action in (READ, WRITE)}
+    fans = tuple(Axis(name, 3, ALL) for name in axes)
+    parts = (Memory("Main", None, ALL, frozenset(), actions), *fans, Memory("Inner", 64, ALL, frozenset(), actions))
+    hierarchy = Hierarchy("one", parts, Compute("MAC", Action(1.0, 1e9, 0)))
+    space = Space(gemm(most, most + 1, 2), hierarchy, ACCELFORGE, "any")
+    assert every_up_to(space) == most
+    assert partial_dims(space) == (list(space.einsum.extents)[1],)
