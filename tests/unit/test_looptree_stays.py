@@ -11,7 +11,7 @@ from mapper.looptree.hierarchy import READ, WRITE, Action, Axis, Compute, Hierar
 from mapper.looptree.search import optimal
 from mapper.looptree.search.branch.axes import joined
 from mapper.looptree.search.branch.bounds import all_least, spatial
-from mapper.looptree.search.branch.join import refine, solve
+from mapper.looptree.search.branch.join import Results
 from mapper.looptree.search.branch.part import Part
 from mapper.looptree.search.branch.problem import problem_of
 from mapper.looptree.search.branch.stays import border, hopeful, staying
@@ -111,19 +111,19 @@ def test_an_outline_bounds_what_may_stay(objective: Objective, in_order: bool) -
     for t in range(len(compiled.templates)):
         choices = spatial(whole.arrays, problem, least, t, np.full(3, np.inf))
         refined = choices.copy()
-        whole.solve(refine, t, refined, results(len(compiled.groups)), lambda: False)
+        whole.solve(t, refined, results(len(compiled.groups)), lambda: False, refined=True)
         bound = min(bound, float(refined[:, 0].min()))
         part = Part(space, optimal.plan_of(space, (t, 0), stays=True), problem, {})
         one = results(len(compiled.groups))
         for number in range(len(part.plan.templates)):
-            part.solve(solve, number, choices, one, lambda: False)
-        best = min(best, float(one[0][0]))
+            part.solve(number, choices, one, lambda: False, refined=False)
+        best = min(best, float(one.best[0]))
     assert bound <= best * (1 + SAME)
     assert best == pytest.approx(
         optimal.search(Space(gemm(4, 3, 4), hierarchy(*inner), ARCHSIM, in_order=in_order), objective).value
     )
 
 
-def results(groups: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+def results(groups: int) -> Results:
     """Nothing found yet, and no limit."""
-    return np.full(3, np.inf), np.full(1 + 2 * groups, -1, np.int64), np.zeros(2, np.int64), 1 << 62
+    return Results(np.full(3, np.inf), np.full(1 + 2 * groups, -1, np.int64), np.zeros(2, np.int64), 1 << 62)

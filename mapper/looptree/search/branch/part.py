@@ -72,7 +72,8 @@ class Part:
     def _left(self, t: int, choices: Any, at: int, results: Results, refined: bool, left: Left) -> int:
         """Make the tables of a choice of which something is left; where to go on."""
         if left.why == NONE:
-            choices[at, :3] = np.inf
+            if refined:  # of an outline: none of its templates; else the others still have the choice
+                choices[at, :3] = np.inf
             return at + 1
         options = choices[at, 3:].astype(int).tolist()
         missing = [g for g in range(len(options)) if self._number(t, g, options) < 0]
