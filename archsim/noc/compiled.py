@@ -1,0 +1,166 @@
+"""A topology, its routes and its routers' parameters as the kernel's arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from archsim.errors import ConfigError
+from archsim.noc.kernel import layout as k
+from archsim.noc.kernel.knuth import generator
+from archsim.noc.kernel.matching import matching
+from archsim.noc.parameters import ALLOCATORS, RouterParameters
+from archsim.noc.routing import Routes
+from archsim.noc.topology import Link, Node, Topology
+
+
+def initial(topology: Topology, routes: Routes, parameters: RouterParameters, seed: int = 0) -> k.State:
+    """The arrays of an empty network at cycle 0, without packets. Raises ConfigError on what does not fit."""
+    _check(topology, routes, parameters)
+    rules = _rules(topology, parameters)
+    ports, vcs = topology.routers * topology.ports, parameters.vcs
+    channels, switch = ports * vcs, topology.ports * parameters.input_speedup
+    found = k.State(
+        rules=rules,
+        class_masks=_class_masks(vcs, routes.classes),
+        routes=_routes(routes),
+        trees=np.zeros((0, topology.routers, 2), np.int64),
+        inputs=np.zeros(channels, k.INPUT_VC),
+        branches=np.zeros(channels * topology.ports, k.BRANCH),
+        buffers=np.zeros((channels, parameters.vc_buffer), np.int64),
+        ports=np.zeros(ports, k.PORT),
+        outputs=np.zeros(channels + len(topology.nodes) * vcs, k.OUTPUT_VC),
+        switch=np.zeros(topology.routers * switch, k.INPUT),
+        nodes=np.zeros(len(topology.nodes), k.NODE),
+        packets=np.zeros(0, k.PACKET),
+        arriving=np.zeros((int(rules["slots"][0]), int(rules["flit_room"][0])), np.int64),
+        credits=np.zeros((int(rules["slots"][0]), int(rules["credit_room"][0])), np.int64),
+        lanes=_lanes(parameters),
+        waiting=np.zeros(1 + channels, np.int64),
+        listed=np.zeros(1 + ports, np.int64),
+        requests=np.zeros(channels, k.REQUEST),
+        asks=np.zeros(channels * topology.ports, k.ASK),
+        askers=np.zeros(topology.routers * switch, np.int64),
+        guessed=np.zeros(1 + topology.routers * switch, np.int64),
+        ties=np.zeros(1 + channels, np.int64),
+        streams=generator(seed),
+        holding=np.zeros(1 + topology.routers * switch, np.int64),
+        matching=matching(topology.routers, max(topology.ports * vcs, switch)),
+        counts=np.zeros(4, np.int64),
+    )
+    _connect(found, topology, parameters)
+    return found
+
+
+def _check(topology: Topology, routes: Routes, parameters: RouterParameters) -> None:
+    what = f"network {topology.name}"
+    switch = topology.ports * parameters.input_speedup
+    if switch > k.MOST_PORTS:
+        raise ConfigError(f"{what}: {switch} inputs of a router's switch; allowed at most {k.MOST_PORTS}")
+    allocators = {parameters.vc_allocator, parameters.switch_allocator}
+    if parameters.speculative and allocators != {"islip"}:
+        raise ConfigError(f"{what}: speculative: found with {', '.join(sorted(allocators))}; allowed with islip")
+    if parameters.vcs < routes.classes:
+        raise ConfigError(f"{what}: vcs: found {parameters.vcs}; its rings need at least {routes.classes}")
+
+
+def _rules(topology: Topology, parameters: RouterParameters) -> Any:
+    found = np.zeros(1, k.RULES)
+    slowest = max([link.delay_cycles for link in topology.links] + [node.delay_cycles for node in topology.nodes])
+    reach = slowest + k.WIRE + k.CROSSBAR + parameters.credit_delay + 1
+    values = {
+        "routers": topology.routers,
+        "ports": topology.ports,
+        "vcs": parameters.vcs,
+        "depth": parameters.vc_buffer,
+        "nodes": len(topology.nodes),
+        "slots": 1 << reach.bit_length(),
+        "flit_room": 1 + len(topology.links) + 2 * len(topology.nodes),
+        "credit_room": 1 + parameters.vcs * (len(topology.links) + 2 * len(topology.nodes)) * (reach + 1),
+        "routing_delay": parameters.routing_delay,
+        "credit_delay": parameters.credit_delay,
+        "wait_tail": parameters.wait_for_tail_credit,
+        "hold_switch": parameters.hold_switch,
+        "speculative": parameters.speculative,
+        "speedup": parameters.input_speedup,
+        "vc_allocator": ALLOCATORS.index(parameters.vc_allocator),
+        "switch_allocator": ALLOCATORS.index(parameters.switch_allocator),
+    }
+    for name, value in values.items():
+        found[name] = value
+    return found
+
+
+def _class_masks(vcs: int, classes: int) -> Any:
+    """Channels of the lower class, the upper one, and all."""
+    every, lower = (1 << vcs) - 1, (1 << (vcs + 1) // 2) - 1
+    return np.array([lower, every & ~lower, every] if classes > 1 else [every, 0, every], np.int64)
+
+
+def _lanes(parameters: RouterParameters) -> Any:
+    lanes = range(parameters.input_speedup)
+    return np.array([sum(1 << vc for vc in range(lane, parameters.vcs, len(lanes))) for lane in lanes], np.int64)
+
+
+def _routes(routes: Routes) -> Any:
+    found = np.zeros(routes.port.shape, k.ROUTE)
+    for name in ("port", "upper", "other_port", "other_upper"):
+        found[name] = getattr(routes, name)
+    return found
+
+
+def _connect(state: k.State, topology: Topology, parameters: RouterParameters) -> None:
+    every = (1 << parameters.vcs) - 1
+    vcs, channels = parameters.vcs, state.inputs.size
+    state.ports["free"], state.ports["dim"] = every, -1
+    port, vc = np.divmod(np.arange(channels), vcs)
+    state.inputs["port"], state.inputs["bit"] = port, 1 << vc
+    state.inputs["first_output"] = port // topology.ports * topology.ports
+    state.inputs["branch"] = np.arange(channels) * topology.ports
+    state.ports["router"] = np.arange(state.ports.size) // topology.ports
+    state.ports["channels_at"] = state.ports["switch_at"] = state.ports["held_by"] = k.NONE
+    state.outputs["port"], state.outputs["to"] = k.NONE, k.NONE
+    state.outputs["bit"] = 1 << np.arange(state.outputs.size) % vcs
+    state.outputs["port"][:channels], state.outputs["output"][:channels] = port, port % topology.ports
+    state.outputs["credits"], state.outputs["owner"] = parameters.vc_buffer, k.NONE
+    state.switch["held_output"] = k.NONE
+    speedup = parameters.input_speedup
+    state.switch["first_vc"] = np.arange(state.switch.size) % speedup
+    state.nodes["first"] = state.nodes["vc"] = k.NONE
+    state.nodes["free"], state.nodes["last_vc"] = every, parameters.vcs - 1
+    for link in topology.links:
+        _connect_link(state, topology, parameters, link)
+    for number, node in enumerate(topology.nodes):
+        _connect_node(state, topology, parameters, number, node)
+
+
+def _connect_link(state: k.State, topology: Topology, parameters: RouterParameters, link: Link) -> None:
+    output = link.source * topology.ports + link.source_port
+    target = link.target * topology.ports + link.target_port
+    state.ports["delay"][output], state.ports["dim"][output] = link.delay_cycles, link.dim
+    own = slice(output * parameters.vcs, (output + 1) * parameters.vcs)
+    state.outputs["to"][own] = np.arange(target * parameters.vcs, (target + 1) * parameters.vcs)
+    state.outputs["flit_after"][own] = k.CROSSBAR + k.WIRE + link.delay_cycles
+    _feed(state, parameters, target, output, k.WIRE + link.delay_cycles + parameters.credit_delay)
+
+
+def _connect_node(
+    state: k.State, topology: Topology, parameters: RouterParameters, number: int, node: Node
+) -> None:
+    port = node.router * topology.ports + node.port
+    state.ports["delay"][port] = node.delay_cycles
+    own = np.arange(port * parameters.vcs, (port + 1) * parameters.vcs)
+    state.outputs["to"][own] = state.inputs.size + own
+    state.outputs["flit_after"][own] = k.CROSSBAR + k.WIRE + node.delay_cycles
+    state.nodes["to"][number], state.nodes["delay"][number] = port * parameters.vcs, node.delay_cycles
+    behind = topology.routers * topology.ports + number
+    state.outputs["output"][behind * parameters.vcs : (behind + 1) * parameters.vcs] = number
+    _feed(state, parameters, port, behind, k.WIRE + node.delay_cycles)
+
+
+def _feed(state: k.State, parameters: RouterParameters, target: int, behind: int, credit_cycles: int) -> None:
+    """Channels of the input port ``target`` return their credits to those of the port or node ``behind`` it."""
+    own = slice(target * parameters.vcs, (target + 1) * parameters.vcs)
+    state.inputs["upstream"][own] = np.arange(behind * parameters.vcs, (behind + 1) * parameters.vcs)
+    state.inputs["credit_after"][own] = credit_cycles

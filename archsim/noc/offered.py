@@ -1,0 +1,186 @@
+"""Latency of a network under offered load, measured as in a simulation of steady traffic.
+
+Cycles pass in periods. The first ones warm up; then packets count that are made from there on, until mean latency and
+throughput have changed by less than a bound in three periods on end, or enough have gone by; then the network runs on, under the same load,
+until all that count have arrived. It is unstable, and measured no further, when the mean latency of what counts, with
+the age of what is under way, passes a limit.
+Source: the procedure of BookSim 2.0, whose curves are the reference (Dally, Towles: Principles and Practices of
+Interconnection Networks, chapter 24).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from archsim.noc import compiled
+from archsim.noc.kernel.layout import ARRIVED, NEVER, NEXT, NONE, NOW, PACKET, State
+from archsim.noc.parameters import RouterParameters
+from archsim.noc.routing import Routes
+from archsim.noc.topology import Topology
+from archsim.noc.traffic import Traffic
+
+SETTLED = 3  # periods on end
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """``period_cycles`` long periods: ``warm_up`` of them, at most ``periods`` in all; ``change``: of mean latency and
+    throughput between settled ones; ``limit_cycles``: of the mean latency of a stable network."""
+
+    period_cycles: int = 5000
+    warm_up: int = 3
+    periods: int = 10
+    change: float = 0.05
+    limit_cycles: float = 500.0
+    check_cycles: int = 1000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Offered:
+    """A network under one load. Latencies in cycles, of the packets that count, from when they were made to their last
+    flit's arrival; ``accepted``: flits per node and cycle that arrived in those periods; ``link_flits``: by link,
+    per cycle; ``flit_hops``: flits through routers."""
+
+    rate: float
+    stable: bool
+    packets: int
+    latency_mean: float
+    latency_p99: float
+    latency_max: int
+    hops_mean: float
+    accepted: float
+    cycles: int
+    flit_hops: int
+    link_load: tuple[float, ...]
+
+
+@dataclass(slots=True)
+class _Run:
+    state: State
+    sources: Any
+    nodes: int
+    flits: int
+    start: int = 0
+    stop: int = NEVER
+    came: int = 0
+
+    @property
+    def now(self) -> int:
+        return int(self.state.counts[NOW])
+
+    def advance(self, cycles: int) -> None:
+        from archsim.noc.kernel import run  # the compiler is slow to import: only now
+
+        until = self.now + cycles
+        while self.now < until:
+            run.advance_random(self.state, self.sources, until)
+            if self.now < until:
+                fresh = np.zeros(max(4096, self.state.packets.size), PACKET)
+                self.state = self.state._replace(packets=np.concatenate([self.state.packets, fresh]))
+
+    def made(self) -> Any:
+        """All packets so far."""
+        return self.state.packets[: int(self.state.counts[NEXT])]
+
+    def counted(self, made: Any) -> Any:
+        """Those of the packets that count."""
+        return made[(made["made"] >= self.start) & (made["time"] < self.stop)]
+
+
+def offer(
+    topology: Topology,
+    routes: Routes,
+    parameters: RouterParameters,
+    traffic: Traffic,
+    *,
+    rate: float,
+    flits: int,
+    seed: int = 0,
+    procedure: Procedure | None = None,
+) -> Offered:
+    """Offer ``rate`` flits per node and cycle in packets of ``flits``."""
+    from archsim.noc.kernel.bernoulli import Sources
+
+    how = procedure or Procedure()
+    sources = Sources(
+        probability=rate / flits,
+        flits=flits,
+        targets=np.asarray(traffic.targets, np.int64),
+        drawn=np.asarray(traffic.drawn, np.int64),
+    )
+    run = _Run(compiled.initial(topology, routes, parameters, seed), sources, len(topology.nodes), flits)
+    stable = _settle(run, how) and _drain(run, how)
+    return _result(run, topology, rate, stable)
+
+
+def _settle(run: _Run, how: Procedure) -> bool:
+    """Warm up, then measure until nothing changes or the periods are over; False when latency passes the limit."""
+    before = (0.0, 0.0)
+    settled = 0
+    for period in range(how.periods):
+        warm = period < how.warm_up
+        if (warm and period % 2 == 0) or period == how.warm_up:
+            run.start, run.came = run.now, int(run.state.counts[ARRIVED])
+        run.advance(how.period_cycles)
+        latency, age, accepted = _so_far(run, warm=warm)
+        changed = abs(latency - before[0]) > how.change * latency or abs(accepted - before[1]) > how.change * accepted
+        before = (latency, accepted)
+        if age > how.limit_cycles:
+            return False
+        if not warm:
+            settled = 0 if changed else settled + 1
+        if settled == SETTLED:
+            break
+    return True
+
+
+def _drain(run: _Run, how: Procedure) -> bool:
+    """Until all packets that count have arrived; False when their latency passes the limit before."""
+    run.stop = run.now
+    while (run.counted(run.made())["ended"] == NONE).any():
+        run.advance(how.check_cycles)
+        if _so_far(run, warm=False)[1] > how.limit_cycles:
+            return False
+    return True
+
+
+def _so_far(run: _Run, *, warm: bool) -> tuple[float, float, float]:
+    """Mean latency of what arrived, the same with the age of each flit under way, and flits accepted.
+
+    While the network warms up all packets count that arrived since the period began, else those of ``counted``.
+    """
+    made = run.made()
+    ended = made["ended"] != NONE
+    arrived = made[ended & (made["ended"] >= run.start)] if warm else run.counted(made[ended])
+    latencies = arrived["ended"] - arrived["time"]
+    under_way = made[~ended]
+    flits = under_way["flits"] - under_way["arrived"]
+    total = latencies.sum() + ((run.now - under_way["time"]) * flits).sum()
+    mean = float(latencies.mean()) if latencies.size else 0.0
+    came = int(run.state.counts[ARRIVED]) - run.came
+    return mean, float(total) / max(1, latencies.size + int(flits.sum())), came / run.nodes / max(1, run.now - run.start)
+
+
+def _result(run: _Run, topology: Topology, rate: float, stable: bool) -> Offered:
+    counted = run.counted(run.made())
+    counted = counted[counted["ended"] != NONE]
+    latencies = counted["ended"] - counted["time"]
+    flits = run.state.ports["flits"]
+    loads = [float(flits[link.source * topology.ports + link.source_port]) / run.now for link in topology.links]
+    some = latencies.size > 0
+    return Offered(
+        rate=rate,
+        stable=stable,
+        packets=int(latencies.size),
+        latency_mean=float(latencies.mean()) if some else 0.0,
+        latency_p99=float(np.percentile(latencies, 99, method="higher")) if some else 0.0,
+        latency_max=int(latencies.max()) if some else 0,
+        hops_mean=0.0,
+        accepted=_so_far(run, warm=False)[2],
+        cycles=run.now,
+        flit_hops=int(flits.sum()),
+        link_load=tuple(loads),
+    )

@@ -1,0 +1,69 @@
+"""A network's routers, links and nodes, before anything moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from archsim.errors import ConfigError
+
+NODE_DIM = -1  # of a port to a node: it lies in no dimension
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One direction: from a router's output port to another one's input port of any number.
+
+    ``dim``: the dimension in which it runs (ports of one dimension keep a packet's class of virtual channels);
+    ``sign``: +1 or -1 along it, 0 where there is no such order.
+    """
+
+    source: int
+    source_port: int
+    target: int
+    target_port: int
+    delay_cycles: int = 1
+    dim: int = 0
+    sign: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What sends and receives packets, through the input and the output of one port of a router."""
+
+    router: int
+    port: int
+    delay_cycles: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """``coordinates[r][d]``: the place of router r in dimension d of ``shape``, where it has one; a dimension that
+    ``wraps`` is a ring. ``order``: the dimensions in the order in which packets pass them."""
+
+    name: str
+    routers: int
+    ports: int
+    links: tuple[Link, ...]
+    nodes: tuple[Node, ...]
+    shape: tuple[int, ...] = ()
+    coordinates: tuple[tuple[int, ...], ...] = ()
+    wraps: tuple[bool, ...] = ()
+    order: tuple[int, ...] = ()
+    bisection_links: int = field(default=0)
+
+    def outgoing(self) -> list[list[Link]]:
+        """Links by the router that they leave, in order of their ports."""
+        found: list[list[Link]] = [[] for _ in range(self.routers)]
+        for link in sorted(self.links, key=lambda link: (link.source, link.source_port)):
+            found[link.source].append(link)
+        return found
+
+
+def check_shape(name: str, shape: Sequence[int], dims: tuple[int, ...], least: int = 1) -> tuple[int, ...]:
+    """The shape as a tuple. Raises ConfigError unless it has one of ``dims`` dimensions, each >= ``least``."""
+    if len(shape) not in dims or any(size < least for size in shape):
+        allowed = " or ".join(str(number) for number in dims)
+        found = "x".join(str(size) for size in shape) or "nothing"
+        raise ConfigError(f"topology {name}: shape: found {found}; allowed {allowed} dimension(s), each >= {least}")
+    return tuple(shape)
