@@ -83,7 +83,7 @@ def report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="What '
 
 @app.command()
 def validate(
-    suite: Annotated[str, typer.Argument(metavar="SUITE", help="dram, mapping or systolic")],
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help="dram, mapping, noc or systolic")],
     reference: Annotated[Path | None, typer.Option(metavar="DIR", help="Reference data in the same format.")] = None,
     format_: opt.FormatOption = opt.Format.TABLE,
 ) -> None:

@@ -148,14 +148,15 @@ def _connect_link(state: k.State, topology: Topology, parameters: RouterParamete
 def _connect_node(
     state: k.State, topology: Topology, parameters: RouterParameters, number: int, node: Node
 ) -> None:
-    port = node.router * topology.ports + node.port
-    state.ports["delay"][port] = node.delay_cycles
-    own = np.arange(port * parameters.vcs, (port + 1) * parameters.vcs)
+    vcs = parameters.vcs
+    sink, port = node.sink * topology.ports + node.port, node.router * topology.ports + node.port
+    state.ports["delay"][sink] = node.delay_cycles
+    own = np.arange(sink * vcs, (sink + 1) * vcs)
     state.outputs["to"][own] = state.inputs.size + own
     state.outputs["flit_after"][own] = k.CROSSBAR + k.WIRE + node.delay_cycles
-    state.nodes["to"][number], state.nodes["delay"][number] = port * parameters.vcs, node.delay_cycles
+    state.nodes["to"][number], state.nodes["delay"][number] = port * vcs, node.delay_cycles
     behind = topology.routers * topology.ports + number
-    state.outputs["output"][behind * parameters.vcs : (behind + 1) * parameters.vcs] = number
+    state.outputs["output"][behind * vcs : (behind + 1) * vcs] = number
     _feed(state, parameters, port, behind, k.WIRE + node.delay_cycles)
 
 

@@ -34,7 +34,11 @@ class Routes:
 
 
 def routes(topology: Topology) -> Routes:
-    """By dimensions where routers have coordinates, else by shortest paths."""
+    """The topology's own; else by dimensions where routers have coordinates, else by shortest paths."""
+    if topology.route:
+        found = _empty(topology, 1)
+        found.port[:] = topology.route
+        return found
     return dimension_order(topology) if topology.coordinates else shortest_path(topology)
 
 
@@ -50,7 +54,7 @@ def dimension_order(topology: Topology) -> Routes:
     ports = {(link.source, link.dim, link.sign): link.source_port for link in topology.links}
     for router, place in enumerate(topology.coordinates):
         for number, node in enumerate(topology.nodes):
-            turns = _turns(topology, place, topology.coordinates[node.router])
+            turns = _turns(topology, place, topology.coordinates[node.sink])
             if not turns:
                 found.port[router, number] = node.port
                 continue
@@ -84,12 +88,12 @@ def shortest_path(topology: Topology) -> Routes:
     for link in topology.links:
         incoming[link.target].append(link)
     for number, node in enumerate(topology.nodes):
-        distance = _distances(topology, incoming, node.router)
-        found.port[node.router, number] = node.port
+        distance = _distances(topology, incoming, node.sink)
+        found.port[node.sink, number] = node.port
         for router, links in enumerate(topology.outgoing()):
             ways = [(_plus(link, distance[link.target]), link.source_port) for link in links]
             ways = [way for way in ways if way[0] == distance[router]]
-            if router != node.router and ways:
+            if router != node.sink and ways:
                 found.port[router, number] = ways[0][1]
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from archsim.errors import ConfigError
 
@@ -29,17 +29,26 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What sends and receives packets, through the input and the output of one port of a router."""
+    """What sends and receives packets: through the input of a port and the output of the same number, of the same
+    router unless ``sink_router`` says another."""
 
     router: int
     port: int
     delay_cycles: int = 1
+    sink_router: int | None = None
+
+    @property
+    def sink(self) -> int:
+        """The router from which packets come to it."""
+        return self.router if self.sink_router is None else self.sink_router
 
 
 @dataclass(frozen=True, slots=True)
 class Topology:
     """``coordinates[r][d]``: the place of router r in dimension d of ``shape``, where it has one; a dimension that
-    ``wraps`` is a ring. ``order``: the dimensions in the order in which packets pass them."""
+    ``wraps`` is a ring. ``order``: the dimensions in the order in which packets pass them. ``route[r][n]``: the output
+    port of router r towards node n, where a topology has routes of its own. ``bisection_links``: in one direction,
+    between two halves of the nodes, the fewest; 0: not known."""
 
     name: str
     routers: int
@@ -50,7 +59,8 @@ class Topology:
     coordinates: tuple[tuple[int, ...], ...] = ()
     wraps: tuple[bool, ...] = ()
     order: tuple[int, ...] = ()
-    bisection_links: int = field(default=0)
+    route: tuple[tuple[int, ...], ...] = ()
+    bisection_links: int = 0
 
     def outgoing(self) -> list[list[Link]]:
         """Links by the router that they leave, in order of their ports."""
