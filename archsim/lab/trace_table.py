@@ -36,7 +36,9 @@ def read(path: Path, times: Sequence[str], others: Sequence[str], what: str) -> 
     except (OSError, ValueError, Warning, csv.Error) as error:
         raise ConfigError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from None
     if table.empty:
-        raise ConfigError(f"{path}: no {what}; needed are columns {' or '.join(times)}, {', '.join(others)} and a row each")
+        raise ConfigError(
+            f"{path}: no {what}; needed are columns {' or '.join(times)}, {', '.join(others)} and a row each"
+        )
     table.columns = [str(name).strip() for name in table.columns]
     needed = _needed(path, list(table.columns), times, others)
     for name in needed:

@@ -24,7 +24,7 @@ def initial(topology: Topology, routes: Routes, parameters: RouterParameters, se
     found = k.State(
         rules=rules,
         class_masks=_class_masks(vcs, routes.classes),
-        routes=_routes(routes),
+        routes=route_table(routes),
         trees=np.zeros((0, topology.routers, 2), np.int64),
         inputs=np.zeros(channels, k.INPUT_VC),
         branches=np.zeros(channels * topology.ports, k.BRANCH),
@@ -40,7 +40,7 @@ def initial(topology: Topology, routes: Routes, parameters: RouterParameters, se
         waiting=np.zeros(1 + channels, np.int64),
         listed=np.zeros(1 + ports, np.int64),
         requests=np.zeros(channels, k.REQUEST),
-        asks=np.zeros(channels * topology.ports, k.ASK),
+        asks=np.zeros(topology.routers * switch * topology.ports, k.ASK),
         askers=np.zeros(topology.routers * switch, np.int64),
         guessed=np.zeros(1 + topology.routers * switch, np.int64),
         ties=np.zeros(1 + channels, np.int64),
@@ -103,7 +103,8 @@ def _lanes(parameters: RouterParameters) -> Any:
     return np.array([sum(1 << vc for vc in range(lane, parameters.vcs, len(lanes))) for lane in lanes], np.int64)
 
 
-def _routes(routes: Routes) -> Any:
+def route_table(routes: Routes) -> Any:
+    """The routes as the kernel's records."""
     found = np.zeros(routes.port.shape, k.ROUTE)
     for name in ("port", "upper", "other_port", "other_upper"):
         found[name] = getattr(routes, name)
@@ -145,9 +146,7 @@ def _connect_link(state: k.State, topology: Topology, parameters: RouterParamete
     _feed(state, parameters, target, output, k.WIRE + link.delay_cycles + parameters.credit_delay)
 
 
-def _connect_node(
-    state: k.State, topology: Topology, parameters: RouterParameters, number: int, node: Node
-) -> None:
+def _connect_node(state: k.State, topology: Topology, parameters: RouterParameters, number: int, node: Node) -> None:
     vcs = parameters.vcs
     sink, port = node.sink * topology.ports + node.port, node.router * topology.ports + node.port
     state.ports["delay"][sink] = node.delay_cycles

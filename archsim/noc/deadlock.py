@@ -50,8 +50,8 @@ def _paths(
             link = links.get((router, port))
             if link is None:
                 raise ConfigError(f"network {topology.name}: router {router} has no way to node {target}")
-            upper = path[-1][2] if path and link.dim == dim else upper
-            waiting.append((link.target, link.dim, [*path, (router, port, upper)]))
+            kept = path[-1][2] if path and link.dim == dim else upper
+            waiting.append((link.target, link.dim, [*path, (router, port, kept)]))
 
 
 def _ways(routes: Routes, router: int, target: int) -> list[tuple[int, int]]:

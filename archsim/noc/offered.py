@@ -1,9 +1,9 @@
 """Latency of a network under offered load, measured as in a simulation of steady traffic.
 
 Cycles pass in periods. The first ones warm up; then packets count that are made from there on, until mean latency and
-throughput have changed by less than a bound in three periods on end, or enough have gone by; then the network runs on, under the same load,
-until all that count have arrived. It is unstable, and measured no further, when the mean latency of what counts, with
-the age of what is under way, passes a limit.
+throughput have changed by less than a bound in three periods on end, or enough have gone by; then the network runs
+on, under the same load, until all that count have arrived. It is unstable, and measured no further, when the mean
+latency of what counts, with the age of what is under way, passes a limit.
 Source: the procedure of BookSim 2.0, whose curves are the reference (Dally, Towles: Principles and Practices of
 Interconnection Networks, chapter 24).
 """
@@ -18,9 +18,10 @@ import numpy as np
 from archsim.noc import compiled
 from archsim.noc.kernel.layout import ARRIVED, NEVER, NEXT, NONE, NOW, PACKET, State
 from archsim.noc.parameters import RouterParameters
+from archsim.noc.reservation import reserve
 from archsim.noc.routing import Routes
 from archsim.noc.topology import Topology
-from archsim.noc.traffic import Traffic
+from archsim.noc.traffic import Traffic, arrivals
 
 SETTLED = 3  # periods on end
 
@@ -41,16 +42,16 @@ class Procedure:
 @dataclass(frozen=True, slots=True, eq=False)
 class Offered:
     """A network under one load. Latencies in cycles, of the packets that count, from when they were made to their last
-    flit's arrival; ``accepted``: flits per node and cycle that arrived in those periods; ``link_flits``: by link,
-    per cycle; ``flit_hops``: flits through routers."""
+    flit's arrival; ``accepted``: flits per node and cycle that arrived from then on; ``link_load``: flits per
+    cycle, by link of the topology; ``flit_hops``: flits through routers."""
 
     rate: float
     stable: bool
     packets: int
     latency_mean: float
-    latency_p99: float
+    latency_p50: int
+    latency_p99: int
     latency_max: int
-    hops_mean: float
     accepted: float
     cycles: int
     flit_hops: int
@@ -161,26 +162,73 @@ def _so_far(run: _Run, *, warm: bool) -> tuple[float, float, float]:
     total = latencies.sum() + ((run.now - under_way["time"]) * flits).sum()
     mean = float(latencies.mean()) if latencies.size else 0.0
     came = int(run.state.counts[ARRIVED]) - run.came
-    return mean, float(total) / max(1, latencies.size + int(flits.sum())), came / run.nodes / max(1, run.now - run.start)
+    return (
+        mean,
+        float(total) / max(1, latencies.size + int(flits.sum())),
+        came / run.nodes / max(1, run.now - run.start),
+    )
 
 
 def _result(run: _Run, topology: Topology, rate: float, stable: bool) -> Offered:
     counted = run.counted(run.made())
-    counted = counted[counted["ended"] != NONE]
-    latencies = counted["ended"] - counted["time"]
     flits = run.state.ports["flits"]
-    loads = [float(flits[link.source * topology.ports + link.source_port]) / run.now for link in topology.links]
-    some = latencies.size > 0
+    return result(topology, rate, stable, counted, _so_far(run, warm=False)[2], run.now, flits)
+
+
+def result(
+    topology: Topology, rate: float, stable: bool, counted: Any, accepted: float, cycles: int, flits: Any
+) -> Offered:
+    """Of the packets that count and have arrived; ``flits``: by output port, in all ``cycles``."""
+    counted = counted[counted["ended"] != NONE]
+    latencies = np.sort(counted["ended"] - counted["time"])
+    links = [float(flits[link.source * topology.ports + link.source_port]) / max(1, cycles) for link in topology.links]
     return Offered(
         rate=rate,
         stable=stable,
         packets=int(latencies.size),
-        latency_mean=float(latencies.mean()) if some else 0.0,
-        latency_p99=float(np.percentile(latencies, 99, method="higher")) if some else 0.0,
-        latency_max=int(latencies.max()) if some else 0,
-        hops_mean=0.0,
-        accepted=_so_far(run, warm=False)[2],
-        cycles=run.now,
+        latency_mean=float(latencies.mean()) if latencies.size else 0.0,
+        latency_p50=_rank(latencies, 50),
+        latency_p99=_rank(latencies, 99),
+        latency_max=_rank(latencies, 100),
+        accepted=accepted,
+        cycles=cycles,
         flit_hops=int(flits.sum()),
-        link_load=tuple(loads),
+        link_load=tuple(links),
     )
+
+
+def offer_reserved(
+    topology: Topology,
+    routes: Routes,
+    parameters: RouterParameters,
+    traffic: Traffic,
+    *,
+    rate: float,
+    flits: int,
+    seed: int = 0,
+    procedure: Procedure | None = None,
+) -> Offered:
+    """As ``offer``, with links reserved packet by packet (fidelity ``link``), over the least number of periods.
+
+    Stable: the mean latency stays below the limit, and the last period's is no more than ``change`` above the mean.
+    """
+    how = procedure or Procedure()
+    nodes, start = len(topology.nodes), how.warm_up * how.period_cycles
+    stop = start + SETTLED * how.period_cycles
+    generator = np.random.default_rng(seed)
+    times, sources, targets = arrivals(traffic, nodes, rate / flits, 0, stop + how.period_cycles, generator)
+    packets = np.zeros(times.size, PACKET)
+    packets["time"], packets["source"], packets["target"], packets["flits"] = times, sources, targets, flits
+    flow = reserve(topology, routes, parameters, packets, seed)
+    counted = packets[(times >= start) & (times < stop)]
+    late = counted[counted["time"] >= stop - how.period_cycles]
+    mean, last = (float((part["ended"] - part["time"]).mean()) if part.size else 0.0 for part in (counted, late))
+    came = np.count_nonzero((packets["ended"] >= start) & (packets["ended"] < stop)) * flits
+    stable = mean <= how.limit_cycles and last <= (1 + how.change) * mean
+    accepted = came / nodes / (stop - start)
+    return result(topology, rate, stable, counted, accepted, int(packets["ended"].max(initial=0)), flow)
+
+
+def _rank(values: Any, percent: int) -> int:
+    """The least of sorted values that so many per cent do not exceed; 0 of none."""
+    return int(values[max(0, -(-values.size * percent // 100) - 1)]) if values.size else 0

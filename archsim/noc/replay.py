@@ -49,7 +49,7 @@ def replay(
     """
     from archsim.noc.kernel import run  # the compiler is slow to import: only now
 
-    packets = _packets(topology, times, sources, targets, flits, groups)
+    packets = packets_of(topology, times, sources, targets, flits, groups)
     trees, packets["tree"], packets["left"] = multicast.trees(topology, routes, parameters, packets, groups)
     state = compiled.initial(topology, routes, parameters, seed)._replace(packets=packets, trees=trees)
     if packets.size:
@@ -65,15 +65,18 @@ def replay(
     return Delivered(
         started=packets["started"].copy(),
         ended=packets["ended"].copy(),
-        link_flits=np.array([flow[link.source * topology.ports + link.source_port] for link in topology.links], np.int64),
+        link_flits=np.array(
+            [flow[link.source * topology.ports + link.source_port] for link in topology.links], np.int64
+        ),
         router_flits=int(flow.sum()),
         cycles=int(packets["ended"].max(initial=0)),
     )
 
 
-def _packets(
+def packets_of(
     topology: Topology, times: Any, sources: Any, targets: Any, flits: Any, groups: tuple[tuple[int, ...], ...]
 ) -> Any:
+    """The kernel's records. Raises ConfigError for the first packet that cannot be."""
     nodes = len(topology.nodes)
     found = np.zeros(len(times), PACKET)
     for name, values, least, most in (

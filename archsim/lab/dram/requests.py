@@ -39,9 +39,7 @@ def load(path: Path, clock_hz: int, burst_bytes: int, capacity_bytes: int) -> Re
     falls = np.concatenate(([False], arrivals[1:] < arrivals[:-1]))
     check(path, falls, arrivals, "cycle", "times that do not fall; sort the trace")
     outside = (addresses < 0) | (addresses + burst_bytes > capacity_bytes)
-    check(
-        path, outside, addresses, "address", f"0 to {(capacity_bytes // burst_bytes - 1) * burst_bytes} (--capacity)"
-    )
+    check(path, outside, addresses, "address", f"0 to {(capacity_bytes // burst_bytes - 1) * burst_bytes} (--capacity)")
     check(path, addresses % burst_bytes != 0, addresses, "address", f"multiples of {burst_bytes} B, a burst")
     return Requests(arrivals, addresses, writes)
 

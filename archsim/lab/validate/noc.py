@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from archsim.errors import ConfigError
-from archsim.lab.validate.noc_configs import Setup, read
+from archsim.lab.validate.noc_configs import read
 from archsim.lab.validate.suite import Scored, Skipped, SuiteResult, summarize
 from archsim.noc import traffic
+from archsim.noc.load import hops
 from archsim.noc.offered import Offered, offer
 from archsim.noc.replay import replay
 
@@ -103,7 +104,7 @@ def zero_load(config: Mapping[str, Any], row: Mapping[str, Any]) -> list[Scored]
         setup.topology, setup.routes, setup.parameters,
         pairs * _APART_CYCLES, pairs // nodes, pairs % nodes, np.full(pairs.size, row["pkt"]),
     )  # fmt: skip
-    links = np.array([_links(setup, int(pair) // nodes, int(pair) % nodes) for pair in pairs])
+    links = np.array([hops(setup.topology, setup.routes, pair // nodes, pair % nodes) for pair in pairs.tolist()])
     latency = lone.ended - pairs * _APART_CYCLES
     found = []
     for text, expected in row["min_by_link_hops"].items():
@@ -125,16 +126,6 @@ def _judged(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def _lowest(row: Mapping[str, Any]) -> float:
     return min(float(point["injection_rate"]) for point in row["curve"])
-
-
-def _links(setup: Setup, source: int, target: int) -> int:
-    """Links on the way from one node to another."""
-    ahead = {(link.source, link.source_port): link.target for link in setup.topology.links}
-    router, count = setup.topology.nodes[source].router, 0
-    while router != setup.topology.nodes[target].sink:
-        router = ahead[router, int(setup.routes.port[router, target])]
-        count += 1
-    return count
 
 
 def _name(row: Any) -> str:

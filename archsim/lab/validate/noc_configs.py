@@ -82,8 +82,10 @@ def _topology(asked: Mapping[str, Any]) -> Topology:
         allowed = ", ".join(f"{topology} {function}" for topology, function in sorted(_ROUTING))
         raise ConfigError(f"topology: found {kind[0]} with {kind[1]}; allowed {allowed}")
     shape = (asked["k"],) * asked["n"]
-    if kind[0] != "fly":
-        return (mesh if kind[0] == "mesh" else torus).build(shape)
+    if kind[0] == "mesh":
+        return mesh.build(shape)
+    if kind[0] == "torus":
+        return torus.build(shape)
     if asked["n"] != 1:
         raise ConfigError(f"topology fly: n: found {asked['n']}; allowed 1, a crossbar")
     return crossbar.build(shape)

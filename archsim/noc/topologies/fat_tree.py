@@ -49,7 +49,7 @@ def _between(level: int, arity: int, width: int, delay: int) -> Iterator[Link]:
 def _port(level: int, word: int, node: int, arity: int) -> int:
     """Down where the node is below the router, else up by the digit of the node that the level decides."""
     below = node // arity
-    step = arity**level
+    step = int(arity**level)
     if word // step == below // step:
         return node % arity if level == 0 else below // (step // arity) % arity
     return arity + below // step % arity

@@ -8,15 +8,13 @@ from archsim.errors import ConfigError
 from archsim.noc.topology import Link, Node, Topology, check_shape
 
 
-def build(
-    shape: Sequence[int], link_delay_cycles: int = 1, links: Sequence[Sequence[int]] | None = None
-) -> Topology:
+def build(shape: Sequence[int], link_delay_cycles: int = 1, links: Sequence[Sequence[int]] | None = None) -> Topology:
     """``shape``: the number of nodes, one router each. ``links``: pairs of nodes, each in both directions; absent:
     between any two. Packets take the fewest links. Raises ConfigError on a pair that is not of two such nodes."""
     (nodes,) = check_shape("point_to_point", shape, (1,))
     pairs = [(a, b) for a in range(nodes) for b in range(a + 1, nodes)] if links is None else _pairs(links, nodes)
     used = [0] * nodes
-    found = []
+    found: list[Link] = []
     for a, b in pairs:
         at_a, at_b = 1 + used[a], 1 + used[b]
         used[a] += 1
