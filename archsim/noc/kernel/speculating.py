@@ -11,7 +11,7 @@ from typing import Any
 from archsim.kernels import inlined, njit
 from archsim.noc.kernel.arrive import list_port
 from archsim.noc.kernel.bits import lowest, next_of
-from archsim.noc.kernel.layout import NONE
+from archsim.noc.kernel.layout import NONE, WAITING
 from archsim.noc.kernel.passing import leave, send
 
 
@@ -21,8 +21,8 @@ def guess(state: Any, count: int) -> None:
     state.guessed[0] = 0
     for number in range(count):
         request = state.requests[number]
-        if _has_credit(state, request):
-            own = state.inputs[request.channel]
+        own = state.inputs[request.channel]
+        if own.state == WAITING and _has_credit(state, request):
             state.ports[own.port].guessing |= own.bit
             list_port(state, own.port)
 
