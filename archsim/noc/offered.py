@@ -168,7 +168,7 @@ def _result(run: _Run, topology: Topology, rate: float, stable: bool) -> Offered
     counted = run.counted(run.made())
     counted = counted[counted["ended"] != NONE]
     latencies = counted["ended"] - counted["time"]
-    flits = run.state.ports["flits"]
+    flits = compiled.flits_by_port(run.state)
     loads = [float(flits[link.source * topology.ports + link.source_port]) / run.now for link in topology.links]
     some = latencies.size > 0
     return Offered(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined
-from archsim.noc.kernel.layout import NONE
+from archsim.kernels import inlined, njit
+from archsim.noc.kernel.layout import INDEX, NO_INDEX, NONE
 from archsim.noc.kernel.passing import leave, send
 
 
@@ -16,12 +16,12 @@ def hold(state: Any, number: int, channel: int, output: int) -> None:
     if own.held >> output & 1 and own.count:
         source, held = state.switch[number], state.holding
         source.held_output, source.held_channel = output, channel
-        state.ports[own.first_output + output].held_by = number
+        state.ports[_output(state, own, output)].held_by = number
         held[0] += 1
         held[held[0]] = number
 
 
-@inlined
+@njit
 def pass_held(state: Any, before: int, now: int) -> None:
     """The ``before`` packets that held a way when the cycle began send a flit, or give it up."""
     held = state.holding
@@ -41,5 +41,10 @@ def pass_held(state: Any, before: int, now: int) -> None:
             held[kept] = number
         else:
             source.held_output = NONE
-            state.ports[own.first_output + output].held_by = NONE
+            state.ports[_output(state, own, output)].held_by = NO_INDEX
     held[0] = kept
+
+
+@inlined
+def _output(state: Any, own: Any, output: int) -> Any:
+    return INDEX(state.ports[own.port].first_output + output)

@@ -1,0 +1,80 @@
+"""Packets at the front of their buffers: the outputs that they need and the channels for which they may ask there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from archsim.kernels import inlined, njit
+from archsim.noc.kernel.bits import lowest, next_of
+from archsim.noc.kernel.layout import ALL_VCS, INDEX, NO_PORT, WAITING, WHERE_BITS
+from archsim.noc.kernel.places import slot
+
+
+@inlined
+def begin(state: Any, channel: int, now: int, arrived: int) -> None:
+    """A head is at the front of the buffer, in the next cycle unless it has just ``arrived``; it is routed, then asks."""
+    rules = state.rules[0]
+    own = state.inputs[channel]
+    router = state.ports[own.port].router
+    where = where_to(state, channel)
+    own.held = own.ready = 0
+    own.base = 0
+    own.state = WAITING
+    if where < rules.nodes:
+        route = state.routes[router, where]
+        own.want = 1 << route.port
+        aim(state, own, route.port, route.upper)
+        if route.other_port != NO_PORT:
+            state.ties[0] += 1
+            state.ties[state.ties[0]] = arrived << 32 | channel
+    else:
+        own.want = state.trees[where - rules.nodes, router, 0]
+        _aim_branch(state, channel, lowest(own.want))
+        for _ in range(rules.routing_delay):
+            turn(state, channel)
+    due = state.due[INDEX((now + 1 - arrived + rules.routing_delay) & (rules.slots - 1))]
+    count = INDEX(due[0] + 1)
+    due[0] = count
+    due[count] = channel
+
+
+@inlined
+def where_to(state: Any, channel: int) -> Any:
+    """Where the first packet of the channel goes: to a node, or from ``nodes`` on along a tree."""
+    flit = state.buffers[slot(state.rules[0], channel, state.inputs[channel].head)]
+    return INDEX(INDEX(flit) >> WHERE_BITS)
+
+
+@inlined
+def aim(state: Any, own: Any, output: int, upper: int) -> None:
+    """Ask at this output next: for channels of the packet's class, which it keeps along a dimension."""
+    port = state.ports[own.port]
+    own.output = port.first_output + output
+    own.allowed = state.class_masks[ALL_VCS]
+    if state.class_masks[1]:
+        dim = state.ports[own.output].dim
+        if dim >= 0:
+            same = 1 if state.class_masks[1] & own.bit else 0
+            own.allowed = state.class_masks[INDEX(same if dim == port.dim else upper)]
+
+
+@inlined
+def aim_next(state: Any, channel: int) -> None:
+    """A packet to several outputs that has taken a channel ahead asks at the first of those that it still needs."""
+    _aim_branch(state, channel, lowest(state.inputs[channel].want))
+
+
+@inlined
+def turn(state: Any, channel: int) -> None:
+    """A packet to several outputs asks at the next of them."""
+    own = state.inputs[channel]
+    output = INDEX(own.output - state.ports[own.port].first_output)
+    _aim_branch(state, channel, next_of(own.want, output + 1, state.rules[0].ports))
+
+
+@njit
+def _aim_branch(state: Any, channel: int, output: int) -> None:
+    own = state.inputs[channel]
+    tree = where_to(state, channel) - state.rules[0].nodes
+    upper = state.trees[tree, state.ports[own.port].router, 1]
+    aim(state, own, output, upper >> output & 1)
