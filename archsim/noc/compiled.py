@@ -36,6 +36,7 @@ def initial(topology: Topology, routes: Routes, parameters: RouterParameters, se
         nodes=np.zeros(len(topology.nodes), k.NODE),
         packets=np.zeros(0, k.PACKET),
         arriving=np.zeros((2 * int(rules["slots"][0]), int(rules["flit_room"][0])), k.INDEX),
+        fronts=np.zeros(1 + channels, k.INDEX),
         due=np.zeros((int(rules["slots"][0]), 1 + channels), k.INDEX),
         credits=np.zeros((int(rules["slots"][0]), int(rules["credit_room"][0])), k.INDEX),
         lanes=_lanes(parameters),

@@ -11,31 +11,54 @@ from archsim.noc.kernel.places import slot
 
 
 @inlined
-def begin(state: Any, channel: int, now: int, arrived: int) -> None:
-    """A head is at the front of the buffer, in the next cycle unless it has just ``arrived``; it is routed, then asks."""
+def to_front(state: Any, channel: int, own: Any) -> None:
+    """A head is at the front of the buffer: it will be routed at the end of the cycle if it arrived in it, else of the
+    next one."""
+    own.state = WAITING
+    count = INDEX(state.fronts[0] + 1)
+    state.fronts[0] = count
+    state.fronts[count] = channel
+
+
+@inlined
+def route_fronts(state: Any, before: int, now: int) -> None:
+    """Heads at the front are routed, the first ``before`` of them since the cycle before, and can then ask."""
+    rules = state.rules[0]
+    fronts, due = state.fronts, state.due[INDEX((now + rules.routing_delay) & (rules.slots - 1))]
+    for place in range(1, fronts[0] + 1):
+        channel = fronts[place]
+        _route(state, channel, place > before)
+        due[INDEX(due[0] + place)] = channel
+    due[0] += fronts[0]
+    fronts[0] = 0
+
+
+@inlined
+def _route(state: Any, channel: int, arrived: int) -> None:
     rules = state.rules[0]
     own = state.inputs[channel]
+    own.base = 0
     router = state.ports[own.port].router
     where = where_to(state, channel)
-    own.held = own.ready = 0
-    own.base = 0
-    own.state = WAITING
-    if where < rules.nodes:
-        route = state.routes[router, where]
-        own.want = 1 << route.port
-        aim(state, own, route.port, route.upper)
-        if route.other_port != NO_PORT:
-            state.ties[0] += 1
-            state.ties[state.ties[0]] = arrived << 32 | channel
-    else:
-        own.want = state.trees[where - rules.nodes, router, 0]
-        _aim_branch(state, channel, lowest(own.want))
-        for _ in range(rules.routing_delay):
-            turn(state, channel)
-    due = state.due[INDEX((now + 1 - arrived + rules.routing_delay) & (rules.slots - 1))]
-    count = INDEX(due[0] + 1)
-    due[0] = count
-    due[count] = channel
+    if where >= rules.nodes:
+        _branch_out(state, channel, where - rules.nodes)
+        return
+    route = state.routes[router, where]
+    own.want = 1 << route.port
+    aim(state, own, route.port, route.upper)
+    if route.other_port != NO_PORT:
+        state.ties[0] += 1
+        state.ties[state.ties[0]] = arrived << 32 | channel
+
+
+@njit
+def _branch_out(state: Any, channel: int, tree: int) -> None:
+    """A packet to several outputs asks at one of them after the other, in turn while it is routed, too."""
+    own = state.inputs[channel]
+    own.want = state.trees[tree, state.ports[own.port].router, 0]
+    aim_next(state, channel)
+    for _ in range(state.rules[0].routing_delay):
+        turn(state, channel)
 
 
 @inlined

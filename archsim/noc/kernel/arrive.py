@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from archsim.kernels import inlined
-from archsim.noc.kernel.aiming import begin
+from archsim.noc.kernel.aiming import to_front
 from archsim.noc.kernel.bits import lowest
 from archsim.noc.kernel.layout import ARRIVED, EMPTYING, IDLE, INDEX, NO_INDEX, PACKET_BITS, TAIL
 from archsim.noc.kernel.places import slot
@@ -18,7 +18,7 @@ def receive(state: Any, now: int) -> int:
     row = INDEX(2 * (now & (rules.slots - 1)))
     arriving, delivered = state.arriving[row], state.arriving[INDEX(row + 1)]
     for place in range(1, arriving[0] + 1):
-        _store(state, arriving[place], now)
+        _store(state, arriving[place])
     arriving[0] = 0
     ended = 0
     for place in range(1, delivered[0] + 1):
@@ -111,11 +111,11 @@ def _release(state: Any, output: Any) -> None:
 
 
 @inlined
-def _store(state: Any, channel: int, now: int) -> None:
+def _store(state: Any, channel: int) -> None:
     own = state.inputs[channel]
     own.count += 1
     if own.state == IDLE:
-        begin(state, channel, now, 1)
+        to_front(state, channel, own)
         return
     held = own.held & ~own.ready
     while held:

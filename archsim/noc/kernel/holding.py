@@ -6,7 +6,7 @@ from typing import Any
 
 from archsim.kernels import inlined, njit
 from archsim.noc.kernel.layout import INDEX, NO_INDEX, NONE
-from archsim.noc.kernel.passing import leave, send
+from archsim.noc.kernel.passing import send_and_leave
 
 
 @inlined
@@ -33,8 +33,7 @@ def pass_held(state: Any, before: int, now: int) -> None:
         own = state.inputs[channel]
         keeps = place > before
         if not keeps and own.ready >> output & 1:
-            send(state, channel, output, now)
-            leave(state, channel, now)
+            send_and_leave(state, channel, output, now)
             keeps = own.held >> output & 1 and own.count > 0
         if keeps:
             kept += 1

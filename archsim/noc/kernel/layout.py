@@ -214,6 +214,7 @@ class State(NamedTuple):
     nodes: Any
     packets: Any
     arriving: Any  # buffers
+    fronts: Any  # channels whose heads are to be routed
     due: Any  # channels whose heads may ask for channels ahead
     credits: Any  # channels ahead
     lanes: Any  # channels of each input of a port

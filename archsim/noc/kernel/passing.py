@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined
-from archsim.noc.kernel.aiming import begin
+from archsim.kernels import inlined, njit
+from archsim.noc.kernel.aiming import to_front
 from archsim.noc.kernel.arrive import post_credit, post_flit, update
 from archsim.noc.kernel.bits import lowest
 from archsim.noc.kernel.layout import IDLE, INDEX, TAIL
 from archsim.noc.kernel.places import slot
+
+
+@njit
+def send_rare(state: Any, channel: int, output: int, now: int) -> None:
+    """``send``, called, where it is rare: it is not worth its size."""
+    send(state, channel, output, now)
+
+
+@njit
+def send_and_leave(state: Any, channel: int, output: int, now: int) -> None:
+    """Both, called."""
+    send(state, channel, output, now)
+    leave(state, channel, now)
 
 
 @inlined
@@ -45,7 +58,7 @@ def leave(state: Any, channel: int, now: int) -> None:
         if tail:
             own.state = IDLE
             if own.count:
-                begin(state, channel, now, 0)
+                to_front(state, channel, own)
             break
     if not own.ready:
         port.sending &= ~own.bit

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from archsim.kernels import inlined, njit
+from archsim.noc.kernel.aiming import route_fronts
 from archsim.noc.kernel.arrive import receive, take_credits
 from archsim.noc.kernel.bernoulli import Sources, make
 from archsim.noc.kernel.channels import ask_channels, take_channels
@@ -39,12 +40,13 @@ def _advance(state: Any, sources: Any, packets: int, until: int) -> None:
             now = max(now, min(until, state.packets[counts[NEXT]].time if counts[NEXT] < packets else NEVER))
             if now == until:
                 break
+        fronts = state.fronts[0]
         counts[UNDER_WAY] -= receive(state, now)
         take_credits(state, now)
         new = make(state, sources, counts[NEXT], now) if packets == NONE else _submit(state, packets, now)
         counts[NEXT] += new
         counts[UNDER_WAY] += new
-        _end_cycle(state, now)
+        _end_cycle(state, fronts, now)
         now += 1
     counts[NOW] = now
 
@@ -59,9 +61,10 @@ def _submit(state: Any, packets: int, now: int) -> int:
 
 
 @inlined
-def _end_cycle(state: Any, now: int) -> None:
+def _end_cycle(state: Any, fronts: int, now: int) -> None:
     """What leaves nodes and routers. A channel that is freed or taken in this cycle is so from the next one on."""
     send(state, now)
+    route_fronts(state, fronts, now)
     if state.ties[0]:
         break_ties(state)
     asking = ask_channels(state, now)

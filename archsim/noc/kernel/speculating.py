@@ -13,7 +13,7 @@ from archsim.kernels import inlined, njit
 from archsim.noc.kernel.arrive import list_port
 from archsim.noc.kernel.bits import lowest
 from archsim.noc.kernel.layout import INDEX, WAITING
-from archsim.noc.kernel.passing import leave, send
+from archsim.noc.kernel.passing import send_and_leave
 
 
 @njit
@@ -37,8 +37,7 @@ def send_guessed(state: Any, now: int) -> None:
         channel = guessed[place]
         own = state.inputs[channel]
         if own.ready:
-            send(state, channel, lowest(own.ready), now)
-            leave(state, channel, now)
+            send_and_leave(state, channel, lowest(own.ready), now)
 
 
 @inlined

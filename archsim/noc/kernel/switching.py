@@ -16,7 +16,7 @@ from archsim.noc.kernel.bits import lowest, next_of
 from archsim.noc.kernel.holding import hold, pass_held
 from archsim.noc.kernel.layout import ACTIVE, INDEX, ISLIP, MAX_SIZE, NONE, WAITING
 from archsim.noc.kernel.matching import SWITCH, match, pass_turn, wish
-from archsim.noc.kernel.passing import leave, send
+from archsim.noc.kernel.passing import leave, send, send_rare
 
 
 @inlined
@@ -97,13 +97,13 @@ def _accept(state: Any, source: Any, number: int, port: int, now: int) -> None:
         other = lowest(granted)
         granted &= granted - 1
         _past(state, source, first, other)
-        send(state, channel, other, now)
+        send_rare(state, channel, other, now)
     leave(state, channel, now)
     if rules.hold_switch:
         hold(state, number, channel, output)
 
 
-@inlined
+@njit
 def _same_flit(state: Any, number: int, channel: int, output: int, granted: int) -> int:
     """Of the outputs granted, those to which the packet sends the same flit as to ``output``."""
     ports = state.rules[0].ports
