@@ -6,7 +6,7 @@ from typing import Any
 
 from archsim.kernels import inlined, njit
 from archsim.noc.kernel.bits import lowest, next_of
-from archsim.noc.kernel.layout import ALL_VCS, INDEX, NO_PORT, WAITING, WHERE_BITS
+from archsim.noc.kernel.layout import ALL_VCS, INDEX, NO_PORT, SPREAD, WAITING, WHERE_BITS
 from archsim.noc.kernel.places import slot
 
 
@@ -44,6 +44,7 @@ def _route(state: Any, channel: int, arrived: int) -> None:
         _branch_out(state, channel, where - rules.nodes)
         return
     route = state.routes[router, where]
+    own.spread = 0
     own.want = 1 << route.port
     aim(state, own, route.port, route.upper)
     if route.other_port != NO_PORT:
@@ -55,6 +56,7 @@ def _route(state: Any, channel: int, arrived: int) -> None:
 def _branch_out(state: Any, channel: int, tree: int) -> None:
     """A packet to several outputs asks at one of them after the other, in turn while it is routed, too."""
     own = state.inputs[channel]
+    own.spread = SPREAD
     own.want = state.trees[tree, state.ports[own.port].router, 0]
     aim_next(state, channel)
     for _ in range(state.rules[0].routing_delay):

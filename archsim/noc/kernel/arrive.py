@@ -8,7 +8,7 @@ from archsim.kernels import inlined
 from archsim.noc.kernel.aiming import to_front
 from archsim.noc.kernel.bits import lowest
 from archsim.noc.kernel.layout import ARRIVED, EMPTYING, IDLE, INDEX, NO_INDEX, PACKET_BITS, TAIL
-from archsim.noc.kernel.places import slot
+from archsim.noc.kernel.places import branch_to, slot
 
 
 @inlined
@@ -76,7 +76,7 @@ def post_flit(state: Any, output: Any, flit: int, now: int) -> None:
 def update(state: Any, channel: int, output: int) -> None:
     """Say whether the input channel has a flit and a credit for the output port that it holds."""
     own = state.inputs[channel]
-    branch = state.branches[INDEX(channel * state.rules[0].ports + output)]
+    branch = branch_to(state, channel, output)
     if branch.sent - own.base < own.count and state.outputs[branch.ahead].credits > 0:
         own.ready |= 1 << output
         port = state.ports[own.port]
@@ -87,11 +87,10 @@ def update(state: Any, channel: int, output: int) -> None:
 @inlined
 def list_port(state: Any, port: Any, number: int) -> None:
     """The port is among those that ask for the switch."""
-    if not port.listed:
-        port.listed = 1
-        count = INDEX(state.listed[0] + 1)
-        state.listed[0] = count
-        state.listed[count] = number
+    listed = state.listed
+    listed[INDEX(listed[0] + 1)] = number
+    listed[0] += 1 - port.listed
+    port.listed = 1
 
 
 @inlined

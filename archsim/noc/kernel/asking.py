@@ -66,10 +66,9 @@ def _add_ask(state: Any, port: Any, source: int, channel: int, output: int) -> N
     target = state.ports[number]
     if target.held_by != NO_INDEX:
         return
-    if not target.asking:
-        count = INDEX(state.wanted[0] + 1)
-        state.wanted[0] = count
-        state.wanted[count] = number
+    wanted = state.wanted
+    wanted[INDEX(wanted[0] + 1)] = number
+    wanted[0] += 0 if target.asking else 1
     target.asking |= 1 << own.number
     own.asked |= 1 << output
     state.choices[INDEX(source * state.rules[0].ports + output)] = channel

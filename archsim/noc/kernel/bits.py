@@ -19,8 +19,6 @@ def lowest(members: int) -> int:
 @inlined
 def next_of(members: int, start: int, count: int) -> int:
     """The first member at or after ``start`` of ``count`` numbers, else the least one; the set is not empty."""
-    if 0 < start < count:
-        above = np.int64(members) >> start << start
-        if above:
-            return lowest(above)
-    return lowest(members)
+    least = start if 0 <= start < count else 0
+    above = np.int64(members) >> least << least
+    return lowest(above if above else np.int64(members))

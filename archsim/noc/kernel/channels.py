@@ -16,6 +16,7 @@ from archsim.noc.kernel.arrive import update
 from archsim.noc.kernel.bits import lowest, next_of
 from archsim.noc.kernel.layout import ACTIVE, INDEX, ISLIP, MAX_SIZE, NO_INDEX, NONE
 from archsim.noc.kernel.matching import CHANNELS, match, pass_turn, wish
+from archsim.noc.kernel.places import branch_to
 
 
 @inlined
@@ -103,7 +104,7 @@ def _take(state: Any, request: Any, won: int) -> None:
     output = INDEX(request.output - port.first_output)
     port.free &= ~(1 << won)
     state.outputs[ahead].owner = channel
-    branch = state.branches[INDEX(channel * rules.ports + output)]
+    branch = branch_to(state, channel, output)
     branch.ahead, branch.sent = ahead, 0
     own.want &= ~(1 << output)
     own.held |= 1 << output

@@ -32,6 +32,7 @@ CROSSBAR = 1  # cycles through the switch
 NOW, UNDER_WAY, NEXT, ARRIVED = range(4)  # of State.counts: cycle; packets sent off and not ended; the next one; flits
 MOST_PORTS = 60  # sets of ports and of virtual channels are bits of one word
 MOST_VCS = 32
+SPREAD = (1 << 6) - 1  # bits of an output's number
 
 Small = Annotated[Any, np.int32, ()]
 Index = Annotated[Any, INDEX, ()]
@@ -84,6 +85,7 @@ class InputVc:
     port: Index
     accept: Turn  # of the channel allocator
     state: Tiny
+    spread: Tiny  # mask of outputs: of the first packet, if it has several, so that each has its branch; else 0
 
 
 class Port:
@@ -206,13 +208,14 @@ class State(NamedTuple):
     routes: Any
     trees: Any  # (trees, routers, 2): output ports, and those of the upper class
     inputs: Any
-    branches: Any  # of channel * ports + output
+    branches: Any  # of output * channels + channel, where a packet has several outputs; else of the channel
     buffers: Any
     ports: Any
     outputs: Any
     switch: Any
     nodes: Any
     packets: Any
+    sending: Any  # nodes that have a packet
     arriving: Any  # buffers
     fronts: Any  # channels whose heads are to be routed
     due: Any  # channels whose heads may ask for channels ahead

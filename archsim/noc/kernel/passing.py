@@ -9,7 +9,7 @@ from archsim.noc.kernel.aiming import to_front
 from archsim.noc.kernel.arrive import post_credit, post_flit, update
 from archsim.noc.kernel.bits import lowest
 from archsim.noc.kernel.layout import IDLE, INDEX, TAIL
-from archsim.noc.kernel.places import slot
+from archsim.noc.kernel.places import branch_to, slot
 
 
 @njit
@@ -30,7 +30,7 @@ def send(state: Any, channel: int, output: int, now: int) -> None:
     """Send the next flit of the packet to one output."""
     rules = state.rules[0]
     own = state.inputs[channel]
-    branch = state.branches[INDEX(channel * rules.ports + output)]
+    branch = branch_to(state, channel, output)
     flit = state.buffers[slot(rules, channel, own.head + branch.sent - own.base)]
     branch.sent += 1
     post_flit(state, state.outputs[branch.ahead], flit, now)
@@ -73,6 +73,6 @@ def _done(state: Any, channel: int) -> int:
     least = own.base + own.count
     held = own.held
     while held:
-        least = min(least, state.branches[INDEX(channel * state.rules[0].ports + lowest(held))].sent)
+        least = min(least, branch_to(state, channel, lowest(held)).sent)
         held &= held - 1
     return least - own.base

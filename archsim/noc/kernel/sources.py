@@ -20,6 +20,9 @@ def enqueue(state: Any, number: int) -> None:
     packet.next = NO_INDEX
     if node.first == NO_INDEX:
         node.first = number
+        sending = state.sending
+        sending[0] += 1
+        sending[sending[0]] = packet.source
     else:
         state.packets[node.last].next = number
     node.last = number
@@ -27,11 +30,16 @@ def enqueue(state: Any, number: int) -> None:
 
 @inlined
 def send(state: Any, now: int) -> None:
-    """Each node sends a flit if it has one and room ahead."""
-    for number in range(state.rules[0].nodes):
+    """Each node that has a packet sends a flit of it if there is room ahead."""
+    sending = state.sending
+    kept = 0
+    for place in range(1, sending[0] + 1):
+        number = sending[place]
         node = state.nodes[number]
-        if node.first != NO_INDEX:
-            _send(state, node, now)
+        _send(state, node, now)
+        sending[INDEX(kept + 1)] = number
+        kept += 0 if node.first == NO_INDEX else 1
+    sending[0] = kept
 
 
 @inlined

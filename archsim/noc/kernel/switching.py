@@ -17,6 +17,7 @@ from archsim.noc.kernel.holding import hold, pass_held
 from archsim.noc.kernel.layout import ACTIVE, INDEX, ISLIP, MAX_SIZE, NONE, WAITING
 from archsim.noc.kernel.matching import SWITCH, match, pass_turn, wish
 from archsim.noc.kernel.passing import leave, send, send_rare
+from archsim.noc.kernel.places import branch_to
 
 
 @inlined
@@ -63,11 +64,9 @@ def _accept_all(state: Any, now: int) -> None:
             if source.granted:
                 _accept(state, source, number, port, now)
         own = state.ports[port]
-        own.listed = 0
-        if own.sending:
-            own.listed = 1
-            kept += 1
-            listed[INDEX(kept)] = port
+        own.listed = 1 if own.sending else 0
+        listed[INDEX(kept + 1)] = port
+        kept += own.listed
     listed[0] = kept
 
 
@@ -107,13 +106,13 @@ def _accept(state: Any, source: Any, number: int, port: int, now: int) -> None:
 def _same_flit(state: Any, number: int, channel: int, output: int, granted: int) -> int:
     """Of the outputs granted, those to which the packet sends the same flit as to ``output``."""
     ports = state.rules[0].ports
-    sent = state.branches[INDEX(channel * ports + output)].sent
+    sent = branch_to(state, channel, output).sent
     found = 0
     while granted:
         other = lowest(granted)
         granted &= granted - 1
         same = state.choices[INDEX(number * ports + other)] == channel
-        if same and state.branches[INDEX(channel * ports + other)].sent == sent:
+        if same and branch_to(state, channel, other).sent == sent:
             found |= 1 << other
     return found
 
