@@ -125,9 +125,11 @@ def _spread(values: Any, steps: int, combine: Any) -> Any:
     while left:
         x[2 : 2 * LONG - 1 : 2] = x[1:LONG].copy()
         x[1 : 2 * LONG - 1 : 2] = 0
-        for j in range(2 * LONG - 2, LONG - 1, -1):
-            x[j - (LONG - SHORT)] = combine(x[j - (LONG - SHORT)], x[j])
-            x[j - LONG] = combine(x[j - LONG], x[j])
+        for high in (x[2 * LONG - SHORT :], x[LONG : 2 * LONG - SHORT]):  # neither changes itself
+            end = 2 * LONG - 1 if high.size < SHORT else 2 * LONG - SHORT
+            for lag in (LONG - SHORT, LONG):
+                low = x[end - high.size - lag : end - lag]
+                low[:] = combine(low, high)
         if steps & 1:
             x[1 : LONG + 1] = x[:LONG].copy()
             x[0] = x[LONG]

@@ -11,7 +11,7 @@ from archsim.noc.kernel.aiming import route_fronts
 from archsim.noc.kernel.arrive import receive, take_credits
 from archsim.noc.kernel.bernoulli import Sources, make
 from archsim.noc.kernel.channels import ask_channels, take_channels
-from archsim.noc.kernel.layout import NEVER, NEXT, NONE, NOW, UNDER_WAY
+from archsim.noc.kernel.layout import NEXT, NONE, NOW, UNDER_WAY
 from archsim.noc.kernel.ties import break_ties
 from archsim.noc.kernel.sources import enqueue, send
 from archsim.noc.kernel.speculating import guess, send_guessed
@@ -37,7 +37,7 @@ def _advance(state: Any, sources: Any, packets: int, until: int) -> None:
     room = state.packets.size - (state.rules[0].nodes if packets == NONE else 0)
     while now < until and counts[NEXT] <= room:
         if packets != NONE and counts[UNDER_WAY] == 0:
-            now = max(now, min(until, state.packets[counts[NEXT]].time if counts[NEXT] < packets else NEVER))
+            now = _pass_idle(state, packets, now, until)
             if now == until:
                 break
         fronts = state.fronts[0]
@@ -49,6 +49,17 @@ def _advance(state: Any, sources: Any, packets: int, until: int) -> None:
         _end_cycle(state, fronts, now)
         now += 1
     counts[NOW] = now
+
+
+@inlined
+def _pass_idle(state: Any, packets: int, now: int, until: int) -> int:
+    """The cycle from which to go on when nothing is under way but credits: whole turns of the calendars before the next
+    packet, and at least one turn, in which the credits come back."""
+    counts, slots = state.counts, state.rules[0].slots
+    if counts[NEXT] == packets:
+        return until
+    turns = (min(until, state.packets[counts[NEXT]].time) - now) // slots - 1
+    return now + max(0, turns) * slots
 
 
 @inlined
