@@ -153,9 +153,7 @@ def _connect_link(state: k.State, topology: Topology, parameters: RouterParamete
     _feed(state, parameters.vcs, output, target)
 
 
-def _connect_node(
-    state: k.State, topology: Topology, parameters: RouterParameters, number: int, node: Node
-) -> None:
+def _connect_node(state: k.State, topology: Topology, parameters: RouterParameters, number: int, node: Node) -> None:
     vcs = parameters.vcs
     behind = topology.routers * topology.ports + number
     sink, port = node.sink * topology.ports + node.port, node.router * topology.ports + node.port

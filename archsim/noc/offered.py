@@ -1,9 +1,9 @@
 """Latency of a network under offered load, measured as in a simulation of steady traffic.
 
 Cycles pass in periods. The first ones warm up; then packets count that are made from there on, until mean latency and
-throughput have changed by less than a bound in three periods on end, or enough have gone by; then the network runs on, under the same load,
-until all that count have arrived. It is unstable, and measured no further, when the mean latency of what counts, with
-the age of what is under way, passes a limit.
+throughput have changed by less than a bound in three periods on end, or enough have gone by; then the network runs on,
+under the same load, until all that count have arrived. It is unstable, and measured no further, when the mean latency
+of what counts, with the age of what is under way, passes a limit.
 Source: the procedure of BookSim 2.0, whose curves are the reference (Dally, Towles: Principles and Practices of
 Interconnection Networks, chapter 24).
 """
@@ -99,14 +99,15 @@ class _Run:
         made = self.made(self.first)
         under_way = made["ended"] == NONE
         passed = made[: int(under_way.argmax())] if under_way.any() else made
-        counted = passed[(passed["ended"] if warm else passed["made"]) >= self.start]
+        ended = passed["ended"]
+        counts = (ended if warm else passed["made"]) >= self.start
         self.first += passed.size
-        self.arrived += counted.size
-        self.latency += int((counted["ended"] - counted["time"]).sum())
+        self.arrived += int(np.count_nonzero(counts))
+        self.latency += int((ended - passed["time"])[counts].sum())
 
-    def counted(self, made: Any) -> Any:
-        """Those of the packets that count."""
-        return made[(made["made"] >= self.start) & (made["time"] < self.stop)]
+    def counts(self, made: Any) -> Any:
+        """Whether each of the packets counts."""
+        return (made["made"] >= self.start) & (made["time"] < self.stop)
 
 
 def offer(
@@ -162,7 +163,7 @@ def _settle(run: _Run, how: Procedure) -> bool:
 def _drain(run: _Run, how: Procedure) -> bool:
     """Until all packets that count have arrived; False when their latency passes the limit before."""
     run.stop = run.now
-    while (run.counted(run.made(run.first))["ended"] == NONE).any():
+    while ((run.made(run.first)["ended"] == NONE) & run.counts(run.made(run.first))).any():
         run.advance(how.check_cycles)
         if _so_far(run, warm=False)[1] > how.limit_cycles:
             return False
@@ -177,7 +178,7 @@ def _so_far(run: _Run, *, warm: bool) -> tuple[float, float, float]:
     run.pass_arrived(warm)
     made = run.made(run.first)
     ended = made["ended"] != NONE
-    arrived = made[ended & (made["ended"] >= run.start)] if warm else run.counted(made[ended])
+    arrived = made[ended & (made["ended"] >= run.start if warm else run.counts(made))]
     under_way = made[~ended]
     flits = under_way["flits"] - under_way["arrived"]
     packets = run.arrived + arrived.size
@@ -189,9 +190,9 @@ def _so_far(run: _Run, *, warm: bool) -> tuple[float, float, float]:
 
 
 def _result(run: _Run, topology: Topology, rate: float, stable: bool) -> Offered:
-    counted = run.counted(run.made())
-    counted = counted[counted["ended"] != NONE]
-    latencies = counted["ended"] - counted["time"]
+    made = run.made()
+    ended = made["ended"]
+    latencies = (ended - made["time"])[run.counts(made) & (ended != NONE)]
     flits = compiled.flits_by_port(run.state)
     loads = [float(flits[link.source * topology.ports + link.source_port]) / run.now for link in topology.links]
     some = latencies.size > 0

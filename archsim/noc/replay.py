@@ -65,7 +65,9 @@ def replay(
     return Delivered(
         started=packets["started"].copy(),
         ended=packets["ended"].copy(),
-        link_flits=np.array([flow[link.source * topology.ports + link.source_port] for link in topology.links], np.int64),
+        link_flits=np.array(
+            [flow[link.source * topology.ports + link.source_port] for link in topology.links], np.int64
+        ),
         router_flits=int(flow.sum()),
         cycles=int(packets["ended"].max(initial=0)),
     )

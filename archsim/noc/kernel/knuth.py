@@ -81,7 +81,8 @@ def below(streams: Any, count: int) -> int:
         pass_integers(streams.integers, QUALITY)
         place = 0
     streams.places[0] = place + 1
-    return INDEX(streams.integers[INDEX(place)]) % INDEX(count)
+    found: int = INDEX(streams.integers[INDEX(place)]) % INDEX(count)
+    return found
 
 
 @inlined
@@ -92,7 +93,8 @@ def fraction(streams: Any) -> float:
         pass_fractions(streams.fractions, QUALITY)
         place = 0
     streams.places[1] = place + 1
-    return streams.fractions[INDEX(place)]
+    found: float = streams.fractions[INDEX(place)]
+    return found
 
 
 def _start(seed: int) -> Any:

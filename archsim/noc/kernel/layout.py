@@ -19,7 +19,8 @@ from archsim.records import record
 
 NEVER = 1 << 62
 NONE = -1
-INDEX = np.uint32
+INDEX: Any = np.uint32
+NUMBER: Any = np.int64
 NO_INDEX = (1 << 32) - 1
 NO_PORT = (1 << 8) - 1  # in a route
 EMPTYING = NO_INDEX - 1  # owner of a channel ahead whose packet has left for it, until its buffer is empty
@@ -128,7 +129,7 @@ class OutputVc:
 
 
 class Input:
-    """An input of a router's switch; ``held_*``: the way that a packet keeps, or NONE. ``asked``, ``granted``: outputs."""
+    """An input of a switch. ``asked``, ``granted``: outputs; ``held_*``: the way that a packet keeps, or NONE."""
 
     granted: int
     asked: int
@@ -152,7 +153,7 @@ class Node:
 
 
 class Packet:
-    """``left``: nodes that it has not reached whole; ``tree``: of a multicast; ``arrived``: flits that have reached one."""
+    """``left``: nodes that it has not reached whole; ``tree``: of a multicast; ``arrived``: flits at their nodes."""
 
     time: int  # from which its latency counts
     made: int  # when it joined the queue: later, if the node had to draw later

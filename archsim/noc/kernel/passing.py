@@ -8,7 +8,7 @@ from archsim.kernels import inlined, njit
 from archsim.noc.kernel.aiming import to_front
 from archsim.noc.kernel.arrive import post_credit, post_flit, update
 from archsim.noc.kernel.bits import lowest
-from archsim.noc.kernel.layout import IDLE, INDEX, TAIL
+from archsim.noc.kernel.layout import IDLE, TAIL
 from archsim.noc.kernel.places import branch_to, slot
 
 
@@ -70,9 +70,10 @@ def _done(state: Any, channel: int) -> int:
     own = state.inputs[channel]
     if own.want:
         return 0
-    least = own.base + own.count
+    least: int = own.base + own.count
     held = own.held
     while held:
         least = min(least, branch_to(state, channel, lowest(held)).sent)
         held &= held - 1
-    return least - own.base
+    done: int = least - own.base
+    return done

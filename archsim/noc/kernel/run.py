@@ -12,10 +12,10 @@ from archsim.noc.kernel.arrive import receive, take_credits
 from archsim.noc.kernel.bernoulli import Sources, make
 from archsim.noc.kernel.channels import ask_channels, take_channels
 from archsim.noc.kernel.layout import NEXT, NONE, NOW, UNDER_WAY
-from archsim.noc.kernel.ties import break_ties
 from archsim.noc.kernel.sources import enqueue, send
 from archsim.noc.kernel.speculating import guess, send_guessed
 from archsim.noc.kernel.switching import switch
+from archsim.noc.kernel.ties import break_ties
 
 
 def advance(state: Any, packets: int, until: int) -> None:
@@ -58,13 +58,15 @@ def _pass_idle(state: Any, packets: int, now: int, until: int) -> int:
     counts, slots = state.counts, state.rules[0].slots
     if counts[NEXT] == packets:
         return until
-    turns = (min(until, state.packets[counts[NEXT]].time) - now) // slots - 1
-    return now + max(0, turns) * slots
+    turns: int = (min(until, state.packets[counts[NEXT]].time) - now) // slots - 1
+    passed: int = max(0, turns) * slots
+    return now + passed
 
 
 @inlined
 def _submit(state: Any, packets: int, now: int) -> int:
-    first = number = state.counts[NEXT]
+    first: int = state.counts[NEXT]
+    number = first
     while number < packets and state.packets[number].time <= now:
         enqueue(state, number)
         number += 1

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from archsim.kernels import inlined
 from archsim.noc.kernel.arrive import post_flit
 from archsim.noc.kernel.bits import next_of
-from archsim.noc.kernel.layout import INDEX, NO_INDEX, NONE, PACKET_BITS, TAIL, WHERE_BITS
+from archsim.noc.kernel.layout import INDEX, NO_INDEX, NONE, NUMBER, PACKET_BITS, TAIL, WHERE_BITS
 
 
 @inlined
@@ -54,7 +52,7 @@ def _send(state: Any, node: Any, now: int) -> None:
         return
     packet = state.packets[node.first]
     where = packet.target if packet.tree == NONE else state.rules[0].nodes + packet.tree
-    flit = np.int64(node.first) << PACKET_BITS | where << WHERE_BITS
+    flit = NUMBER(node.first) << PACKET_BITS | where << WHERE_BITS
     if node.sent == 0:
         packet.started = now
     node.sent += 1
@@ -70,7 +68,7 @@ def _send(state: Any, node: Any, now: int) -> None:
 def _take_channel(state: Any, node: Any, base: int) -> None:
     """The next free channel after the last one taken that has room."""
     port = state.ports[node.port]
-    free = np.int64(port.free)
+    free = NUMBER(port.free)
     while free:
         vc = next_of(free, node.last_vc + 1, state.rules[0].vcs)
         free &= ~(1 << vc)

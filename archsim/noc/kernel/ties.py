@@ -43,4 +43,5 @@ def _sort(state: Any) -> None:
 def _key(state: Any, tie: int) -> int:
     number = state.inputs[INDEX(tie)].port
     first = state.ports[number].first_output
-    return (tie >> 32) * state.rules[0].ports + number + first
+    found: int = (tie >> 32) * state.rules[0].ports + number + first
+    return found
