@@ -153,11 +153,10 @@ def test_packets_to_several_nodes_arrive(parameters: RouterParameters) -> None:
     assert found.link_flits.sum() < found.router_flits
 
 
-@pytest.mark.parametrize("apart", [60, 61, 64, 4096])
+@pytest.mark.parametrize("apart", [400, 401, 407, 4099])
 def test_idle_time_changes_nothing(apart: int) -> None:
     """Lone packets, their credits home before the next one, take as long as they would anywhere in time."""
-    parameters = RouterParameters(vcs=2, vc_buffer=1, wait_for_tail_credit=True)
+    parameters = RouterParameters(vcs=2, vc_buffer=1, credit_delay=25)
     lone, expected = (_replayed(parameters, several=False, times=np.arange(200) * gap) for gap in (apart, 100_000))
     assert (lone.started - np.arange(200) * apart).tolist() == [0] * 200
-    mesh_like = lone.ended - lone.started, expected.ended - expected.started
-    assert mesh_like[0].tolist() == mesh_like[1].tolist()
+    assert (lone.ended - lone.started).tolist() == (expected.ended - expected.started).tolist()
