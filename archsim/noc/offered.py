@@ -24,6 +24,7 @@ from archsim.noc.topology import Topology
 from archsim.noc.traffic import Traffic, arrivals
 
 SETTLED = 3  # periods on end
+ROOM = 4096  # packets beyond those expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,9 @@ class _Run:
     start: int = 0
     stop: int = NEVER
     came: int = 0
+    first: int = 0  # of the packets, the first that had not arrived at the last look
+    arrived: int = 0  # packets before it that count, and their latencies
+    latency: int = 0
 
     @property
     def now(self) -> int:
@@ -79,16 +83,32 @@ class _Run:
         while self.now < until:
             run.advance_random(self.state, self.sources, until)
             if self.now < until:
-                fresh = np.zeros(max(4096, self.state.packets.size), PACKET)
+                fresh = np.empty(max(ROOM, self.state.packets.size), PACKET)
                 self.state = self.state._replace(packets=np.concatenate([self.state.packets, fresh]))
 
-    def made(self) -> Any:
-        """All packets so far."""
-        return self.state.packets[: int(self.state.counts[NEXT])]
+    def begin_period(self) -> None:
+        """Packets and flits count from now on."""
+        self.start, self.came = self.now, int(self.state.counts[ARRIVED])
+        self.arrived = self.latency = 0
 
-    def counted(self, made: Any) -> Any:
-        """Those of the packets that count."""
-        return made[(made["made"] >= self.start) & (made["time"] < self.stop)]
+    def made(self, first: int = 0) -> Any:
+        """All packets so far, from ``first`` on."""
+        return self.state.packets[first : int(self.state.counts[NEXT])]
+
+    def pass_arrived(self, warm: bool) -> None:
+        """Sum up the packets before the first that has not arrived: no later look needs them again."""
+        made = self.made(self.first)
+        under_way = made["ended"] == NONE
+        passed = made[: int(under_way.argmax())] if under_way.any() else made
+        ended = passed["ended"]
+        counts = (ended if warm else passed["made"]) >= self.start
+        self.first += passed.size
+        self.arrived += int(np.count_nonzero(counts))
+        self.latency += int((ended - passed["time"])[counts].sum())
+
+    def counts(self, made: Any) -> Any:
+        """Whether each of the packets counts."""
+        return (made["made"] >= self.start) & (made["time"] < self.stop)
 
 
 def offer(
@@ -112,7 +132,10 @@ def offer(
         targets=np.asarray(traffic.targets, np.int64),
         drawn=np.asarray(traffic.drawn, np.int64),
     )
-    run = _Run(compiled.initial(topology, routes, parameters, seed), sources, len(topology.nodes), flits)
+    nodes = len(topology.nodes)
+    expected = sources.probability * nodes * how.period_cycles * (how.warm_up + SETTLED + 1)
+    state = compiled.initial(topology, routes, parameters, seed)
+    run = _Run(state._replace(packets=np.empty(int(expected) + ROOM, PACKET)), sources, nodes, flits)
     stable = _settle(run, how) and _drain(run, how)
     return _result(run, topology, rate, stable)
 
@@ -124,7 +147,7 @@ def _settle(run: _Run, how: Procedure) -> bool:
     for period in range(how.periods):
         warm = period < how.warm_up
         if (warm and period % 2 == 0) or period == how.warm_up:
-            run.start, run.came = run.now, int(run.state.counts[ARRIVED])
+            run.begin_period()
         run.advance(how.period_cycles)
         latency, age, accepted = _so_far(run, warm=warm)
         changed = abs(latency - before[0]) > how.change * latency or abs(accepted - before[1]) > how.change * accepted
@@ -141,7 +164,7 @@ def _settle(run: _Run, how: Procedure) -> bool:
 def _drain(run: _Run, how: Procedure) -> bool:
     """Until all packets that count have arrived; False when their latency passes the limit before."""
     run.stop = run.now
-    while (run.counted(run.made())["ended"] == NONE).any():
+    while ((run.made(run.first)["ended"] == NONE) & run.counts(run.made(run.first))).any():
         run.advance(how.check_cycles)
         if _so_far(run, warm=False)[1] > how.limit_cycles:
             return False
@@ -153,25 +176,24 @@ def _so_far(run: _Run, *, warm: bool) -> tuple[float, float, float]:
 
     While the network warms up all packets count that arrived since the period began, else those of ``counted``.
     """
-    made = run.made()
+    run.pass_arrived(warm)
+    made = run.made(run.first)
     ended = made["ended"] != NONE
-    arrived = made[ended & (made["ended"] >= run.start)] if warm else run.counted(made[ended])
-    latencies = arrived["ended"] - arrived["time"]
+    arrived = made[ended & (made["ended"] >= run.start if warm else run.counts(made))]
     under_way = made[~ended]
     flits = under_way["flits"] - under_way["arrived"]
-    total = latencies.sum() + ((run.now - under_way["time"]) * flits).sum()
-    mean = float(latencies.mean()) if latencies.size else 0.0
+    packets = run.arrived + arrived.size
+    latency = run.latency + int((arrived["ended"] - arrived["time"]).sum())
+    total = latency + int(((run.now - under_way["time"]) * flits).sum())
     came = int(run.state.counts[ARRIVED]) - run.came
-    return (
-        mean,
-        float(total) / max(1, latencies.size + int(flits.sum())),
-        came / run.nodes / max(1, run.now - run.start),
-    )
+    accepted = came / run.nodes / max(1, run.now - run.start)
+    return latency / max(1, packets), total / max(1, packets + int(flits.sum())), accepted
 
 
 def _result(run: _Run, topology: Topology, rate: float, stable: bool) -> Offered:
-    counted = run.counted(run.made())
-    flits = run.state.ports["flits"]
+    made = run.made()
+    counted = made[run.counts(made)]
+    flits = compiled.flits_by_port(run.state)
     return result(topology, rate, stable, counted, _so_far(run, warm=False)[2], run.now, flits)
 
 

@@ -61,7 +61,7 @@ def replay(
         before = int(state.counts[UNDER_WAY])
         if waited > _STUCK_CYCLES:
             raise SimulationError(f"network {topology.name}: {before} packets stand still: routes block one another")
-    flow = state.ports["flits"]
+    flow = compiled.flits_by_port(state)
     return Delivered(
         started=packets["started"].copy(),
         ended=packets["ended"].copy(),

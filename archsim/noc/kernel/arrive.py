@@ -5,24 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from archsim.kernels import inlined
+from archsim.noc.kernel.aiming import to_front
 from archsim.noc.kernel.bits import lowest
-from archsim.noc.kernel.layout import ALL_VCS, ARRIVED, FLIT_BITS, IDLE, NONE, TAIL, WAITING, WIRE
+from archsim.noc.kernel.layout import ARRIVED, EMPTYING, IDLE, INDEX, NO_INDEX, PACKET_BITS, TAIL
+from archsim.noc.kernel.places import branch_to, slot
 
 
 @inlined
 def receive(state: Any, now: int) -> int:
-    """Take in all flits of the cycle; the packets that ended, ``chosen`` aside, are counted."""
+    """Take in all flits of the cycle; the packets that ended are counted."""
     rules = state.rules[0]
-    arriving = state.arriving[now & (rules.slots - 1)]
-    ended = 0
+    row = INDEX(2 * (now & (rules.slots - 1)))
+    arriving, delivered = state.arriving[row], state.arriving[INDEX(row + 1)]
     for place in range(1, arriving[0] + 1):
-        code = arriving[place]
-        flit, to = code >> 32, code & 0xFFFFFFFF
-        if to < rules.routers * rules.ports * rules.vcs:
-            _store(state, to, flit, now)
-        else:
-            ended += _deliver(state, to - rules.routers * rules.ports * rules.vcs, flit, now)
+        _store(state, arriving[place])
     arriving[0] = 0
+    ended = 0
+    for place in range(1, delivered[0] + 1):
+        ended += _deliver(state, delivered[place], now)
+    state.counts[ARRIVED] += delivered[0]
+    delivered[0] = 0
     return ended
 
 
@@ -30,102 +32,107 @@ def receive(state: Any, now: int) -> int:
 def take_credits(state: Any, now: int) -> None:
     """Count the credits of the cycle; a packet that waited for one can go on."""
     rules = state.rules[0]
-    returned = state.credits[now & (rules.slots - 1)]
+    returned = state.credits[INDEX(now & (rules.slots - 1))]
     for place in range(1, returned[0] + 1):
-        ahead = returned[place]
-        output = state.outputs[ahead]
+        output = state.outputs[returned[place]]
         output.credits += 1
-        if output.owner != NONE:
-            update(state, output.owner, output.output)
-        elif output.tail_sent and output.credits == rules.depth:
-            output.tail_sent = 0
-            _release(state, ahead)
+        if output.owner != NO_INDEX:
+            if output.owner != EMPTYING:
+                if output.credits == 1:
+                    update(state, output.owner, output.output)
+            elif output.credits == rules.depth:
+                output.owner = NO_INDEX
+                _release(state, output)
     returned[0] = 0
 
 
 @inlined
 def post_credit(state: Any, ahead: int, at: int) -> None:
     """A flit's place at the end of the channel ``ahead`` is free; known behind it at ``at``."""
-    returned = state.credits[at & (state.rules[0].slots - 1)]
-    returned[0] += 1
-    returned[returned[0]] = ahead
+    returned = state.credits[INDEX(at & (state.rules[0].slots - 1))]
+    count = INDEX(returned[0] + 1)
+    returned[0] = count
+    returned[count] = ahead
 
 
 @inlined
-def post_flit(state: Any, to: int, flit: int, at: int) -> None:
-    """The flit reaches the channel ``to`` (after those of routers: of outputs to nodes) at ``at``."""
-    arriving = state.arriving[at & (state.rules[0].slots - 1)]
-    arriving[0] += 1
-    arriving[arriving[0]] = flit << 32 | to
+def post_flit(state: Any, output: Any, flit: int, now: int) -> None:
+    """The flit leaves in cycle ``now`` for the channel ahead, in whose buffer is room."""
+    rules = state.rules[0]
+    to = output.to
+    state.buffers[slot(rules, to, output.sent)] = flit
+    output.sent += 1
+    output.credits -= 1
+    row = (now + state.ports[output.port].flit_after) & (rules.slots - 1)
+    arriving = state.arriving[INDEX(2 * row + (1 if to >= rules.channels else 0))]
+    count = INDEX(arriving[0] + 1)
+    arriving[0] = count
+    arriving[count] = to
+    if flit & TAIL:
+        _tail_sent(state, output)
 
 
 @inlined
 def update(state: Any, channel: int, output: int) -> None:
     """Say whether the input channel has a flit and a credit for the output port that it holds."""
     own = state.inputs[channel]
-    branch = state.branches[own.branch + output]
+    branch = branch_to(state, channel, output)
     if branch.sent - own.base < own.count and state.outputs[branch.ahead].credits > 0:
         own.ready |= 1 << output
-        state.ports[own.port].sending |= own.bit
-        list_port(state, own.port)
+        port = state.ports[own.port]
+        port.sending |= own.bit
+        list_port(state, port, own.port)
 
 
 @inlined
-def list_port(state: Any, number: int) -> None:
+def list_port(state: Any, port: Any, number: int) -> None:
     """The port is among those that ask for the switch."""
-    port = state.ports[number]
-    if not port.listed:
-        port.listed = 1
-        listed = state.listed
-        listed[0] += 1
-        listed[listed[0]] = number
+    listed = state.listed
+    listed[INDEX(listed[0] + 1)] = number
+    listed[0] += 1 - port.listed
+    port.listed = 1
 
 
 @inlined
-def _release(state: Any, ahead: int) -> None:
-    """No packet holds the channel any more."""
-    output = state.outputs[ahead]
-    if output.port != NONE:
-        state.ports[output.port].free |= output.bit
-    else:
-        state.nodes[output.output].free |= output.bit
-
-
-@inlined
-def tail_sent(state: Any, ahead: int) -> None:
+def _tail_sent(state: Any, output: Any) -> None:
     """The last flit of the packet that held the channel has left for it."""
-    output = state.outputs[ahead]
-    output.owner = NONE
     if state.rules[0].wait_tail:
-        output.tail_sent = 1
+        output.owner = EMPTYING
     else:
-        _release(state, ahead)
+        output.owner = NO_INDEX
+        _release(state, output)
 
 
 @inlined
-def _store(state: Any, channel: int, flit: int, now: int) -> None:
-    rules = state.rules[0]
+def _release(state: Any, output: Any) -> None:
+    """No packet holds the channel any more."""
+    state.ports[output.port].free |= 1 << output.vc
+
+
+@inlined
+def _store(state: Any, channel: int) -> None:
     own = state.inputs[channel]
-    place = own.head + own.count
-    state.buffers[channel, place if place < rules.depth else place - rules.depth] = flit
     own.count += 1
     if own.state == IDLE:
-        begin(state, channel, now + rules.routing_delay, 1)
-    elif own.held:
-        held = own.held
-        while held:
-            output = lowest(held)
-            held &= held - 1
-            update(state, channel, output)
+        to_front(state, channel, own)
+        return
+    held = own.held & ~own.ready
+    while held:
+        output = lowest(held)
+        held &= held - 1
+        update(state, channel, output)
 
 
 @inlined
-def _deliver(state: Any, ahead: int, flit: int, now: int) -> int:
+def _deliver(state: Any, to: int, now: int) -> int:
     rules = state.rules[0]
-    post_credit(state, ahead, now + WIRE + state.ports[state.outputs[ahead].port].delay + rules.credit_delay)
-    packet = state.packets[flit >> FLIT_BITS]
+    ahead = INDEX(to - rules.channels)
+    output = state.outputs[ahead]
+    flit = state.buffers[slot(rules, to, output.taken)]
+    output.taken += 1
+    packet = state.packets[INDEX(flit >> PACKET_BITS)]
+    post_credit(state, ahead, now + state.ports[output.port].sink_after)
     packet.arrived += 1
-    state.counts[ARRIVED] += 1
     if not flit & TAIL:
         return 0
     packet.left -= 1
@@ -133,41 +140,3 @@ def _deliver(state: Any, ahead: int, flit: int, now: int) -> int:
         return 0
     packet.ended = now
     return 1
-
-
-@inlined
-def begin(state: Any, channel: int, at: int, arrived: int) -> None:
-    """The head at the front of the buffer may ask for channels ahead from cycle ``at`` on; 1: it has just arrived."""
-    own = state.inputs[channel]
-    packet = state.packets[state.buffers[channel, own.head] >> FLIT_BITS]
-    router = state.ports[own.port].router
-    if packet.tree == NONE:
-        route = state.routes[router, packet.target]
-        own.want, own.upper = 1 << route.port, route.upper << route.port
-        if route.other_port != NONE:
-            state.ties[0] += 1
-            state.ties[state.ties[0]] = arrived << 32 | channel
-    else:
-        own.want, own.upper = state.trees[packet.tree, router, 0], state.trees[packet.tree, router, 1]
-    own.held = own.ready = 0
-    own.base = 0
-    own.state = WAITING
-    own.route_at = at
-    aim(state, channel, lowest(own.want))
-    waiting = state.waiting
-    waiting[0] += 1
-    waiting[waiting[0]] = channel
-
-
-@inlined
-def aim(state: Any, channel: int, output: int) -> None:
-    """Ask at this output next: for channels of the packet's class, which it keeps along a dimension."""
-    own = state.inputs[channel]
-    own.output = own.first_output + output
-    dim = state.ports[own.output].dim
-    if dim < 0:
-        own.allowed = state.class_masks[ALL_VCS]
-    elif dim == state.ports[own.port].dim:
-        own.allowed = state.class_masks[1 if state.class_masks[1] & own.bit else 0]
-    else:
-        own.allowed = state.class_masks[own.upper >> output & 1]

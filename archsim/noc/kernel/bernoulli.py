@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from archsim.kernels import inlined
 from archsim.noc.kernel.knuth import below, fraction
-from archsim.noc.kernel.layout import NONE
+from archsim.noc.kernel.layout import INDEX, NO_INDEX, NONE
 from archsim.noc.kernel.sources import enqueue
 
 
@@ -29,7 +29,7 @@ def make(state: Any, sources: Any, first: int, now: int) -> int:
     count = 0
     for number in range(state.rules[0].nodes):
         node = state.nodes[number]
-        while node.first == NONE and node.drawn <= now:
+        while node.first == NO_INDEX and node.drawn <= now:
             if fraction(state.streams) < sources.probability:
                 _make(state, sources, first + count, number, now)
                 count += 1
@@ -39,7 +39,7 @@ def make(state: Any, sources: Any, first: int, now: int) -> int:
 
 @inlined
 def _make(state: Any, sources: Any, packet: int, source: int, now: int) -> None:
-    made = state.packets[packet]
+    made = state.packets[INDEX(packet)]
     if sources.targets.size:
         made.target = sources.targets[source]
     else:

@@ -11,124 +11,154 @@ from __future__ import annotations
 from typing import Any
 
 from archsim.kernels import inlined, njit
-from archsim.noc.kernel.arrive import aim, update
+from archsim.noc.kernel.aiming import aim_branch
+from archsim.noc.kernel.arrive import update
 from archsim.noc.kernel.bits import lowest, next_of
-from archsim.noc.kernel.layout import ACTIVE, ISLIP, MAX_SIZE, NONE
+from archsim.noc.kernel.layout import ACTIVE, INDEX, ISLIP, MAX_SIZE, NO_INDEX, NONE
 from archsim.noc.kernel.matching import CHANNELS, match, pass_turn, wish
+from archsim.noc.kernel.places import branch_to
 
 
 @inlined
-def choose_channels(state: Any, now: int) -> int:
-    """Fill state.requests with the packets that ask in this cycle and what each has won; their number is returned."""
-    count = _gather(state, now)
-    if state.rules[0].vc_allocator != ISLIP:
-        _match_all(state, count, now)
-        return count
-    for number in range(count):
-        request = state.requests[number]
-        port = state.ports[request.output]
-        if not request.row & port.twice:
-            _accept(state, request, request.row)
-    for number in range(count):
-        request = state.requests[number]
-        port = state.ports[request.output]
-        if port.twice and port.rivals == number:
-            _settle(state, number, port.twice)
-    return count
+def ask_channels(state: Any, now: int) -> int:
+    """Fill state.requests with the packets that may ask and find a free channel; their number is returned.
 
-
-@inlined
-def take_channels(state: Any, count: int) -> None:
-    """Let the winners of ``choose_channels`` hold what they won; they may send from the next cycle on."""
+    The others go on waiting.
+    """
     waiting = state.waiting
-    for number in range(count):
-        request = state.requests[number]
-        channel = request.channel
-        own = state.inputs[channel]
-        if request.won != NONE:
-            _take(state, request, own)
-        if own.want:
-            waiting[0] += 1
-            waiting[waiting[0]] = channel
-
-
-@inlined
-def _take(state: Any, request: Any, own: Any) -> None:
-    ahead = request.output * state.rules[0].vcs + request.won
-    held = state.outputs[ahead]
-    state.ports[request.output].free &= ~held.bit
-    held.owner = request.channel
-    output = held.output
-    branch = state.branches[own.branch + output]
-    branch.ahead, branch.sent = ahead, 0
-    own.want &= ~(1 << output)
-    own.held |= 1 << output
-    own.state = ACTIVE
-    if own.want:
-        aim(state, request.channel, lowest(own.want))
-    update(state, request.channel, output)
-
-
-@inlined
-def _gather(state: Any, now: int) -> int:
-    """The packets that may ask and find a free channel; the others go on waiting."""
+    _add_due(state, now)
     count = kept = 0
-    waiting = state.waiting
     for place in range(1, waiting[0] + 1):
         channel = waiting[place]
         own = state.inputs[channel]
-        port = state.ports[own.output]
-        row = port.free & own.allowed
-        if own.route_at > now or not row:
+        before = count
+        count = _ask_each(state, channel, count) if own.spread else _ask(state, channel, own, count)
+        if count == before:
             kept += 1
-            waiting[kept] = channel
-            if own.want & (own.want - 1):
-                _turn(state, channel)
-            continue
-        request = state.requests[count]
-        request.channel, request.output, request.row, request.won = channel, own.output, row, NONE
-        if port.channels_at != now:
-            port.channels_at = now
-            port.once, port.twice = row, 0
-            request.before = NONE
-        else:
-            port.twice |= port.once & row
-            port.once |= row
-            request.before = port.rivals
-        port.rivals = count
-        count += 1
+            waiting[INDEX(kept)] = channel
     waiting[0] = kept
     return count
 
 
 @inlined
-def _turn(state: Any, channel: int) -> None:
-    """A packet to several outputs asks at the next of them."""
+def _ask(state: Any, channel: int, own: Any, count: int) -> int:
+    port = state.ports[own.output]
+    row = port.free & own.allowed
+    if row:
+        request = state.requests[INDEX(count)]
+        request.channel, request.output, request.row = channel, own.output, row
+        request.before = port.rivals if port.once else NO_INDEX
+        port.twice |= port.once & row
+        port.once |= row
+        port.rivals = count
+        count += 1
+    return count
+
+
+@njit
+def _ask_each(state: Any, channel: int, count: int) -> int:
+    """A packet to several outputs asks at all of them."""
     own = state.inputs[channel]
-    output = own.output - own.first_output
-    aim(state, channel, next_of(own.want, output + 1, state.rules[0].ports))
+    want = own.want
+    while want:
+        aim_branch(state, channel, lowest(want))
+        want &= want - 1
+        count = _ask(state, channel, own, count)
+    return count
+
+
+@inlined
+def _add_due(state: Any, now: int) -> None:
+    waiting, due = state.waiting, state.due[INDEX(now & (state.rules[0].slots - 1))]
+    for place in range(1, due[0] + 1):
+        waiting[INDEX(waiting[0] + place)] = due[place]
+    waiting[0] += due[0]
+    due[0] = 0
+
+
+@inlined
+def take_channels(state: Any, count: int, now: int) -> None:
+    """Let the winners of the requests hold what they won; they may send from the next cycle on."""
+    if state.rules[0].vc_allocator != ISLIP:
+        _match_all(state, count, now)
+        return
+    for number in range(count):
+        port = state.ports[state.requests[number].output]
+        if port.twice and port.rivals == number:
+            _settle(state, number, port.twice)
+    for number in range(count):
+        request = state.requests[number]
+        port = state.ports[request.output]
+        port.once = port.twice = 0
+        if request.row:
+            _accept(state, request)
+        _conclude(state, number, count)
+
+
+@inlined
+def _accept(state: Any, request: Any) -> None:
+    """The packet takes the next of the channels that are left of its request."""
+    rules = state.rules[0]
+    size = rules.ports * rules.vcs
+    port = state.ports[request.output]
+    base = port.first_output * rules.vcs
+    own = state.inputs[request.channel]
+    first = request.output * rules.vcs - base
+    won = next_of(request.row, own.accept - first, rules.vcs)
+    own.accept = first + won + 1 if first + won + 1 < size else 0
+    asking = request.channel - base
+    state.outputs[INDEX(base + first + won)].grant = asking + 1 if asking + 1 < size else 0
+    _take(state, request, won)
+
+
+@inlined
+def _take(state: Any, request: Any, won: int) -> None:
+    rules = state.rules[0]
+    channel = request.channel
+    own, port = state.inputs[channel], state.ports[request.output]
+    ahead = INDEX(request.output * rules.vcs + won)
+    output = INDEX(request.output - port.first_output)
+    port.free &= ~(1 << won)
+    state.outputs[ahead].owner = channel
+    branch = branch_to(state, channel, output)
+    branch.ahead, branch.sent = ahead, 0
+    own.want &= ~(1 << output)
+    own.held |= 1 << output
+    own.state = ACTIVE
+    update(state, channel, output)
+
+
+@inlined
+def _conclude(state: Any, number: int, count: int) -> None:
+    """After the last request of a packet: ask again in the next cycle where it has not won."""
+    channel = state.requests[INDEX(number)].channel
+    own = state.inputs[channel]
+    more = own.spread and number + 1 < count and state.requests[INDEX(number + 1)].channel == channel
+    if own.want and not more:
+        place = INDEX(state.waiting[0] + 1)
+        state.waiting[0] = place
+        state.waiting[place] = channel
 
 
 @inlined
 def _settle(state: Any, last: int, twice: int) -> None:
-    """One round among the packets that contend at an output port, ``last`` and those before it."""
+    """One round among the packets that contend at an output port, ``last`` and those before it: what each is granted is
+    left of its request."""
     union = 0
-    number = last
-    while number != NONE:
+    number = INDEX(last)
+    while number != NO_INDEX:
         request = state.requests[number]
-        request.granted = 0
+        request.granted = 0 if request.row & twice else request.row
         if request.row & twice:
             union |= request.row
         number = request.before
     while union:
-        vc = lowest(union)
+        _grant(state, last, twice, lowest(union))
         union &= union - 1
-        _grant(state, last, twice, vc)
-    number = last
-    while number != NONE:
+    number = INDEX(last)
+    while number != NO_INDEX:
         request = state.requests[number]
-        if request.granted:
-            _accept(state, request, request.granted)
+        request.row = request.granted
         number = request.before
 
 
@@ -137,12 +167,12 @@ def _grant(state: Any, last: int, twice: int, vc: int) -> None:
     """The channel grants the next in turn of those that ask for it."""
     rules = state.rules[0]
     size = rules.ports * rules.vcs
-    output = state.requests[last].output
-    pointer = state.outputs[output * rules.vcs + vc].grant
-    base = state.ports[output].router * size
-    best, nearest = 0, size
-    number = last
-    while number != NONE:
+    output = state.requests[INDEX(last)].output
+    pointer = state.outputs[INDEX(output * rules.vcs + vc)].grant
+    base = state.ports[output].first_output * rules.vcs
+    best, nearest = NO_INDEX, size
+    number = INDEX(last)
+    while number != NO_INDEX:
         request = state.requests[number]
         if request.row & twice and request.row >> vc & 1:
             distance = request.channel - base - pointer
@@ -150,36 +180,25 @@ def _grant(state: Any, last: int, twice: int, vc: int) -> None:
             if distance < nearest:
                 best, nearest = number, distance
         number = request.before
-    state.requests[best].granted |= 1 << vc
-
-
-@inlined
-def _accept(state: Any, request: Any, granted: int) -> None:
-    rules = state.rules[0]
-    size = rules.ports * rules.vcs
-    base = state.ports[request.output].router * size
-    own = state.inputs[request.channel]
-    first = request.output * rules.vcs - base
-    won = next_of(granted, own.accept - first, rules.vcs)
-    request.won = won
-    own.accept = first + won + 1 if first + won + 1 < size else 0
-    asking = request.channel - base
-    state.outputs[base + first + won].grant = asking + 1 if asking + 1 < size else 0
+    state.requests[INDEX(best)].granted |= 1 << vc
 
 
 @njit
 def _match_all(state: Any, count: int, now: int) -> None:
     """Other allocators, router by router."""
     for first in range(count):
-        router = state.ports[state.requests[first].output].router
-        fresh = True
-        for number in range(first):
-            fresh = fresh and state.ports[state.requests[number].output].router != router
-        if fresh:
-            _match(state, first, count, router)
-            state.matching.met[CHANNELS, router] = now
+        port = state.ports[state.requests[first].output]
+        port.once = port.twice = 0
+        if state.matching.met[CHANNELS, port.router] != now:
+            state.matching.met[CHANNELS, port.router] = now
+            _match(state, first, count, port.router)
     if state.rules[0].vc_allocator == MAX_SIZE:
         _pass_turns(state, now)
+    for number in range(count):
+        request = state.requests[number]
+        if request.granted:
+            _take(state, request, lowest(request.granted))
+        _conclude(state, number, count)
 
 
 @njit
@@ -187,9 +206,8 @@ def _pass_turns(state: Any, now: int) -> None:
     """Of routers where packets wait but none may ask."""
     rules = state.rules[0]
     for place in range(1, state.waiting[0] + 1):
-        own = state.inputs[state.waiting[place]]
-        router = state.ports[own.port].router
-        if own.route_at <= now and state.matching.met[CHANNELS, router] != now:
+        router = state.ports[state.inputs[state.waiting[place]].port].router
+        if state.matching.met[CHANNELS, router] != now:
             state.matching.met[CHANNELS, router] = now
             pass_turn(state.matching, CHANNELS, router, rules.ports * rules.vcs)
 
@@ -210,4 +228,5 @@ def _match(state: Any, first: int, count: int, router: int) -> None:
         request = state.requests[number]
         if state.ports[request.output].router == router:
             won = state.matching.of_input[request.channel - router * size]
-            request.won = NONE if won == NONE else won % rules.vcs
+            mine = won != NONE and won // rules.vcs == request.output - router * rules.ports
+            request.granted = 1 << won % rules.vcs if mine else 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined
-from archsim.noc.kernel.layout import NONE
-from archsim.noc.kernel.passing import leave, send
+from archsim.kernels import inlined, njit
+from archsim.noc.kernel.layout import INDEX, NO_INDEX, NONE
+from archsim.noc.kernel.passing import leave_rare, send_rare
 
 
 @inlined
@@ -16,12 +16,12 @@ def hold(state: Any, number: int, channel: int, output: int) -> None:
     if own.held >> output & 1 and own.count:
         source, held = state.switch[number], state.holding
         source.held_output, source.held_channel = output, channel
-        state.ports[own.first_output + output].held_by = number
+        state.ports[_output(state, own, output)].held_by = number
         held[0] += 1
         held[held[0]] = number
 
 
-@inlined
+@njit
 def pass_held(state: Any, before: int, now: int) -> None:
     """The ``before`` packets that held a way when the cycle began send a flit, or give it up."""
     held = state.holding
@@ -33,13 +33,18 @@ def pass_held(state: Any, before: int, now: int) -> None:
         own = state.inputs[channel]
         keeps = place > before
         if not keeps and own.ready >> output & 1:
-            send(state, channel, output, now)
-            leave(state, channel, now)
+            send_rare(state, channel, output, now)
+            leave_rare(state, channel, now)
             keeps = own.held >> output & 1 and own.count > 0
         if keeps:
             kept += 1
             held[kept] = number
         else:
             source.held_output = NONE
-            state.ports[own.first_output + output].held_by = NONE
+            state.ports[_output(state, own, output)].held_by = NO_INDEX
     held[0] = kept
+
+
+@inlined
+def _output(state: Any, own: Any, output: int) -> Any:
+    return INDEX(state.ports[own.port].first_output + output)

@@ -12,63 +12,65 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from archsim.kernels import inlined, njit
+from archsim.noc.kernel.layout import INDEX
 
 LONG, SHORT = 100, 37  # lags
 QUALITY = 1009  # numbers made for the first LONG that are used
 _MODULUS = 1 << 30
+_BLOCK = 36  # numbers that do not need one another, and fill the lanes of vectors
 _DOUBLINGS = 70  # of the distance between the streams of two seeds
 _ULP = 2.0**-52
 
 
 class Generator(NamedTuple):
-    """Both streams: the numbers from which the next are made, those to be used, and which is next."""
+    """Both streams: of each the LONG numbers to be used, with room for those that follow, and which is next."""
 
     integers: Any
-    integers_made: Any
     fractions: Any
-    fractions_made: Any
     places: Any
 
 
 def generator(seed: int) -> Generator:
     """Both streams of ``seed``, an integer from 0 to 2**30 - 3."""
-    found = Generator(
-        integers=_start(seed).astype(np.int64),
-        integers_made=np.zeros(QUALITY, np.int64),
-        fractions=_start_fractions(seed),
-        fractions_made=np.zeros(QUALITY),
-        places=np.full(2, LONG, np.int64),
-    )
+    integers, fractions = np.zeros(QUALITY + LONG, np.int64), np.zeros(QUALITY + LONG)
+    integers[:LONG], fractions[:LONG] = _start(seed), _start_fractions(seed)
     for _ in range(10):
-        make_integers(found, np.zeros(2 * LONG - 1, np.int64))
-        make_fractions(found, np.zeros(2 * LONG - 1))
-    return found
+        pass_integers(integers, 2 * LONG - 1)
+        pass_fractions(fractions, 2 * LONG - 1)
+    return Generator(integers, fractions, np.zeros(2, np.int64))
 
 
 @njit
-def make_integers(streams: Any, made: Any) -> None:
-    """Fill ``made`` and keep the numbers from which the next are made."""
-    state, count = streams.integers, made.size
+def pass_integers(numbers: Any, count: int) -> None:
+    """From the stream's next LONG numbers to those that come ``count`` later."""
+    for start in range(LONG, count + LONG, _BLOCK):
+        end = min(start + _BLOCK, count + LONG)
+        _subtract(numbers[start - LONG : end - LONG], numbers[start - SHORT : end - SHORT], numbers[start:end])
     for i in range(LONG):
-        made[i] = state[i]
-    for j in range(LONG, count):
-        made[j] = (made[j - LONG] - made[j - SHORT]) & (_MODULUS - 1)
-    for i in range(LONG):
-        near = made[count + i - SHORT] if i < SHORT else state[i - SHORT]
-        state[i] = (made[count + i - LONG] - near) & (_MODULUS - 1)
+        numbers[i] = numbers[i + count]
 
 
 @njit
-def make_fractions(streams: Any, made: Any) -> None:
-    """Fill ``made`` and keep the numbers from which the next are made."""
-    state, count = streams.fractions, made.size
+def pass_fractions(numbers: Any, count: int) -> None:
+    """From the stream's next LONG numbers to those that come ``count`` later."""
+    for start in range(LONG, count + LONG, _BLOCK):
+        end = min(start + _BLOCK, count + LONG)
+        _add(numbers[start - LONG : end - LONG], numbers[start - SHORT : end - SHORT], numbers[start:end])
     for i in range(LONG):
-        made[i] = state[i]
-    for j in range(LONG, count):
-        made[j] = _sum(made[j - LONG], made[j - SHORT])
-    for i in range(LONG):
-        near = made[count + i - SHORT] if i < SHORT else state[i - SHORT]
-        state[i] = _sum(made[count + i - LONG], near)
+        numbers[i] = numbers[i + count]
+
+
+@njit
+def _subtract(far: Any, near: Any, made: Any) -> None:
+    for i in range(made.size):
+        made[i] = (far[i] - near[i]) & (_MODULUS - 1)
+
+
+@njit
+def _add(far: Any, near: Any, made: Any) -> None:
+    for i in range(made.size):
+        total = far[i] + near[i]
+        made[i] = total - 1.0 if total >= 1.0 else total
 
 
 @inlined
@@ -76,10 +78,11 @@ def below(streams: Any, count: int) -> int:
     """The next integer modulo ``count``."""
     place = streams.places[0]
     if place == LONG:
-        make_integers(streams, streams.integers_made)
+        pass_integers(streams.integers, QUALITY)
         place = 0
     streams.places[0] = place + 1
-    return streams.integers_made[place] % count
+    found: int = INDEX(streams.integers[INDEX(place)]) % INDEX(count)
+    return found
 
 
 @inlined
@@ -87,16 +90,11 @@ def fraction(streams: Any) -> float:
     """The next fraction."""
     place = streams.places[1]
     if place == LONG:
-        make_fractions(streams, streams.fractions_made)
+        pass_fractions(streams.fractions, QUALITY)
         place = 0
     streams.places[1] = place + 1
-    return streams.fractions_made[place]
-
-
-@inlined
-def _sum(a: float, b: float) -> float:
-    total = a + b
-    return total - 1.0 if total >= 1.0 else total
+    found: float = streams.fractions[INDEX(place)]
+    return found
 
 
 def _start(seed: int) -> Any:
@@ -129,9 +127,11 @@ def _spread(values: Any, steps: int, combine: Any) -> Any:
     while left:
         x[2 : 2 * LONG - 1 : 2] = x[1:LONG].copy()
         x[1 : 2 * LONG - 1 : 2] = 0
-        for j in range(2 * LONG - 2, LONG - 1, -1):
-            x[j - (LONG - SHORT)] = combine(x[j - (LONG - SHORT)], x[j])
-            x[j - LONG] = combine(x[j - LONG], x[j])
+        for high in (x[2 * LONG - SHORT :], x[LONG : 2 * LONG - SHORT]):  # neither changes itself
+            end = 2 * LONG - 1 if high.size < SHORT else 2 * LONG - SHORT
+            for lag in (LONG - SHORT, LONG):
+                low = x[end - high.size - lag : end - lag]
+                low[:] = combine(low, high)
         if steps & 1:
             x[1 : LONG + 1] = x[:LONG].copy()
             x[0] = x[LONG]

@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined
-from archsim.noc.kernel.arrive import begin, post_credit, post_flit, tail_sent, update
+from archsim.kernels import inlined, njit
+from archsim.noc.kernel.aiming import to_front
+from archsim.noc.kernel.arrive import post_credit, post_flit, update
 from archsim.noc.kernel.bits import lowest
 from archsim.noc.kernel.layout import IDLE, TAIL
+from archsim.noc.kernel.places import branch_to, slot
+
+
+@njit
+def send_rare(state: Any, channel: int, output: int, now: int) -> None:
+    """``send``, called, where it is rare: it is not worth its size."""
+    send(state, channel, output, now)
+
+
+@njit
+def leave_rare(state: Any, channel: int, now: int) -> None:
+    """``leave``, called."""
+    leave(state, channel, now)
 
 
 @inlined
@@ -15,19 +29,13 @@ def send(state: Any, channel: int, output: int, now: int) -> None:
     """Send the next flit of the packet to one output."""
     rules = state.rules[0]
     own = state.inputs[channel]
-    branch = state.branches[own.branch + output]
-    place = own.head + branch.sent - own.base
-    flit = state.buffers[channel, place if place < rules.depth else place - rules.depth]
+    branch = branch_to(state, channel, output)
+    flit = state.buffers[slot(rules, channel, own.head + branch.sent - own.base)]
     branch.sent += 1
-    ahead = branch.ahead
-    held = state.outputs[ahead]
-    held.credits -= 1
-    state.ports[held.port].flits += 1
-    post_flit(state, held.to, flit, now + held.flit_after)
+    post_flit(state, state.outputs[branch.ahead], flit, now)
     own.ready &= ~(1 << output)
     if flit & TAIL:
         own.held &= ~(1 << output)
-        tail_sent(state, ahead)
     else:
         update(state, channel, output)
 
@@ -37,21 +45,22 @@ def leave(state: Any, channel: int, now: int) -> None:
     """Give back the places of the flits that all of the packet's branches have sent."""
     rules = state.rules[0]
     own = state.inputs[channel]
+    port = state.ports[own.port]
     done = _done(state, channel)
     while done > 0:
         done -= 1
-        tail = state.buffers[channel, own.head] & TAIL
+        tail = state.buffers[slot(rules, channel, own.head)] & TAIL
         own.base += 1
-        own.head = own.head + 1 if own.head + 1 < rules.depth else 0
+        own.head = (own.head + 1) & ((1 << rules.slot_bits) - 1)
         own.count -= 1
-        post_credit(state, own.upstream, now + own.credit_after)
+        post_credit(state, own.upstream, now + port.credit_after)
         if tail:
             own.state = IDLE
             if own.count:
-                begin(state, channel, now + 1 + rules.routing_delay, 0)
+                to_front(state, channel, own)
             break
     if not own.ready:
-        state.ports[own.port].sending &= ~own.bit
+        port.sending &= ~own.bit
 
 
 @inlined
@@ -60,9 +69,10 @@ def _done(state: Any, channel: int) -> int:
     own = state.inputs[channel]
     if own.want:
         return 0
-    least = own.base + own.count
+    least: int = own.base + own.count
     held = own.held
     while held:
-        least = min(least, state.branches[own.branch + lowest(held)].sent)
+        least = min(least, branch_to(state, channel, lowest(held)).sent)
         held &= held - 1
-    return least - own.base
+    done: int = least - own.base
+    return done

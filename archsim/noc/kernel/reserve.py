@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from archsim.kernels import inlined, njit
+from archsim.noc.kernel.layout import NO_PORT
 
 
 class Links(NamedTuple):
@@ -49,7 +50,9 @@ def reserve(links: Any, routes: Any, packets: Any, heap_time: Any, heap_packet: 
         packet = packets[number]
         router = at[number]
         route = routes[router, packet.target]
-        output = router * links.ports + (route.other_port if route.other_port >= 0 and coins[number] else route.port)
+        output = router * links.ports + (
+            route.other_port if route.other_port != NO_PORT and coins[number] else route.port
+        )
         passes = max(time + links.pipeline, links.port_free[output])
         links.port_free[output] = passes + packet.flits
         links.flits[output] += packet.flits
@@ -63,7 +66,8 @@ def reserve(links: Any, routes: Any, packets: Any, heap_time: Any, heap_packet: 
 
 @inlined
 def _before(times: Any, packets: Any, a: int, b: int) -> bool:
-    return times[a] < times[b] or (times[a] == times[b] and packets[a] < packets[b])
+    sooner: bool = times[a] < times[b] or (times[a] == times[b] and packets[a] < packets[b])
+    return sooner
 
 
 @inlined

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from archsim.kernels import njit
-from archsim.noc.kernel.arrive import aim
-from archsim.noc.kernel.bits import lowest
+from archsim.noc.kernel.aiming import aim, where_to
 from archsim.noc.kernel.knuth import below
-from archsim.noc.kernel.layout import FLIT_BITS
+from archsim.noc.kernel.layout import INDEX
 
 
 @njit
@@ -17,13 +16,12 @@ def break_ties(state: Any) -> None:
     ties = state.ties
     _sort(state)
     for place in range(1, ties[0] + 1):
-        channel = ties[place] & 0xFFFFFFFF
+        channel = INDEX(ties[place])
         own = state.inputs[channel]
-        packet = state.packets[state.buffers[channel, own.head] >> FLIT_BITS]
-        route = state.routes[state.ports[own.port].router, packet.target]
+        route = state.routes[state.ports[own.port].router, where_to(state, channel)]
         if below(state.streams, 2) == 0:
-            own.want, own.upper = 1 << route.other_port, route.other_upper << route.other_port
-            aim(state, channel, lowest(own.want))
+            own.want = 1 << route.other_port
+            aim(state, own, route.other_port, route.other_upper)
     ties[0] = 0
 
 
@@ -43,5 +41,7 @@ def _sort(state: Any) -> None:
 
 @njit
 def _key(state: Any, tie: int) -> int:
-    own = state.inputs[tie & 0xFFFFFFFF]
-    return 2 * own.first_output + (tie >> 32) * state.rules[0].ports + own.port - own.first_output
+    number = state.inputs[INDEX(tie)].port
+    first = state.ports[number].first_output
+    found: int = (tie >> 32) * state.rules[0].ports + number + first
+    return found
