@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from archsim import cli_model
+from archsim import cli_model, cli_noc
 from archsim import cli_options as opt
 from archsim.cli_model import progress, say_error
 from archsim.errors import ArchsimError
@@ -35,6 +35,7 @@ app.command("run")(cli_model.run)
 app.command("map")(cli_model.map_)
 app.command("asm")(cli_model.asm)
 app.command("verify")(cli_model.verify)
+app.command("noc")(cli_noc.noc)
 
 
 @app.command()
@@ -83,7 +84,7 @@ def report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="What '
 
 @app.command()
 def validate(
-    suite: Annotated[str, typer.Argument(metavar="SUITE", help="dram, mapping or systolic")],
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help="dram, mapping, noc or systolic")],
     reference: Annotated[Path | None, typer.Option(metavar="DIR", help="Reference data in the same format.")] = None,
     format_: opt.FormatOption = opt.Format.TABLE,
 ) -> None:
@@ -99,7 +100,9 @@ def validate(
 
 @app.command()
 def show(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="chips, models, dram, technologies or dataflows")],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="chips, models, dram, technologies, dataflows or topologies")
+    ],
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="With 'chips': print this one resolved.")] = None,
 ) -> None:
     """What exists, one line each."""

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from archsim.errors import NotBuiltError
 
-LATER_COMMANDS = ("sweep", "compare", "noc")
+LATER_COMMANDS = ("sweep", "compare")
 
 
 class Objective(StrEnum):

@@ -6,15 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from archsim import registry
-from archsim.errors import ConfigError, NotBuiltError, nearest
+from archsim.errors import ConfigError, nearest
 from archsim.units import si
 
 if TYPE_CHECKING:
     from archsim.spec.architecture import Architecture
 
 Lines = list[tuple[str, str]]  # name, what it is
-
-NOT_BUILT = ("topologies",)
 
 
 def kinds() -> tuple[str, ...]:
@@ -24,8 +22,6 @@ def kinds() -> tuple[str, ...]:
 
 def listing(kind: str) -> Lines:
     """Name and description of everything of ``kind``; raises ConfigError for an unknown kind."""
-    if kind in NOT_BUILT:
-        raise NotBuiltError(f"show {kind}: not built yet in this version")
     if kind not in _LISTS:
         raise ConfigError(f"show: no kind '{kind}'{nearest(kind, _LISTS)}; it has: {', '.join(_LISTS)}")
     return _LISTS[kind]()
@@ -76,6 +72,12 @@ def _dataflows() -> Lines:
     return [(name, _first_line(package, name)) for name in registry.modules(package)]
 
 
+def _topologies() -> Lines:
+    from archsim.noc import catalogue
+
+    return [(name, _first_line(catalogue.PACKAGE, name)) for name in catalogue.names()]
+
+
 def _first_line(package: str, name: str) -> str:
     return (registry.load(package, name).__doc__ or "").strip().partition("\n")[0]
 
@@ -86,4 +88,5 @@ _LISTS: Mapping[str, Callable[[], Lines]] = {
     "dram": _dram,
     "technologies": _technologies,
     "dataflows": _dataflows,
+    "topologies": _topologies,
 }

@@ -120,9 +120,7 @@ GROUPS: dict[str, dict[int, str]] = {
 WAITING: dict[int, str] = {
     20: "transformer configurations",
     21: "transformer configurations",
-    28: "networks",
     29: "collectives",
-    30: "networks",
     31: "several cores",
     40: "scenarios with periods",
 }

@@ -49,7 +49,14 @@ def _exhaustive() -> None:
     exhaustive.search(next(cases(0, 1))[0], EDP)
 
 
-PARTS: tuple[Callable[[], None], ...] = (_optimal, _machine, _exhaustive, _trace)
+def _network() -> None:
+    from archsim.lab.noc.measure import Asked, measure
+
+    measure(Asked("mesh", (2, 2), rates=(0.1,)))
+    measure(Asked("mesh", (2, 2), rates=(0.1,), fidelity="link"))
+
+
+PARTS: tuple[Callable[[], None], ...] = (_optimal, _machine, _network, _exhaustive, _trace)
 
 
 def main() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any
 
 import numpy as np
+
+from archsim.records import record
 
 NEVER = 1 << 62
 IMPLIED = -NEVER
@@ -193,12 +195,6 @@ class Request:
     write: int
     accepted: int
     ended: int
-
-
-def record(layout: type) -> np.dtype[np.void]:
-    """The record type of a class of integers and arrays of them."""
-    hints = get_type_hints(layout, include_extras=True)
-    return np.dtype([(name, *(get_args(kind)[1:] or (np.int64, ()))) for name, kind in hints.items()], align=True)
 
 
 RULES, CHANNEL, LOG, REQUEST = map(record, (Rules, Channel, Log, Request))

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS
-from archsim.memory.dram.kernel.layout import record
+from archsim.records import record
 
 OuterLoops = Annotated[Any, np.int64, (MAX_OUTER_EXTENTS - 1,)]  # outside the innermost one, outermost first
 ByDirection = Annotated[Any, np.int64, (2,)]  # reads, writes

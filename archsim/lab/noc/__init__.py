@@ -1,0 +1,1 @@
+"""The network model on its own."""

@@ -1,0 +1,173 @@
+"""A topology, its routes and its routers' parameters as the kernel's arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from archsim.errors import ConfigError
+from archsim.noc.kernel import layout as k
+from archsim.noc.kernel.knuth import generator
+from archsim.noc.kernel.matching import matching
+from archsim.noc.parameters import ALLOCATORS, RouterParameters
+from archsim.noc.routing import NONE as NO_WAY
+from archsim.noc.routing import Routes
+from archsim.noc.topology import Link, Node, Topology
+
+
+def initial(topology: Topology, routes: Routes, parameters: RouterParameters, seed: int = 0) -> k.State:
+    """The arrays of an empty network at cycle 0, without packets. Raises ConfigError on what does not fit."""
+    _check(topology, routes, parameters)
+    rules = _rules(topology, parameters)
+    ports, vcs = topology.routers * topology.ports, parameters.vcs
+    channels, switch = ports * vcs, topology.ports * parameters.input_speedup
+    found = k.State(
+        rules=rules,
+        class_masks=_class_masks(vcs, routes.classes),
+        routes=route_table(routes),
+        trees=np.zeros((0, topology.routers, 2), np.int64),
+        inputs=np.zeros(channels, k.INPUT_VC),
+        branches=np.zeros(channels * topology.ports, k.BRANCH),
+        buffers=np.zeros(2 * channels << int(rules["slot_bits"][0]), np.int64),
+        ports=np.zeros(ports + len(topology.nodes), k.PORT),
+        outputs=np.zeros(channels + len(topology.nodes) * vcs, k.OUTPUT_VC),
+        switch=np.zeros(topology.routers * switch, k.INPUT),
+        nodes=np.zeros(len(topology.nodes), k.NODE),
+        packets=np.zeros(0, k.PACKET),
+        sending=np.zeros(1 + len(topology.nodes), k.INDEX),
+        arriving=np.zeros((2 * int(rules["slots"][0]), int(rules["flit_room"][0])), k.INDEX),
+        fronts=np.zeros(1 + channels, k.INDEX),
+        due=np.zeros((int(rules["slots"][0]), 1 + channels), k.INDEX),
+        credits=np.zeros((int(rules["slots"][0]), int(rules["credit_room"][0])), k.INDEX),
+        lanes=_lanes(parameters),
+        waiting=np.zeros(1 + channels, k.INDEX),
+        listed=np.zeros(2 + ports, k.INDEX),  # and one: written beyond the end, not counted
+        wanted=np.zeros(2 + ports, k.INDEX),
+        choices=np.zeros(topology.routers * switch * topology.ports, k.INDEX),
+        requests=np.zeros(channels * topology.ports, k.REQUEST),
+        guessed=np.zeros(1 + 2 * topology.routers * switch, np.int64),
+        ties=np.zeros(1 + channels, np.int64),
+        streams=generator(seed),
+        holding=np.zeros(1 + topology.routers * switch, k.INDEX),
+        matching=matching(topology.routers, max(topology.ports * vcs, switch)),
+        counts=np.zeros(4, np.int64),
+    )
+    _connect(found, topology, parameters)
+    return found
+
+
+def _check(topology: Topology, routes: Routes, parameters: RouterParameters) -> None:
+    what = f"network {topology.name}"
+    switch = topology.ports * parameters.input_speedup
+    if switch > k.MOST_PORTS:
+        raise ConfigError(f"{what}: {switch} inputs of a router's switch; allowed at most {k.MOST_PORTS}")
+    allocators = {parameters.vc_allocator, parameters.switch_allocator}
+    if parameters.speculative and allocators != {"islip"}:
+        raise ConfigError(f"{what}: speculative: found with {', '.join(sorted(allocators))}; allowed with islip")
+    if parameters.vcs < routes.classes:
+        raise ConfigError(f"{what}: vcs: found {parameters.vcs}; its rings need at least {routes.classes}")
+
+
+def _rules(topology: Topology, parameters: RouterParameters) -> Any:
+    found = np.zeros(1, k.RULES)
+    slowest = max([link.delay_cycles for link in topology.links] + [node.delay_cycles for node in topology.nodes])
+    reach = max(slowest + k.WIRE + k.CROSSBAR + parameters.credit_delay, parameters.routing_delay) + 1
+    values = {
+        "routers": topology.routers,
+        "ports": topology.ports,
+        "vcs": parameters.vcs,
+        "depth": parameters.vc_buffer,
+        "slot_bits": (parameters.vc_buffer - 1).bit_length(),
+        "channels": topology.routers * topology.ports * parameters.vcs,
+        "nodes": len(topology.nodes),
+        "slots": 1 << reach.bit_length(),
+        "flit_room": 1 + len(topology.links) + 2 * len(topology.nodes),
+        "credit_room": 1 + parameters.vcs * (len(topology.links) + 2 * len(topology.nodes)) * (reach + 1),
+        "routing_delay": parameters.routing_delay,
+        "credit_delay": parameters.credit_delay,
+        "wait_tail": parameters.wait_for_tail_credit,
+        "hold_switch": parameters.hold_switch,
+        "speculative": parameters.speculative,
+        "speedup": parameters.input_speedup,
+        "vc_allocator": ALLOCATORS.index(parameters.vc_allocator),
+        "switch_allocator": ALLOCATORS.index(parameters.switch_allocator),
+    }
+    for name, value in values.items():
+        found[name] = value
+    return found
+
+
+def _class_masks(vcs: int, classes: int) -> Any:
+    """Channels of the lower class, the upper one, and all."""
+    every, lower = (1 << vcs) - 1, (1 << (vcs + 1) // 2) - 1
+    return np.array([lower, every & ~lower, every] if classes > 1 else [every, 0, every], np.int64)
+
+
+def _lanes(parameters: RouterParameters) -> Any:
+    lanes = range(parameters.input_speedup)
+    return np.array([sum(1 << vc for vc in range(lane, parameters.vcs, len(lanes))) for lane in lanes], np.int64)
+
+
+def route_table(routes: Routes) -> Any:
+    """The routes as the kernel's records."""
+    found = np.zeros(routes.port.shape, k.ROUTE)
+    for name in ("port", "upper", "other_port", "other_upper"):
+        values = getattr(routes, name)
+        found[name] = np.where(values == NO_WAY, k.NO_PORT, values)
+    return found
+
+
+def flits_by_port(state: k.State) -> Any:
+    """Flits that have left each output port of the routers."""
+    rules = state.rules[0]
+    sent = state.outputs["sent"][: rules["channels"]]
+    return sent.reshape(-1, rules["vcs"]).sum(axis=1)
+
+
+def _connect(state: k.State, topology: Topology, parameters: RouterParameters) -> None:
+    every = (1 << parameters.vcs) - 1
+    vcs, channels = parameters.vcs, state.inputs.size
+    port, vc = np.divmod(np.arange(state.outputs.size), vcs)
+    state.inputs["port"], state.inputs["bit"] = port[:channels], 1 << vc[:channels]
+    state.ports["free"], state.ports["dim"], state.ports["held_by"] = every, -1, k.NO_INDEX
+    state.ports["router"] = np.arange(state.ports.size) // topology.ports
+    state.ports["first_output"] = state.ports["router"] * topology.ports
+    state.outputs["port"], state.outputs["vc"], state.outputs["output"] = port, vc, port % topology.ports
+    state.outputs["credits"], state.outputs["owner"] = parameters.vc_buffer, k.NO_INDEX
+    inputs = topology.ports * parameters.input_speedup
+    state.switch["number"], state.switch["held_output"] = np.arange(state.switch.size) % inputs, k.NONE
+    state.switch["first_vc"] = np.arange(state.switch.size) % parameters.input_speedup
+    state.nodes["first"], state.nodes["vc"], state.nodes["last_vc"] = k.NO_INDEX, k.NONE, vcs - 1
+    for link in topology.links:
+        _connect_link(state, topology, parameters, link)
+    for number, node in enumerate(topology.nodes):
+        _connect_node(state, topology, parameters, number, node)
+
+
+def _connect_link(state: k.State, topology: Topology, parameters: RouterParameters, link: Link) -> None:
+    output = link.source * topology.ports + link.source_port
+    target = link.target * topology.ports + link.target_port
+    state.ports["dim"][output] = link.dim
+    state.ports["flit_after"][output] = k.CROSSBAR + k.WIRE + link.delay_cycles
+    state.ports["credit_after"][target] = k.WIRE + link.delay_cycles + parameters.credit_delay
+    _feed(state, parameters.vcs, output, target)
+
+
+def _connect_node(state: k.State, topology: Topology, parameters: RouterParameters, number: int, node: Node) -> None:
+    vcs = parameters.vcs
+    behind = topology.routers * topology.ports + number
+    sink, port = node.sink * topology.ports + node.port, node.router * topology.ports + node.port
+    state.ports["flit_after"][sink] = k.CROSSBAR + k.WIRE + node.delay_cycles
+    state.ports["sink_after"][sink] = k.WIRE + node.delay_cycles + parameters.credit_delay
+    state.ports["flit_after"][behind] = state.ports["credit_after"][port] = k.WIRE + node.delay_cycles
+    own = np.arange(sink * vcs, (sink + 1) * vcs)
+    state.outputs["to"][own] = state.inputs.size + own
+    state.nodes["port"][number] = behind
+    _feed(state, vcs, behind, port)
+
+
+def _feed(state: k.State, vcs: int, behind: int, target: int) -> None:
+    """The channels of an output port or node send to those of the input port ``target``, which return their credits."""
+    ahead, own = np.arange(behind * vcs, (behind + 1) * vcs), np.arange(target * vcs, (target + 1) * vcs)
+    state.outputs["to"][ahead], state.inputs["upstream"][own] = own, ahead

@@ -1,0 +1,81 @@
+"""Whether routes can block one another: circles among the channels that packets hold and those that they wait for.
+
+A packet that holds a class of virtual channels of a link, or a node's way in, waits for the next link of its route.
+Without a circle of such waits some packet can always move on. Source: Dally, Seitz, "Deadlock-free message routing in
+multiprocessor interconnection networks", IEEE Trans. Computers C-36(5), 1987.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from archsim.errors import ConfigError
+from archsim.noc.routing import NONE, Routes
+from archsim.noc.topology import Link, Topology
+
+Channel = tuple[int, int, int]  # router, output port, class
+
+
+def check(topology: Topology, routes: Routes) -> None:
+    """Raises ConfigError when a node cannot be reached or routes form a circle, and names the links of one."""
+    links = {(link.source, link.source_port): link for link in topology.links}
+    waits: dict[Channel, set[Channel]] = {}
+    for source in topology.nodes:
+        for target in range(len(topology.nodes)):
+            for path in _paths(topology, routes, links, source.router, target):
+                for held, wanted in zip(path, path[1:], strict=False):
+                    waits.setdefault(held, set()).add(wanted)
+    circle = _circle(waits)
+    if circle:
+        ways = " -> ".join(f"{held[0]} to {links[held[:2]].target}" for held in circle)
+        raise ConfigError(
+            f"network {topology.name}: routes that can block one another: links {ways} -> {circle[0][0]}; allowed "
+            "routes without a circle: leave out a link, or use a topology with a dimension order"
+        )
+
+
+def _paths(
+    topology: Topology, routes: Routes, links: dict[tuple[int, int], Link], source: int, target: int
+) -> Iterator[list[Channel]]:
+    """Every way from a router to a node, as the channels that a packet takes one after the other."""
+    waiting: list[tuple[int, int, list[Channel]]] = [(source, NONE, [])]
+    while waiting:
+        router, dim, path = waiting.pop()
+        if router == topology.nodes[target].sink:
+            yield path
+            continue
+        if len(path) > len(topology.links):
+            raise ConfigError(f"network {topology.name}: a route to node {target} goes in circles at router {router}")
+        for port, upper in _ways(routes, router, target):
+            link = links.get((router, port))
+            if link is None:
+                raise ConfigError(f"network {topology.name}: router {router} has no way to node {target}")
+            kept = path[-1][2] if path and link.dim == dim else upper
+            waiting.append((link.target, link.dim, [*path, (router, port, kept)]))
+
+
+def _ways(routes: Routes, router: int, target: int) -> list[tuple[int, int]]:
+    found = [(int(routes.port[router, target]), int(routes.upper[router, target]))]
+    other = int(routes.other_port[router, target])
+    return found if other == NONE else [*found, (other, int(routes.other_upper[router, target]))]
+
+
+def _circle(waits: dict[Channel, set[Channel]]) -> list[Channel]:
+    """A circle, or nothing; depth first, without recursion."""
+    done: set[Channel] = set()
+    for start in sorted(waits):
+        path, place = [start], {start: 0}
+        open_: list[Iterator[Channel]] = [iter(sorted(waits[start]))]
+        while open_ and start not in done:
+            following = next(open_[-1], None)
+            if following is None:
+                done.add(path[-1])
+                del place[path.pop()]
+                open_.pop()
+            elif following in place:
+                return path[place[following] :]
+            elif following not in done:
+                place[following] = len(path)
+                path.append(following)
+                open_.append(iter(sorted(waits.get(following, ()))))
+    return []

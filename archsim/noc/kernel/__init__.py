@@ -1,0 +1,1 @@
+"""The compiled virtual-channel routers."""

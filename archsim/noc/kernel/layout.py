@@ -1,0 +1,235 @@
+"""Memory layout of the routers: records, declared once for type checker and compiler.
+
+An input port or output port of router r is ``r * ports + p``, and after all of the routers' follows one for each node,
+through which it sends; virtual channel v of a port is ``port * vcs + v``. What is only an index has no sign: the
+compiled code need not look for negative ones. What one visit reads lies in one or two cache lines.
+
+A flit is packet << 32 | where << 1 | TAIL; ``where`` it goes: to a node, or from ``nodes`` on along a multicast's tree.
+It is written into the buffer at the other end of its channel when it is sent, and counts there when it arrives; those
+to a node have a buffer too, after all of the routers'.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from archsim.records import record
+
+NEVER = 1 << 62
+NONE = -1
+INDEX: Any = np.uint32
+NUMBER: Any = np.int64
+NO_INDEX = (1 << 32) - 1
+NO_PORT = (1 << 8) - 1  # in a route
+EMPTYING = NO_INDEX - 1  # owner of a channel ahead whose packet has left for it, until its buffer is empty
+TAIL, WHERE_BITS, PACKET_BITS = 1, 1, 32  # of a flit: bits below ``where`` and below the packet's number
+IDLE, WAITING, ACTIVE = range(3)  # input channel: no packet; its head waits for a channel ahead; some branch has one
+ISLIP, SEPARABLE, WAVEFRONT, MAX_SIZE = range(4)  # allocators
+ALL_VCS = 2  # in class_masks, after the two classes
+WIRE = 1  # cycles in a link beyond its delay: it is written at the end of one cycle and read at the start of another
+CROSSBAR = 1  # cycles through the switch
+NOW, UNDER_WAY, NEXT, ARRIVED = range(4)  # of State.counts: cycle; packets sent off and not ended; the next one; flits
+MOST_PORTS = 60  # sets of ports and of virtual channels are bits of one word
+MOST_VCS = 32
+SPREAD = (1 << 6) - 1  # bits of an output's number
+
+Small = Annotated[Any, np.int32, ()]
+Index = Annotated[Any, INDEX, ()]
+Vcs = Annotated[Any, np.uint32, ()]  # a set of virtual channels
+Turn = Annotated[Any, np.uint16, ()]  # pointer of an allocator
+Tiny = Annotated[Any, np.uint8, ()]
+Dim = Annotated[Any, np.int16, ()]
+
+
+class Rules:
+    """A network's sizes and behaviour, times in cycles."""
+
+    routers: int
+    ports: int
+    vcs: int
+    depth: int  # flits of a virtual channel's buffer
+    slot_bits: int  # of its place in State.buffers: the power of two that holds it
+    channels: int  # of all routers
+    nodes: int
+    slots: int  # cycles ahead that the calendar reaches, a power of two
+    flit_room: int  # flits that can arrive in one cycle
+    credit_room: int
+    routing_delay: int
+    credit_delay: int
+    wait_tail: int  # a channel ahead is free again when the last credit of its packet has come back
+    hold_switch: int  # a packet keeps its way through the switch while its flits follow one another
+    speculative: int  # heads ask for the switch while they ask for a channel
+    speedup: int  # inputs of the switch for each port
+    vc_allocator: int
+    switch_allocator: int
+
+
+class InputVc:
+    """The buffer of one virtual channel of an input port, and where its first packet goes.
+
+    Sets of a router's output ports are bits: ``want`` need a channel ahead, ``held`` have one, ``ready`` can send now.
+    Of ``want`` one at a time asks: ``output``, a port of the network, for the channels ``allowed``.
+    """
+
+    want: int
+    held: int
+    ready: int
+    head: Small  # of the buffer
+    count: Small
+    base: Small  # flits of the first packet that have left the buffer
+    output: Index
+    allowed: Vcs
+    bit: Vcs  # of it in the sets of its port
+    upstream: Index  # the channel behind it, whose credits it returns
+    port: Index
+    accept: Turn  # of the channel allocator
+    state: Tiny
+    spread: Tiny  # mask of outputs: of the first packet, if it has several, so that each has its branch; else 0
+
+
+class Port:
+    """A port's input, whose ``sending`` channels can send, and its output, whose ``free`` ones no packet holds.
+
+    Of one cycle's allocation of channels: the sets for which one packet asks, ``once``, and several do, ``twice``, and
+    the last of those requests; of the switch's: which of the router's inputs ask for the output.
+    """
+
+    asking: int
+    sending: Vcs
+    free: Vcs
+    guessing: Vcs  # whose heads ask for the switch before they have a channel ahead
+    once: Vcs
+    twice: Vcs
+    rivals: Index
+    router: Index
+    first_output: Index  # port 0 of its router
+    held_by: Index  # the input of the switch whose packet keeps the way to the output, or NO_INDEX
+    credit_after: Small  # cycles until a place that is free in the input's buffer is known behind it
+    sink_after: Small  # the same of the node behind the output
+    flit_after: Small  # cycles from the switch, or the node, to the other end of the output
+    dim: Dim
+    grant: Tiny  # pointer of the switch allocator
+    listed: Tiny  # among the ports that can send
+
+
+class OutputVc:
+    """What an output port, or a node, knows of one virtual channel ahead."""
+
+    sent: int  # flits, so far
+    credits: Small
+    owner: Index  # the input channel whose packet holds it, NO_INDEX or EMPTYING
+    to: Index  # the buffer at the other end: an input channel; of one to a node: itself, after all of the routers'
+    port: Index
+    taken: Small  # flits by the node behind it, so far, modulo 1 << 32
+    grant: Turn  # of the channel allocator
+    output: Tiny  # the number of its port in the router
+    vc: Tiny
+
+
+class Input:
+    """An input of a switch. ``asked``, ``granted``: outputs; ``held_*``: the way that a packet keeps, or NONE."""
+
+    granted: int
+    asked: int
+    held_output: Small
+    held_channel: Index
+    number: Tiny  # in its router
+    accept: Tiny  # pointer of the switch allocator
+    first_vc: Tiny  # that is preferred
+
+
+class Node:
+    """A queue of packets that wait to be sent, one flit a cycle."""
+
+    drawn: int  # cycles for which it has been drawn whether a packet is made
+    first: Index  # or NO_INDEX
+    last: Index
+    port: Index  # its own
+    vc: Small  # that the first packet holds, or NONE
+    last_vc: Small
+    sent: Small  # flits of the first packet
+
+
+class Packet:
+    """``left``: nodes that it has not reached whole; ``tree``: of a multicast; ``arrived``: flits at their nodes."""
+
+    time: int  # from which its latency counts
+    made: int  # when it joined the queue: later, if the node had to draw later
+    started: int
+    ended: int
+    source: Small
+    target: Small
+    flits: Small
+    tree: Small
+    left: Small
+    arrived: Small
+    next: Index
+
+
+class Route:
+    """Of a router and a destination: the output port and the class of channels when a packet turns there; ``other_*``:
+    an equally short way, or NO_PORT."""
+
+    port: Tiny
+    upper: Tiny
+    other_port: Tiny
+    other_upper: Tiny
+
+
+class Branch:
+    """Of an input channel and an output port: the channel ahead, and the flits of the packet that went there."""
+
+    ahead: Index
+    sent: Small
+
+
+class Request:
+    """A packet asks for channels ahead (scratch of one cycle); ``before``: the request of a rival before it."""
+
+    row: Vcs  # channels asked for
+    granted: Vcs
+    channel: Index
+    output: Index
+    before: Index
+
+
+(RULES, INPUT_VC, PORT, OUTPUT_VC, INPUT, NODE, PACKET, ROUTE, BRANCH, REQUEST) = map(
+    record, (Rules, InputVc, Port, OutputVc, Input, Node, Packet, Route, Branch, Request)
+)
+
+
+class State(NamedTuple):
+    """All arrays of a network. Lists are indices, their number first. The calendars ``arriving``, ``due`` and
+    ``credits`` have a list for each coming cycle; ``arriving`` two, of flits to routers and to nodes."""
+
+    rules: Any
+    class_masks: Any
+    routes: Any
+    trees: Any  # (trees, routers, 2): output ports, and those of the upper class
+    inputs: Any
+    branches: Any  # of output * channels + channel, where a packet has several outputs; else of the channel
+    buffers: Any
+    ports: Any
+    outputs: Any
+    switch: Any
+    nodes: Any
+    packets: Any
+    sending: Any  # nodes that have a packet
+    arriving: Any  # buffers
+    fronts: Any  # channels whose heads are to be routed
+    due: Any  # channels whose heads may ask for channels ahead
+    credits: Any  # channels ahead
+    lanes: Any  # channels of each input of a port
+    waiting: Any  # channels whose packets have none ahead
+    listed: Any  # ports that can send
+    wanted: Any  # outputs for which an input asks in this cycle
+    choices: Any  # of input of a switch * ports + output: the channel on whose behalf it asks
+    requests: Any
+    guessed: Any  # channels whose heads have won the switch so, each with its outputs; their number first
+    ties: Any  # packets that have two ways: 1 << 32 if just arrived, and the channel; their number first
+    streams: Any  # which break the ties
+    holding: Any  # inputs of switches whose packets keep their way
+    matching: Any
+    counts: Any  # NOW to ARRIVED

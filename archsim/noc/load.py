@@ -1,0 +1,89 @@
+"""What a network could carry at best: loads of links that its routes and a traffic pattern imply."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from archsim.noc.kernel.layout import CROSSBAR, WIRE
+from archsim.noc.parameters import RouterParameters
+from archsim.noc.routing import NONE, Routes
+from archsim.noc.topology import Topology
+from archsim.noc.traffic import Traffic
+
+
+def link_loads(topology: Topology, routes: Routes, traffic: Traffic) -> Any:
+    """Flits through each link, in the topology's order, when every node sends one; of two equal ways half each."""
+    flow = np.zeros((topology.routers, topology.ports))
+    ahead = {(link.source, link.source_port): link.target for link in topology.links}
+    for source, target, share in _pairs(traffic, len(topology.nodes)):
+        waiting = [(topology.nodes[source].router, share)]
+        while waiting:
+            router, part = waiting.pop()
+            if router != topology.nodes[target].sink:
+                ways = _ways(routes, router, target)
+                flow[router, ways] += part / len(ways)
+                waiting += [(ahead[router, port], part / len(ways)) for port in ways]
+    return np.array([flow[link.source, link.source_port] for link in topology.links])
+
+
+def ideal_rate(topology: Topology, routes: Routes, traffic: Traffic) -> float:
+    """Flits per node and cycle at which the busiest link, or node, is never idle. Beyond it packets that need it
+    wait without end, others may still be served. Source: Dally, Towles: Principles and Practices of Interconnection
+    Networks, section 3.3.1."""
+    arriving = np.zeros(len(topology.nodes))
+    for _, target, share in _pairs(traffic, len(topology.nodes)):
+        arriving[target] += share
+    busiest = max(1.0, float(arriving.max(initial=0.0)), float(link_loads(topology, routes, traffic).max(initial=0.0)))
+    return 1.0 / busiest
+
+
+def _pairs(traffic: Traffic, nodes: int) -> list[tuple[int, int, float]]:
+    if traffic.targets:
+        return [(source, target, 1.0) for source, target in enumerate(traffic.targets)]
+    share = 1.0 / len(traffic.drawn)
+    return [(source, target, share) for source in range(nodes) for target in traffic.drawn]
+
+
+def _ways(routes: Routes, router: int, target: int) -> list[int]:
+    found = [int(routes.port[router, target])]
+    other = int(routes.other_port[router, target])
+    return found if other == NONE else [*found, other]
+
+
+def lone_cycles(
+    topology: Topology, routes: Routes, parameters: RouterParameters, source: int, target: int, flits: int
+) -> int:
+    """Cycles from the making of a packet to its last flit's arrival when nothing else moves.
+
+    Each router takes a head ``routing_delay`` cycles, one for a channel (none if speculative) and one through the
+    switch; each wire its delay and one; the other flits follow, one a cycle. Holds for buffers that do not throttle a
+    lone packet: of at least ``unthrottled`` flits. Source of the form: BookSim 2.0, measured.
+    """
+    router_cycles = parameters.routing_delay + (0 if parameters.speculative else 1) + CROSSBAR
+    ahead = {(link.source, link.source_port): link for link in topology.links}
+    router, end = topology.nodes[source].router, topology.nodes[target]
+    total = WIRE + topology.nodes[source].delay_cycles
+    while router != end.sink:
+        link = ahead[router, int(routes.port[router, target])]
+        total += router_cycles + WIRE + link.delay_cycles
+        router = link.target
+    return total + router_cycles + WIRE + end.delay_cycles + flits - 1
+
+
+def hops(topology: Topology, routes: Routes, source: int, target: int) -> int:
+    """Links on the way from one node to another, of two equal ones the first."""
+    ahead = {(link.source, link.source_port): link.target for link in topology.links}
+    router, count = topology.nodes[source].router, 0
+    while router != topology.nodes[target].sink:
+        router = ahead[router, int(routes.port[router, target])]
+        count += 1
+    return count
+
+
+def unthrottled(topology: Topology, parameters: RouterParameters) -> int:
+    """Flits of a buffer that keep a link busy: as many as leave until the first one's credit is back."""
+    delays = [link.delay_cycles for link in topology.links] + [node.delay_cycles for node in topology.nodes]
+    head = parameters.routing_delay + (0 if parameters.speculative else 1)
+    return CROSSBAR + 2 * (WIRE + max(delays)) + parameters.credit_delay + head

@@ -1,0 +1,1 @@
+"""One file for each topology; ``build(shape, link_delay_cycles)`` makes it."""

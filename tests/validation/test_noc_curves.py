@@ -1,0 +1,51 @@
+"""The network's routers against measured curves of latency, and lone packets by the number of links."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from archsim.lab.validate import noc
+
+DATA = Path(__file__).parents[2] / "studies" / "validation" / "noc"
+CONFIG = json.loads((DATA / "curves.json").read_text())
+LONE = json.loads((DATA / "zero_load_by_hops.json").read_text())
+LARGE_PCT = 0.7  # of the four curves with ties between routes
+pytestmark = pytest.mark.slow  # compiles the routers
+
+
+@pytest.mark.parametrize("number", range(len(CONFIG["runs"])))
+def test_every_curve(number: int) -> None:
+    """Exact where no two routes are equally short; within the reference's own noise where some are."""
+    row = CONFIG["runs"][number]
+    ties = row["topo"] == "torus8x8" and row["traffic"] == "uniform"
+    worst = noc.score("curve", row, noc.points(CONFIG, row, [], []))
+    assert worst.error_pct <= (LARGE_PCT if ties else 0.0), worst
+
+
+def test_lone_packets_are_exact() -> None:
+    found = [point for row in LONE for point in noc.zero_load(CONFIG, row)]
+    assert len(found) == sum(len(row["min_by_link_hops"]) for row in LONE) == 118
+    assert [point for point in found if point.error_pct] == []
+
+
+def test_what_is_not_modelled_is_skipped_with_its_reason(tmp_path: Path) -> None:
+    runs = [dict(CONFIG["runs"][0]) for _ in range(3)]
+    runs[0]["extra"] = {"injection_process": "on_off"}
+    runs[1]["extra"] = {"new_parameter": 1}
+    runs[2] |= {"curve": runs[2]["curve"][:2], "last_stable_rate": 0.1}
+    (tmp_path / "curves.json").write_text(json.dumps({**CONFIG, "runs": runs}))
+    result = noc.run(tmp_path)
+    reasons = [skipped.reason for skipped in result.skipped]
+    assert "injection_process: found on_off; allowed bernoulli" in reasons[0]
+    assert "unknown parameter 'new_parameter'" in reasons[1]
+    assert (result.cases, result.passed, result.exact) == (1, 1, 1) and result.speed["times_reference_median"] > 0
+
+
+def test_a_knee_at_another_rate_fails() -> None:
+    row = dict(CONFIG["runs"][0])
+    row |= {"last_stable_rate": 0.8, "curve": [point for point in row["curve"] if point["injection_rate"] > 0.6]}
+    worst = noc.score("curve", row, noc.points(CONFIG, row, [], []))
+    assert worst.case == "curve at 0.8: stable" and (worst.expected, worst.got) == (1.0, 0.0)
