@@ -49,6 +49,12 @@ def must_use(*names: str, fanout: int = 4) -> tuple[Axis, ...]:
     return tuple(Axis(name, fanout, ALL, most_used=True) for name in names)
 
 
+def three_and_one(factors: Factors) -> tuple[Space, Objective]:
+    """Sums of four products, best spread to three in two rounds: below a loop that leaves their tile as it is."""
+    space, objective = problem(9101, 126)
+    return replace(space, einsum=gemm(2, 4, 3), factors=factors), objective
+
+
 ALIKE = {"may_reuse": ALL, "must_reuse": frozenset[str](), "most_used": False}
 CASES = {
     "any, both used: six as 5 + 1, the five in three": problem(8, 30),
@@ -56,6 +62,8 @@ CASES = {
     "spatial, both used: whole rounds": problem(31, 331, **MUST),
     "spatial: three as two twos": problem(41, 427, **ALIKE),
     "equals but for rounding: less energy": problem(31, 272, **MUST),
+    "any: four as 3 + 1 on three": three_and_one("any"),
+    "spatial: four as 3 + 1 on three": three_and_one("spatial"),
 }
 
 

@@ -27,7 +27,7 @@ from mapper.looptree.search.branch.size import space_size
 from mapper.looptree.search.branch.stays import border, hopeful, staying
 from mapper.looptree.search.branch.store import Tables
 from mapper.looptree.search.branch.templates import Template, outlines, templates
-from mapper.looptree.search.branch.whole import all_axis_orders, every_up_to, partial_dims
+from mapper.looptree.search.branch.whole import all_axis_orders, every_up_to, partial_dims, uneven_dims
 from mapper.looptree.search.branch.windows import reach, reaching, with_windows
 from mapper.looptree.search.found import Budget, Found
 from mapper.looptree.search.objective import LATENCY, SAME, Objective
@@ -94,6 +94,7 @@ def plan_of(space: Space, path: tuple[int, ...] = (), *, stays: bool = False) ->
         space.slots,
         spread,
         all_axis_orders(space),
+        tuple(uneven_dims(space).items()),
         path,
         stays,
     )

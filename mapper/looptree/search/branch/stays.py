@@ -5,7 +5,7 @@ order another memory's tiles) cannot, and there the order of loops counts. So an
 slot the classes of loops (dims that index the same operands) in their order. Loops of a skeleton count as if all had
 more than one trip; where one has not, another skeleton tells what it costs. Left out are skeletons that another is no
 worse than, whatever the tiles are:
-- the last loops above a tile change it, others can lie below it;
+- the last loops above a tile change it, others can lie below it (unless a fan-out between cuts them otherwise then);
 - loops that do not change it stand before those where a tile further in stays over the latter;
 - the first loops below a tile do not index it alone, unless it stays: others can lie above it;
 - of two orders in which the same loops are repeated, one.
@@ -170,8 +170,9 @@ class _Skeletons:
             return True
         own, others = self.template.tiles[slot], tiles - {slot}
         now = self._fates(slot, (*window, *order), others)
+        fixed = self.known.fixed(self.template.slots[slot].axes)
         for run in order:
-            if own.operand in run.operands:
+            if own.operand in run.operands or not fixed.isdisjoint(run.dims):
                 continue
             if own.slides and any(self.template.tiles[tile].operand in run.operands for tile in others):
                 continue  # they stay over the window's loop, which would lie above these

@@ -2,7 +2,8 @@
 
 Between a tile Y and the next one X below it only those dims loop that change X and that do not index Y alone: a loop
 over a dim that indexes Y alone costs no more above Y, where Y is smaller, and one that leaves X as it is costs no more
-below X, which is then fetched less. Beside these, one dim of a window may slide: its loop comes first below the tile,
+below X, which is then fetched less. Dims that a fan-out above X spreads may loop above it too where it would cut them
+otherwise with their loops below it. Beside these, one dim of a window may slide: its loop comes first below the tile,
 which holds the window and is filled with what is new. The order of other loops between Y and X does not matter.
 
 An outline has the loops of every dim that may slide; its templates differ in which one does, if any. What they move is
@@ -12,14 +13,14 @@ the room of windows over all of these at once bounds its templates, and is the o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, product
 
 from archsim.errors import MappingError
 from mapper.looptree.einsum import Coordinate, Operand
 from mapper.looptree.hierarchy import Axis, Memory
-from mapper.looptree.search.branch.whole import axis_orders
+from mapper.looptree.search.branch.whole import axis_orders, uneven_dims
 from mapper.looptree.search.space import Space
 
 
@@ -64,12 +65,20 @@ class Template:
 
 @dataclass(frozen=True)
 class Relations:
-    """How dims index the operands, those of extent 1 left out. ``pairs``: coordinates of two dims."""
+    """How dims index the operands, those of extent 1 left out. ``pairs``: coordinates of two dims.
+
+    ``uneven``: by axis the dims whose loops above it cannot be moved below it.
+    """
 
     dims: tuple[str, ...]
     relevant: dict[str, frozenset[str]]
     whole: dict[str, frozenset[str]]
     pairs: tuple[Coordinate, ...]
+    uneven: Mapping[str, frozenset[str]]
+
+    def fixed(self, axes: Iterable[str]) -> frozenset[str]:
+        """Dims whose loops above axes cannot be moved below all of them."""
+        return frozenset(dim for axis in axes for dim in self.uneven[axis])
 
     def partial(self, operand: str) -> tuple[str, ...]:
         """Dims whose tiles overlap in an operand."""
@@ -88,7 +97,7 @@ def relations(space: Space) -> Relations:
         windows = space.windows(operand)
         whole[operand.name] = relevant[operand.name] - windows
         pairs += [c for c in left if any(dim in windows for dim, _ in c)]
-    return Relations(dims, relevant, whole, tuple(dict.fromkeys(pairs)))
+    return Relations(dims, relevant, whole, tuple(dict.fromkeys(pairs)), uneven_dims(space))
 
 
 def outlines(space: Space) -> list[Template]:
@@ -183,7 +192,7 @@ def _outline(known: Relations, top: tuple[Tile, ...], order: tuple[tuple[Tile | 
 def _template(
     known: Relations, top: tuple[Tile, ...], tiles: tuple[Tile, ...], axes: Sequence[tuple[str, ...]]
 ) -> Template:
-    slots = tuple(Slot(_worth(known, tiles, i), names) for i, names in enumerate(axes))
+    slots = tuple(Slot(_worth(known, tiles, i, names), names) for i, names in enumerate(axes))
     return Template(top, tiles, slots)
 
 
@@ -192,9 +201,9 @@ def _windows(tile: Tile) -> list[Tile]:
     return found or [tile]
 
 
-def _worth(known: Relations, tiles: tuple[Tile, ...], slot: int) -> tuple[str, ...]:
+def _worth(known: Relations, tiles: tuple[Tile, ...], slot: int, axes: tuple[str, ...]) -> tuple[str, ...]:
     """Dims that loop above tile ``slot``; those that slide in the tile above come first."""
-    below = known.relevant[tiles[slot].operand] if slot < len(tiles) else frozenset(known.dims)
+    below = known.relevant[tiles[slot].operand] | known.fixed(axes) if slot < len(tiles) else frozenset(known.dims)
     if slot == 0:
         return tuple(dim for dim in known.dims if dim in below)
     above = tiles[slot - 1]

@@ -42,6 +42,20 @@ def all_axis_orders(space: Space) -> tuple[tuple[tuple[str, ...], ...], ...]:
     return tuple(tuple(axis_orders(space, block)) for block in space.hierarchy.blocks() if isinstance(block[0], Axis))
 
 
+def uneven_dims(space: Space) -> dict[str, frozenset[str]]:
+    """By axis the dims of which a temporal loop above it gives what none below it can: the two do not commute.
+
+    Of 4 values in tiles of 3 three instances take 3 + 1 of one value each; that is no cut into as many parts, and two
+    take 2 + 2. With tiles of any size inside, what is cut first also decides what is left over. See ``order_matters``.
+    """
+    found = {}
+    for axis in space.hierarchy.axes:
+        most = _most_uneven(space, idle_counts=space.convention.fractional or axis.most_used)
+        extents = space.einsum.extents
+        found[axis.name] = frozenset(dim for dim in space.spread[axis.name] if _CUT_TWICE <= extents[dim] <= most)
+    return found
+
+
 def axis_orders(space: Space, axes: tuple[Memory | Axis, ...]) -> list[tuple[str, ...]]:
     """Orders of fan-outs side by side that are not equal to the costs."""
     names = tuple(axis.name for axis in axes)
@@ -57,10 +71,16 @@ def order_matters(space: Space, first: str, second: str) -> bool:
     without work is needed for them. Where idle instances count (work spread evenly over all, a least use of a
     fan-out), or parts may be uneven, more can be had.
     """
-    if space.factors == "divisors":
-        return False
     extents = [space.einsum.extents[dim] for dim in space.spread[first] if dim in space.spread[second]]
-    idle_count = space.convention.fractional or any(space.hierarchy.axis(name).most_used for name in (first, second))
-    if idle_count:
-        return max(extents, default=1) >= _CUT_TWICE
-    return space.factors == "any" and any(_CUT_TWICE <= extent <= every_up_to(space) for extent in extents)
+    idle_counts = space.convention.fractional or any(space.hierarchy.axis(name).most_used for name in (first, second))
+    most = _most_uneven(space, idle_counts=idle_counts)
+    return any(_CUT_TWICE <= extent <= most for extent in extents)
+
+
+def _most_uneven(space: Space, *, idle_counts: bool) -> int:
+    """The largest extent that loops cut differently in another order of them, so that a cost can tell."""
+    if space.factors == "divisors":
+        return 0
+    if idle_counts:
+        return max(space.einsum.extents.values())
+    return every_up_to(space) if space.factors == "any" else 0

@@ -42,7 +42,7 @@ def with_windows(space: Space, outline: Template) -> Iterator[Template]:
     known = relations(space)
     for tiles in product(*(_choices(space, tile) for tile in outline.tiles)):
         if _is_possible(tiles):
-            slots = (Slot(_worth(known, tiles, i), slot.axes) for i, slot in enumerate(outline.slots))
+            slots = (Slot(_worth(known, tiles, i, slot.axes), slot.axes) for i, slot in enumerate(outline.slots))
             yield Template(outline.top, tiles, tuple(slots))
 
 
@@ -72,13 +72,14 @@ def _is_possible(tiles: tuple[Tile, ...]) -> bool:
     return True
 
 
-def _worth(known: Relations, tiles: tuple[Tile, ...], slot: int) -> tuple[str, ...]:
+def _worth(known: Relations, tiles: tuple[Tile, ...], slot: int, axes: tuple[str, ...]) -> tuple[str, ...]:
     """Dims that loop in a slot; other than next to a window that reaches over tiles as in templates."""
     if is_inside(tiles, slot):
         return ()
     ends = ending(tiles, slot)
     own = tiles[slot] if slot < len(tiles) else None
-    worth = known.relevant[own.operand] if own is not None and not own.reach else frozenset(known.dims)
+    changed = known.relevant[own.operand] | known.fixed(axes) if own is not None else frozenset[str]()
+    worth = changed if own is not None and not own.reach else frozenset(known.dims)
     if slot and not any(tile.reach for tile in ends):
         worth -= known.whole[tiles[slot - 1].operand]
     window = tuple(dict.fromkeys(dim for tile in ends for dim in tile.slides))
