@@ -54,6 +54,7 @@ VOLTAGE = Kind("voltage", "V", _table(V=1, mV=Fraction(1, 10**3)))
 POWER = Kind("power", "W", _table(W=1, mW=Fraction(1, 10**3), uW=Fraction(1, 10**6)))
 ENERGY = Kind("energy", "pJ", _table(fJ=Fraction(1, 10**3), pJ=1, nJ=10**3, uJ=10**6))
 AREA = Kind("area", "mm2", _table(um2=Fraction(1, 10**6), mm2=1))
+LENGTH = Kind("length", "mm", _table(um=Fraction(1, 10**3), mm=1, cm=10))
 BANDWIDTH = Kind("bandwidth", "B/s", _table(**{f"{n}_per_s": v for n, v in _BYTES.items()}))
 BYTES_PER_CYCLE = Kind("bandwidth", "B/cycle", _table(B_per_cycle=1))
 COMPUTE_RATE = Kind(

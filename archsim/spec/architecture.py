@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from archsim.errors import ConfigError
 from archsim.spec.memories import Cache, Memory
+from archsim.spec.network import Noc, instance, part_of
 from archsim.spec.part import Part
 
 ROLES = ("inputs", "weights", "outputs", "partials", "tables", "kv")
@@ -137,6 +138,7 @@ class Architecture:
     warnings: tuple[str, ...] = field(default=())
     description: str = ""
     caches: tuple[Cache, ...] = ()
+    noc: Noc | None = None
     sources: Mapping[str, str] = field(default_factory=dict)  # key path of every number -> where it comes from
 
     def replace(self, values: Mapping[str, object]) -> Architecture:
@@ -176,10 +178,21 @@ class Architecture:
         ways = (self.inside(role, self.outer(role).name) for role in TILED if self.path(role))
         return self.dma.channels * max((len(way) for way in ways), default=1)
 
+    @property
+    def cores(self) -> int:
+        """Copies of what stands below the network; 1 without one."""
+        return self.noc.cores if self.noc is not None else 1
+
+    def instances(self, memory: Memory) -> tuple[str, ...]:
+        """The names under which a Program knows a memory: one for each core where it stands below the network."""
+        if self.noc is None or memory.name not in self.noc.inside:
+            return (memory.name,)
+        return tuple(instance(memory.name, core) for core in range(self.noc.cores))
+
     def memory(self, name: str) -> Memory:
-        """The memory called ``name``."""
+        """The memory called ``name``, or of which that is a core's own copy."""
         for memory in self.memories:
-            if memory.name == name:
+            if memory.name == part_of(name):
                 return memory
         have = ", ".join(memory.name for memory in self.memories)
         raise ConfigError(f"chip '{self.name}' has no memory '{name}'; it has: {have}")
@@ -192,6 +205,8 @@ class Architecture:
         """Every part, outermost first."""
         yield from self.memories
         yield from self.caches
+        if self.noc is not None:
+            yield self.noc
         yield self.dma
         yield from self.arrays
         yield from self.vectors

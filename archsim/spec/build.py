@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -12,10 +13,12 @@ from archsim.spec import schema
 from archsim.spec.domains import Measured
 from archsim.spec.dtypes import BITS
 from archsim.spec.expand import Facts
+from archsim.spec.network import Noc
 from archsim.spec.part import Sourced
 from archsim.spec.rules_parts import CONSTANT, dataflow_name
 from archsim.spec.sources import lookup
 
+NETWORKS = "archsim.noc.catalogue"
 _PS_PER_S = 10**12
 _SYNC_STAGES: int = schema.Part.model_fields["sync_stages"].default
 
@@ -196,3 +199,33 @@ def _bytes_per_cycle(bandwidth: Measured | None, clock_hz: int) -> Fraction | No
     if bandwidth is None or bandwidth.per == "B/cycle":
         return None if bandwidth is None else bandwidth.value
     return bandwidth.value / clock_hz
+
+
+def noc(spec: schema.Noc, base: dict[str, Any], inside: tuple[str, ...]) -> Noc:
+    """A noc section; ``inside``: the memories below it. Raises ConfigError for a topology that cannot be."""
+    nodes = importlib.import_module(NETWORKS).network(spec.topology, spec.shape)[0].nodes
+    return Noc(
+        **base,
+        topology=spec.topology,
+        shape=spec.shape,
+        cores=len(nodes),
+        link_bytes=spec.link,
+        attach=spec.attach,
+        inside=inside,
+        link_delay_cycles=spec.link_delay,
+        link_mm=spec.link_length,
+        routing=spec.routing,
+        multicast=spec.multicast,
+        vcs=spec.vcs,
+        buffer_flits=spec.buffer,
+        routing_delay_cycles=spec.routing_delay,
+        credit_delay_cycles=spec.credit_delay,
+        vc_allocator=spec.vc_allocator,
+        switch_allocator=spec.switch_allocator,
+        speculative=spec.speculative,
+        packet_bytes=spec.packet,
+        header_flits=spec.header,
+        message_bytes=spec.message,
+        request_flits=spec.request,
+        fidelity=spec.fidelity,
+    )

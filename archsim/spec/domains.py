@@ -228,19 +228,38 @@ def subset(names: tuple[str, ...], everything: str = "") -> Domain:
     return Domain(allowed, convert)
 
 
-def sequence(length: int, low: int, high: int) -> Domain:
-    """A list of ``length`` whole numbers between ``low`` and ``high``."""
-    allowed = f"a list of {length} whole numbers {low} to {high}"
+def sequence(lengths: int | tuple[int, int], low: int, high: int) -> Domain:
+    """A list of whole numbers between ``low`` and ``high``, as many as ``lengths`` or between them."""
+    least, most = (lengths, lengths) if isinstance(lengths, int) else lengths
+    many = f"{least}" if least == most else f"{least} to {most}"
+    allowed = f"a list of {many} whole numbers {low} to {high}"
 
     def convert(value: object) -> tuple[int, ...]:
         items = value if isinstance(value, list) else []
-        whole_numbers = all(isinstance(item, int) and not isinstance(item, bool) for item in items)
-        if len(items) != length or not whole_numbers or not all(low <= item <= high for item in items):
+        inside = all(_is_whole(item) and low <= item <= high for item in items)
+        if not least <= len(items) <= most or not inside:
             found = f"[{', '.join(str(item) for item in items[:8])}]" if items else units.shown(value)
             raise ConfigError(f"found {found}; allowed {allowed}")
         return tuple(items)
 
     return Domain(allowed, convert)
+
+
+def places() -> Domain:
+    """A list of places, each a list of whole numbers: coordinates of routers."""
+    allowed = "a list of coordinates such as [[0, 0], [0, 3]]"
+
+    def convert(value: object) -> tuple[tuple[int, ...], ...]:
+        found = value if isinstance(value, list) else []
+        if not found or not all(isinstance(item, list) and item and all(map(_is_whole, item)) for item in found):
+            raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
+        return tuple(tuple(item) for item in found)
+
+    return Domain(allowed, convert)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def pair(names: tuple[str, ...]) -> Domain:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -48,9 +49,16 @@ def _architecture(file: File, facts: dict[str, Facts]) -> Architecture:
     chip = file.chip
     stated = origins.collect(file.root) | _derived(file)
     clocks = _clocks(file)
+    below = _below_noc(file)
+    nocs = [
+        build.noc(part.spec, build.common(part.spec, "noc", clocks[part.spec.name], stated), _memories(below))
+        for part in file.of(schema.Noc)
+    ]
+    copies = {part.spec.name: nocs[0].cores for part in below}
 
     def base(part: Declared[schema.Part]) -> dict[str, Any]:
-        return build.common(part.spec, part.at.kind, clocks[part.spec.name], stated)
+        found = build.common(part.spec, part.at.kind, clocks[part.spec.name], stated)
+        return found | {"copies": copies.get(part.spec.name, 1)}
 
     bare = Architecture(
         name=chip.name,
@@ -62,7 +70,8 @@ def _architecture(file: File, facts: dict[str, Facts]) -> Architecture:
         caches=tuple(build.cache(part.spec, base(part), _address_bits(file)) for part in file.of(schema.Cache)),
         arrays=tuple(build.array(part.spec, base(part), facts[part.spec.name]) for part in file.of(schema.Array)),
         vectors=tuple(build.vector(part.spec, base(part)) for part in file.of(schema.Vector)),
-        dma=next((build.dma(part.spec, base(part)) for part in file.of(schema.Dma)), _default_dma(chip.clock)),
+        dma=next((build.dma(part.spec, base(part)) for part in file.of(schema.Dma)), _default_dma(chip.clock, copies)),
+        noc=nocs[0] if nocs else None,
         host=next((build.host(part.spec, base(part)) for part in file.of(schema.Host)), None),
         dtypes={**chip.dtypes.model_dump(), "partials": chip.dtypes.accumulate},
         not_modelled=chip.not_modelled,
@@ -100,6 +109,20 @@ def _clocks(file: File) -> dict[str, int]:
     return clocks
 
 
-def _default_dma(clock_hz: int) -> Any:
+def _below_noc(file: File) -> list[Declared[schema.Part]]:
+    """The parts that each core has, the DMA's engines among them; none without a network."""
+    if not any(file.of(schema.Noc)):
+        return []
+    at = next(index for index, part in enumerate(file.parts) if isinstance(part.spec, schema.Noc))
+    dma = [part for part in file.parts[:at] if isinstance(part.spec, schema.Dma)]
+    return dma + [part for part in file.parts[at + 1 :] if not isinstance(part.spec, schema.Host)]
+
+
+def _memories(parts: list[Declared[schema.Part]]) -> tuple[str, ...]:
+    return tuple(part.spec.name for part in parts if isinstance(part.spec, schema.Storage))
+
+
+def _default_dma(clock_hz: int, copies: Mapping[str, int]) -> Any:
     spec = schema.Dma.model_validate({})
-    return build.dma(spec, build.common(spec, "dma", clock_hz, {}))
+    base = build.common(spec, "dma", clock_hz, {})
+    return build.dma(spec, base | {"copies": max(copies.values(), default=1)})

@@ -28,6 +28,7 @@ from archsim.spec.schema_base import (
     for_all,
 )
 from archsim.spec.schema_memory import ENGINES, Cache, Dram, EnginePorts, Ports, Registers, Sram, Storage
+from archsim.spec.schema_noc import Noc
 
 __all__ = [
     "ENGINES",
@@ -38,6 +39,7 @@ __all__ = [
     "Dram",
     "EnginePorts",
     "Host",
+    "Noc",
     "Part",
     "Ports",
     "Registers",
@@ -188,9 +190,10 @@ PARTS: dict[str, type[Part]] = {
     "cache": Cache,
     "sram": Sram,
     "registers": Registers,
+    "noc": Noc,
     "array": Array,
     "vector": Vector,
     "dma": Dma,
     "host": Host,
 }
-PARTS_LATER = ("noc", "fanout", "link")
+PARTS_LATER = ("fanout", "link")

@@ -12,7 +12,7 @@ from archsim.spec import domains as d
 from archsim.spec.dtypes import BITS
 
 DTYPES = tuple(BITS)
-KEYS_LATER = ("from", "to", "attach")  # keys of the grammar that this version lacks
+KEYS_LATER = ("from", "to")  # keys of the grammar that this version lacks
 
 Size = Annotated[int, d.whole(units.SIZE, "1 B", "16 TiB")]
 Clock = Annotated[int, d.whole(units.FREQUENCY, "1 kHz", "100 GHz")]
