@@ -10,9 +10,13 @@ CAPACITY_STEPS = 16  # free bytes beside pinned tensors count in 16ths, so that 
 
 
 def shared(architecture: Architecture) -> tuple[Memory, ...]:
-    """The on-chip memories through which inputs and outputs pass, outermost first: tensors may stay in them."""
+    """The on-chip memories through which inputs and outputs pass, outermost first: tensors may stay in them.
+
+    Of a chip with several cores those that all cores reach.
+    """
     inputs, outputs = (architecture.inside(role, architecture.outer(role).name) for role in ("inputs", "outputs"))
-    return tuple(memory for memory in inputs if memory in outputs)
+    own = architecture.noc.inside if architecture.noc is not None else ()
+    return tuple(memory for memory in inputs if memory in outputs and memory.name not in own)
 
 
 def usable(memory: Memory, free_bytes: int, capacity_bytes: int, is_shared: bool) -> int:

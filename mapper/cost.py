@@ -19,6 +19,7 @@ from mapper.channels import load_channel
 from mapper.costs import ChipCosts
 from mapper.grid import Flow, Grid, Reals, Traffic
 from mapper.looked_up import row_elements
+from mapper.network import network_terms
 from mapper.operands import ACC, OUT, OperandPlan
 from mapper.problem import Problem
 from mapper.work import Work
@@ -69,7 +70,7 @@ class Costs:
         """Of all accesses to memories."""
         total: Reals = np.zeros(self.cells.shape)
         for (memory, direction), count in self._counts.items():
-            finite = np.where(np.isfinite(count), count, 0.0)
+            finite = np.where(np.isfinite(count), count, 0.0) * _instances(self.problem, memory)
             total = total + finite * self.chip.energy_pj.get((memory, direction), 0.0)
         return total
 
@@ -124,9 +125,14 @@ def held_bytes(problem: Problem, moved: Mapping[str, Traffic]) -> dict[str, Real
     """Bytes that all operands hold in each memory."""
     used: dict[str, Reals] = {}
     for plan in problem.operands:
-        need = moved[plan.name].needs
+        need = moved[plan.name].needs * problem.times(plan, plan.level)
         used[plan.level] = used[plan.level] + need if plan.level in used else need
     return used
+
+
+def _instances(problem: Problem, memory: str) -> int:
+    """How many copies of a memory the cores at work have."""
+    return 1 if problem.spread is None or memory in problem.spread.shared else problem.spread.cores
 
 
 def _largest(terms: Mapping[Any, Reals]) -> Reals:
@@ -173,7 +179,7 @@ def latency_terms(
         "vector unit": load_first + done.array_first + done.vector_total + store_last,
         "store engine": load_first + compute_first + store_total,
     }
-    return terms | _port_terms(chip, counts)
+    return terms | _port_terms(chip, counts) | network_terms(chip, problem, off_chip)
 
 
 def _load_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow]) -> tuple[Reals, Reals]:
@@ -182,10 +188,10 @@ def _load_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow]) ->
     That is when each engine has brought its own, and when each operand's tile has come over all its edges.
     """
     channels = chip.architecture.dma.channels
-    total, first, way = dict[int, Reals](), dict[int, Reals](), dict[str, Reals]()
+    total, first, way = dict[tuple[str, int], Reals](), dict[tuple[str, int], Reals](), dict[str, Reals]()
     none = np.zeros(())
     for plan in problem.loads:
-        lane = load_channel(problem, plan, channels)
+        lane = problem.engines_of(plan), load_channel(problem, plan, channels)
         all_tiles, first_tile = _load_time(chip, problem, plan, moved[plan.name])
         total[lane], first[lane] = total.get(lane, none) + all_tiles, first.get(lane, none) + first_tile
         way[plan.operand] = way.get(plan.operand, none) + first_tile
@@ -257,25 +263,26 @@ def memory_bytes(
         return _copied_bytes(problem, moved, off_chip)
     found: dict[tuple[str, str], Reals] = {}
 
-    def add(memory: str, direction: str, count: Reals) -> None:
+    def add(plan: OperandPlan, memory: str, direction: str, elements: Reals) -> None:
+        count = elements * (plan.element_bytes * problem.share(plan, memory))
         found[memory, direction] = found.get((memory, direction), np.zeros(())) + count
 
     for plan in problem.loads:
-        add(plan.home, "read", off_chip[plan.name].touched * plan.element_bytes)
-        add(plan.level, "write", moved[plan.name].filled * plan.element_bytes)
+        add(plan, plan.home, "read", off_chip[plan.name].touched)
+        add(plan, plan.level, "write", moved[plan.name].filled)
     out = problem.operand(OUT)
-    add(out.level, "write", moved[OUT].touched * out.element_bytes)
+    add(out, out.level, "write", moved[OUT].touched)
     for plan in problem.stores:
-        add(plan.level, "read", moved[plan.name].touched * plan.element_bytes)
-        add(plan.home, "write", off_chip[plan.name].touched * plan.element_bytes)
+        add(plan, plan.level, "read", moved[plan.name].touched)
+        add(plan, plan.home, "write", off_chip[plan.name].touched)
     if problem.accumulates:
         acc = problem.operand(ACC)
-        add(acc.level, "read", moved[OUT].touched * acc.element_bytes)
+        add(acc, acc.level, "read", moved[OUT].touched)
         for name, direction in (("acc_read", "read"), ("acc_write", "write")):
-            add(acc.level, direction, done.edge[name] * acc.element_bytes)
+            add(acc, acc.level, direction, done.edge[name])
         for name in ("a", "b"):
             plan = problem.operand(name)
-            add(plan.level, "read", done.edge[name] * plan.element_bytes)
+            add(plan, plan.level, "read", done.edge[name])
     return found
 
 
@@ -285,16 +292,19 @@ def _copied_bytes(
     """Bytes of a copy: into a ring and out of it, or straight where either end is on chip."""
     source, out = problem.operand("in0"), problem.operand(OUT)
     found: dict[tuple[str, str], Reals] = {}
+
+    def add(plan: OperandPlan, memory: str, direction: str, elements: Reals) -> None:
+        count = elements * (plan.element_bytes * problem.share(plan, memory))
+        found[memory, direction] = found.get((memory, direction), np.zeros(())) + count
+
     if not source.resident:
-        found[source.home, "read"] = off_chip["in0"].touched * source.element_bytes
+        add(source, source.home, "read", off_chip["in0"].touched)
     if source.resident or source.buffered:
-        found[source.level, "read"] = moved["in0"].touched * source.element_bytes
+        add(source, source.level, "read", moved["in0"].touched)
     if source.buffered:
-        found[source.level, "write"] = moved["in0"].filled * source.element_bytes
-    size = moved[OUT].touched * out.element_bytes
+        add(source, source.level, "write", moved["in0"].filled)
     if out.resident:
-        found[out.level, "write"] = found.get((out.level, "write"), np.zeros(())) + size
+        add(out, out.level, "write", moved[OUT].touched)
     else:
-        written = off_chip[OUT].touched * out.element_bytes
-        found[out.home, "write"] = written
+        add(out, out.home, "write", off_chip[OUT].touched)
     return found

@@ -17,7 +17,7 @@ from archsim.pe.dataflows.fold import Nest
 from archsim.spec.architecture import Architecture
 from mapper.borders import slabs
 from mapper.costs import array_shape, drain_steps
-from mapper.geometry import Component, ranges
+from mapper.geometry import Component, ranges, tiles_of
 from mapper.lower.frame import Frame
 from mapper.operands import ACC, BIAS, OUT, OperandPlan
 from mapper.residency import Resident
@@ -85,7 +85,7 @@ def _copy(frame: Frame, counts: Counts, words: Mapping[str, int]) -> None:
     lead = {} if gathers else dict(frame.dims_region(leading, "", depth).strides)
     if not source.resident and not source.buffered:  # straight from DRAM: what lies in the padding is not read
         ends.pop(0)
-        again = 0 if source.cached else _repeats(frame, source, depth)
+        again = 0 if source.cached else _repeats(frame, source, depth) * _each(frame, source, reads)
         for _, touched, times in _classes(frame, source, depth, None):
             counts[reads, "read_bytes"] += prod(touched) * source.element_bytes * times * again
     for extents, times, _ in _tiles(frame, tuple(frame.problem.dims), depth):
@@ -104,6 +104,7 @@ def _move(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str, i
     """
     depth, sliding = frame.keeps[plan.name]
     repeats = _repeats(frame, plan, depth)
+    at_home, at_level = _each(frame, plan, plan.home), _each(frame, plan, plan.level)
     outwards, inwards = ("write", "read") if plan.operand == OUT else ("read", "write")
     slid = frame.loops[depth - 1].dim if sliding else None
     near, far = frame.slot_strides(plan), frame.far_strides(plan)
@@ -111,15 +112,29 @@ def _move(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str, i
     for filled, touched, count in _classes(frame, plan, depth, slid):
         times, inside = count * repeats, filled if plan.beyond else touched
         if plan.home in words:
-            _touch(counts, plan.home, outwards, inside, far, plan.element_bytes, words[plan.home], times, lead)
+            _touch(
+                counts, plan.home, outwards, inside, far, plan.element_bytes, words[plan.home], times * at_home, lead
+            )
         elif not plan.cached:
-            counts[plan.home, f"{outwards}_bytes"] += prod(inside) * plan.element_bytes * times
-        _touch(counts, plan.level, inwards, filled, near, plan.element_bytes, words[plan.level], times)
+            counts[plan.home, f"{outwards}_bytes"] += prod(inside) * plan.element_bytes * times * at_home
+        _touch(counts, plan.level, inwards, filled, near, plan.element_bytes, words[plan.level], times * at_level)
 
 
 def _repeats(frame: Frame, plan: OperandPlan, depth: int) -> int:
-    """Trips of the loops above ``depth`` that do not move the operand."""
-    return prod(frame.trips(at) for at, loop in enumerate(frame.loops[:depth]) if loop.dim not in plan.dims)
+    """Trips of the loops in time above ``depth`` that do not move the operand."""
+    timed = range(frame.spread, depth)
+    return prod(frame.trips(at) for at in timed if frame.loops[at].dim not in plan.dims)
+
+
+def _each(frame: Frame, plan: OperandPlan, memory: str) -> int:
+    """How often a tile of an operand is moved at a memory: in a core's own for each core that needs it, in one that
+    cores share for each that brings it."""
+    problem, spread = frame.problem, frame.problem.spread
+    if spread is None:
+        return 1
+    moved = problem.copies(plan) if memory in spread.shared else spread.cores
+    different = prod(n for (dim, _), n in zip(spread.loops, spread.parts, strict=True) if dim in plan.dims)
+    return moved // different
 
 
 def _classes(
@@ -137,18 +152,17 @@ def _part_classes(frame: Frame, part: Component, depth: int, slid: str | None) -
     dim = next((name for name, _ in part.terms if name in cut), None)
     slides = dim is not None and dim == slid
     strip = frame.strip(slid, depth) if slid is not None else 0
-    filled, touched = ranges(part, dim, cut.get(dim or "", 0), frame.problem.dims, slides, strip)
+    reach = frame.reach(dim) if dim is not None else 0
+    filled, touched = ranges(part, dim, cut.get(dim or "", 0), frame.dims, slides, strip, reach)
     return list(Counter(zip(filled.tolist(), touched.tolist(), strict=True)).items())
 
 
 def _tiles(frame: Frame, dims: tuple[str, ...], depth: int) -> Iterator[tuple[dict[str, int], int, bool]]:
     """(extents, how often, whether it starts a reduction) over the tiles below ``depth`` loops."""
-    cut, extents = frame.cut(depth), frame.problem.dims
+    cut, extents = frame.cut(depth), frame.dims
     per_dim = []
     for dim in dims:
-        tile = cut.get(dim, extents[dim])
-        full, rest = divmod(extents[dim], tile)
-        sizes = [tile] * full + ([rest] if rest else [])
+        sizes = tiles_of(extents[dim], cut.get(dim, extents[dim]), frame.reach(dim))[1].tolist()
         per_dim.append(list(Counter((size, index == 0) for index, size in enumerate(sizes)).items()))
     reductions = set(dims) - set(frame.problem.operand(OUT).dims)
     for combo in product(*per_dim):

@@ -94,22 +94,30 @@ def halo(part: Component, dim: str, tile: int, dims: Mapping[str, int]) -> int:
 
 
 def ranges(
-    part: Component, dim: str | None, tile: int, dims: Mapping[str, int], sliding: bool, strip: int = 0
+    part: Component, dim: str | None, tile: int, dims: Mapping[str, int], sliding: bool, strip: int = 0, reach: int = 0
 ) -> tuple[Counts, Counts]:
     """(filled, touched) positions of each tile along ``dim``, (n,) each: filled includes padding, touched lies inside
     the tensor.
 
     ``sliding``: a tile after the first, of each strip of ``strip`` (0: of all), brings only what its predecessor did
-    not hold.
+    not hold. ``reach``: tiles begin anew after so many indices, of each core (0: of all).
     """
     if dim is None:
         return _clipped(part, np.zeros(1, dtype=np.int64), np.array([part.size(dims)]))
     kept = halo(part, dim, tile, dims) if sliding else 0
     step, extent = part.step(dim), dims[dim]
     span = part.size({name: (1 if name == dim else dims[name]) for name, _ in part.terms})
-    starts = np.arange(0, extent, tile)
-    skip = np.where(starts % (strip or extent) > 0, kept, 0)
-    return _clipped(part, step * starts + skip, span + step * (np.minimum(tile, extent - starts) - 1) - skip)
+    starts, sizes = tiles_of(extent, tile, reach)
+    skip = np.where(starts % (reach or extent) % (strip or extent) > 0, kept, 0)
+    return _clipped(part, step * starts + skip, span + step * (sizes - 1) - skip)
+
+
+def tiles_of(extent: int, tile: int, reach: int = 0) -> tuple[Counts, Counts]:
+    """Starts and sizes of the tiles of a dim, which begin anew after every ``reach`` indices (0: never)."""
+    firsts = range(0, extent, reach or extent)
+    starts = np.concatenate([np.arange(first, min(first + (reach or extent), extent), tile) for first in firsts])
+    ends = np.minimum(starts - starts % (reach or extent) + (reach or extent), extent)
+    return starts, np.minimum(tile, ends - starts)
 
 
 def _clipped(part: Component, start: Counts, size: Counts) -> tuple[Counts, Counts]:

@@ -175,7 +175,7 @@ def _is_counted_within(group: str, order: tuple[str, ...], depth: int) -> bool:
 
 def _slot_bytes(grid: Grid, plan: OperandPlan, cut_groups: tuple[str, ...], slot: Reals) -> Reals:
     parts = grid.geometry.parts[plan.name]
-    padded = slot_padding(parts, grid.problem.dims, plan.element_bytes, plan.pad_bytes)
+    padded = slot_padding(parts, grid.problem.layer.dims, plan.element_bytes, plan.pad_bytes)
     if not padded.pad_bytes:
         return slot * plan.element_bytes
     rows = slot / _sizes(grid, parts[padded.row_axis], cut_groups)

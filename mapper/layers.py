@@ -12,6 +12,7 @@ from archsim.spec.architecture import Architecture
 from mapper import constrain
 from mapper.alone import lower_alone
 from mapper.capacity import usable
+from mapper.cores import spreads
 from mapper.costs import ChipCosts
 from mapper.given.take import Stated, StatedError
 from mapper.lower.model import Mapped
@@ -111,7 +112,14 @@ class Layers:
         layer = self.workload.layers[index]
         rules = self.rules[layer.name]
         for engine in self._engines(layer, rules) if layer.kind != "host" else ():
-            yield self.problem(index, residency, engine), rules.on(engine)
+            for problem in self._spread(self.problem(index, residency, engine)):
+                yield problem, rules.on(engine)
+
+    def _spread(self, problem: Problem) -> list[Problem]:
+        """A problem on one core, or the parts that the cores of a chip may have of it."""
+        if self.architecture.noc is None:
+            return [problem]
+        return [problem.of_core(spread) for spread in spreads(problem, self.chip, self.dtypes)]
 
     def _possible(self, layer: Layer) -> list[str]:
         """Engines on which a layer of this kind can run."""

@@ -7,8 +7,10 @@ Dims that share a tensor axis with a larger dim (filter taps) are kept whole.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
 
 from archsim.errors import MappingError
 from archsim.ir.workload import Layer, Operand, Workload
@@ -17,6 +19,32 @@ from mapper.looked_up import inside_rows
 from mapper.operands import ACC, OUT, OperandPlan, accumulator, plans
 
 GROUPS = ("B", "M", "N", "K")
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A layer spread over the cores of a chip: (dim, tile of a core) outermost first, and into how many ``parts``.
+
+    ``axis``: the network's name; ``shared``: memories that all cores reach over it.
+    """
+
+    axis: str
+    loops: tuple[tuple[str, int], ...]
+    parts: tuple[int, ...]
+    shared: frozenset[str]
+
+    @property
+    def cores(self) -> int:
+        """Cores that have a part of the layer."""
+        return prod(self.parts)
+
+    def places(self) -> Iterator[tuple[int, ...]]:
+        """Which part of each dim a core has, core by core."""
+        return product(*(range(parts) for parts in self.parts))
+
+    def dims(self, whole: Mapping[str, int]) -> dict[str, int]:
+        """What the first core has of each dim; no core has more."""
+        return {**whole, **dict(self.loops)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +61,41 @@ class Problem:
     operands: tuple[OperandPlan, ...]
     capacity: Mapping[str, int]
     accumulates: bool  # has an accumulator ring drained by the vector unit
+    spread: Spread | None = None  # over the cores of a chip that has several; ``dims`` are then those of one core
+
+    def copies(self, plan: OperandPlan) -> int:
+        """How many different tiles of an operand the cores have at a time; the others share one of them."""
+        if self.spread is None:
+            return 1
+        if self.engine == "copy" or plan.rows is not None:
+            return self.spread.cores
+        return prod(
+            parts for (dim, _), parts in zip(self.spread.loops, self.spread.parts, strict=True) if dim in plan.dims
+        )
+
+    def times(self, plan: OperandPlan, memory: str) -> int:
+        """How often a memory sees what one core moves of an operand there: once, or once for each of its copies."""
+        return self.copies(plan) if self.spread is not None and memory in self.spread.shared else 1
+
+    def share(self, plan: OperandPlan, memory: str) -> float:
+        """The same of bytes that cores move in all, where some have less than the first: what counts in bounds."""
+        if self.spread is None or memory not in self.spread.shared:
+            return 1.0
+        shares = self.copies(plan) == self.spread.cores
+        cut = ((dim, tile) for dim, tile in self.spread.loops if shares or dim in plan.dims)
+        return prod(self.layer.dims[dim] / tile for dim, tile in cut)
+
+    def engines_of(self, plan: OperandPlan) -> str:
+        """Which cores' engines bring an operand: '' for every core's own, else those of one core for each tile."""
+        return plan.name if self.spread is not None and self.copies(plan) < self.spread.cores else ""
+
+    def crosses(self, plan: OperandPlan) -> bool:
+        """Whether the operand's tiles go over the network on this edge."""
+        return self.spread is not None and (plan.home in self.spread.shared) != (plan.level in self.spread.shared)
+
+    def of_core(self, spread: Spread) -> Problem:
+        """The part of a layer that one core has."""
+        return replace(self, spread=spread, dims=spread.dims(self.dims))
 
     def operand(self, name: str) -> OperandPlan:
         """The operand called ``name``."""

@@ -22,18 +22,25 @@ FIRST = ("b", BIAS, "acc", "out")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A ring of one layer's operand; ``operand``: the name of its plan."""
+    """A ring of one layer's operand; ``operand``: the name of its plan. ``copies``: in a memory that cores share, one
+    behind the other.
+    """
 
     operand: str
     memory: str
     address: int
     slot_bytes: int
     slots: int
+    copies: int = 1
 
     @property
     def size_bytes(self) -> int:
         """Bytes of all slots."""
-        return self.slot_bytes * self.slots
+        return self.slot_bytes * self.slots * self.copies
+
+    def copy(self, number: int) -> int:
+        """Address of one of its copies."""
+        return self.address + number * self.slot_bytes * self.slots
 
 
 def tiles_above(problem: Problem, mapping: LayerMapping, index: int) -> dict[str, int]:
@@ -48,8 +55,8 @@ def tiles_above(problem: Problem, mapping: LayerMapping, index: int) -> dict[str
 def slot_bytes(problem: Problem, plan: OperandPlan, mapping: LayerMapping, keep: Keep) -> int:
     """Bytes of one slot of a kept operand."""
     tiles = tiles_above(problem, mapping, keep.reserve_at)
-    parts = components(plan.axes, plan.shape, problem.dims)
-    padded = slot_padding(parts, problem.dims, plan.element_bytes, plan.pad_bytes)
+    parts = components(plan.axes, plan.shape, problem.layer.dims)
+    padded = slot_padding(parts, problem.layer.dims, plan.element_bytes, plan.pad_bytes)
     return block_bytes(slot_sizes(parts, tiles), plan.element_bytes, padded)
 
 
@@ -58,7 +65,17 @@ def wanted(problem: Problem, mapping: LayerMapping) -> list[Slot]:
     keeps = [node for node in mapping.nodes if isinstance(node, Keep) and node.slots > 0]
     kept = [(keep, plan) for keep in keeps if (plan := problem.kept(keep.operand, keep.level)) and plan.buffered]
     kept.sort(key=lambda found: (found[0].operand not in FIRST, found[1].name))
-    return [Slot(plan.name, plan.level, 0, slot_bytes(problem, plan, mapping, keep), keep.slots) for keep, plan in kept]
+    return [
+        Slot(
+            plan.name,
+            plan.level,
+            0,
+            slot_bytes(problem, plan, mapping, keep),
+            keep.slots,
+            problem.times(plan, plan.level),
+        )
+        for keep, plan in kept
+    ]
 
 
 def allocate(

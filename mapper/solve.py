@@ -113,5 +113,13 @@ class Solver:
                 self.options.objective,
                 sorted(self.options.outer.items()),
                 *([replace(rules, place="")] if rules else []),
+                *([_spread(problem)] if problem.spread is not None else []),
             ]
         )
+
+
+def _spread(problem: Problem) -> list[object]:
+    """What its spread over cores says of a problem, and the whole of what is spread."""
+    assert problem.spread is not None
+    spread = problem.spread
+    return [spread.axis, spread.loops, spread.parts, sorted(spread.shared), sorted(problem.layer.dims.items())]

@@ -66,7 +66,7 @@ def geometry(problem: Problem) -> Geometry:
 
     The first cuttable output row dim with a halo in some read operand.
     """
-    parts = {plan.name: components(plan.axes, plan.shape, problem.dims) for plan in problem.operands}
+    parts = {plan.name: components(plan.axes, plan.shape, problem.layer.dims) for plan in problem.operands}
     return Geometry(problem, parts, _sliding_dim(problem, parts))
 
 

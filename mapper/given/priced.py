@@ -70,7 +70,7 @@ def _traffic(frame: Frame, plan: OperandPlan) -> Traffic:
     again = prod(frame.trips(at) for at, loop in enumerate(above) if loop.dim not in plan.dims)
     moves = prod(frame.trips(at) for at in range(len(above)))
     slot = prod(part.size(tiles) for part in parts)
-    padded = slot_padding(parts, problem.dims, plan.element_bytes, plan.pad_bytes)
+    padded = slot_padding(parts, problem.layer.dims, plan.element_bytes, plan.pad_bytes)
     held = block_bytes(slot_sizes(parts, tiles), plan.element_bytes, padded)
     filled, touched, first = (prod(column) for column in zip(*sums, strict=True)) if sums else (1, 1, 1)
     return Traffic(

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from archsim.ir.program import Ring, Tensor
+from archsim.spec.network import instance
 from mapper.channels import load_channel, store_channel
+from mapper.lower.fences import Span
 from mapper.lower.frame import Frame
+from mapper.lower.instance import Cores
 from mapper.lower.item import Lane, unit_engine
 from mapper.numbers import Numbers
 from mapper.operands import ACC, OUT, OperandPlan
 from mapper.rings import Slot
+
+
+def layer_spans(frame: Frame, slots: Mapping[str, Slot]) -> dict[str, Span]:
+    """Where a layer's rings and blocks lie, by their names in its commands; those of all cores together."""
+    return {
+        frame.ring(name): Span(slot.memory, slot.address, slot.address + slot.size_bytes)
+        for name, slot in slots.items()
+    }
 
 
 def layer_rings(
@@ -24,19 +36,45 @@ def layer_rings(
         writer, reader = _ends(frame, plan)
         retain = frame.halo(operand)[1] if frame.keeps[operand][1] else 0
         role = {OUT: "outputs", ACC: "partials"}.get(plan.operand, plan.role)
-        yield Ring(
-            frame.ring(operand),
-            slot.memory,
-            slot.address,
-            slot.slot_bytes,
-            slot.slots,
-            role,
-            plan.dtype,
-            queues[writer],
-            (queues[reader],),
-            retain,
-            *numbers[operand],
-        )
+        for made in _instances(frame, plan, slot):
+            yield Ring(
+                made.name,
+                made.memory,
+                made.address,
+                slot.slot_bytes,
+                slot.slots,
+                role,
+                plan.dtype,
+                queues[writer].replace("core[0]", f"core[{made.writer}]"),
+                (queues[reader].replace("core[0]", f"core[{made.reader}]"),),
+                retain,
+                *numbers[operand],
+            )
+
+
+class Instance(NamedTuple):
+    """A ring or block of one core, or of a group that shares it; ``writer``, ``reader``: the cores whose queues do."""
+
+    name: str
+    memory: str
+    address: int
+    writer: int
+    reader: int
+
+
+def _instances(frame: Frame, plan: OperandPlan, slot: Slot) -> Iterator[Instance]:
+    """One on a chip of one core; else one for each core, or in a shared memory for each tile that differs."""
+    spread = frame.problem.spread
+    if spread is None:
+        yield Instance(frame.ring(plan.name), slot.memory, slot.address, 0, 0)
+        return
+    cores = Cores(frame)
+    for core in range(spread.cores):
+        name, leader = cores.name(frame.ring(plan.name), core), cores.leader(plan, core)
+        if slot.memory not in spread.shared:
+            yield Instance(name, instance(slot.memory, core), slot.address, leader, core)
+        elif leader == core:
+            yield Instance(name, slot.memory, slot.copy(cores.group(plan, core)), core, core)
 
 
 def _ends(frame: Frame, plan: OperandPlan) -> tuple[Lane, Lane]:
@@ -61,14 +99,15 @@ def scratch(frame: Frame, slots: Mapping[str, Slot], numbers: Mapping[str, Numbe
     """Blocks that one queue alone uses: the accumulators of a matmul on the vector unit."""
     if ACC in slots and unit_engine(frame.problem) == "vector":
         slot, plan = slots[ACC], frame.problem.operand(ACC)
-        yield Tensor(
-            frame.ring(ACC),
-            slot.memory,
-            slot.address,
-            slot.slot_bytes,
-            plan.dtype,
-            "partials",
-            (slot.slot_bytes // plan.element_bytes,),
-            (plan.element_bytes,),
-            scale=numbers[ACC][0],
-        )
+        for made in _instances(frame, plan, slot):
+            yield Tensor(
+                made.name,
+                made.memory,
+                made.address,
+                slot.slot_bytes,
+                plan.dtype,
+                "partials",
+                (slot.slot_bytes // plan.element_bytes,),
+                (plan.element_bytes,),
+                scale=numbers[ACC][0],
+            )

@@ -39,9 +39,13 @@ class _Touch:
 
 @dataclass
 class Fences:
-    """Accumulates touches layer by layer; ``wait_for`` returns the token names that a command must take."""
+    """Accumulates touches layer by layer; ``wait_for`` returns the token names that a command must take.
+
+    ``across``: a queue stands for one on each of several cores, which are in no order among themselves.
+    """
 
     spans: Mapping[str, Span]
+    across: bool = False
     _past: list[_Touch] = field(default_factory=list)
     _known: dict[str, dict[str, int]] = field(default_factory=dict)  # queue -> other queue -> last layer known complete
     _at_end: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
@@ -54,14 +58,18 @@ class Fences:
         for name, write in touches:
             span = self.spans[name]
             for past in self._past:
-                if (write or past.write) and past.queue != queue and past.span.meets(span):
+                if (write or past.write) and (self.across or past.queue != queue) and past.span.meets(span):
                     needed[past.queue] = max(needed.get(past.queue, -1), past.layer)
-            self._layer_touches.append(_Touch(span, layer, queue, write))
+        self.note(layer, queue, touches)
         return [
             self._token(source, needed[source], queue)
             for source in sorted(needed)
             if self._new(source, needed[source], queue)
         ]
+
+    def note(self, layer: int, queue: str, touches: tuple[tuple[str, bool], ...]) -> None:
+        """Touches of a command that needs to wait for nothing."""
+        self._layer_touches += [_Touch(self.spans[name], layer, queue, write) for name, write in touches]
 
     def need(self, layer: int, source: str, queue: str) -> list[str]:
         """Token that orders ``queue`` after all that ``source`` does up to ``layer``; [] when already known."""
@@ -94,7 +102,8 @@ class Fences:
 
         Same queue, or its order is known to the new one's queue.
         """
-        known = old.queue == new.queue or self._known.get(new.queue, {}).get(old.queue, -1) >= old.layer
+        in_order = old.queue == new.queue and not self.across
+        known = in_order or self._known.get(new.queue, {}).get(old.queue, -1) >= old.layer
         return known and old.layer < new.layer and new.span.covers(old.span)
 
     def signals(self, queue: str, layer: int) -> list[str]:

@@ -45,6 +45,20 @@ class Frame:
         """The layer's name."""
         return self.problem.layer.name
 
+    @property
+    def dims(self) -> Mapping[str, int]:
+        """Extents of the whole layer."""
+        return self.problem.layer.dims
+
+    @cached_property
+    def spread(self) -> int:
+        """Outermost loops that are spread over cores, each of which has one of their iterations."""
+        return sum(bool(loop.axis) for loop in self.loops)
+
+    def reach(self, dim: str) -> int:
+        """What one core has of a dim at most."""
+        return next((loop.tile for loop in self.loops[: self.spread] if loop.dim == dim), self.dims[dim])
+
     @cached_property
     def loops(self) -> tuple[Loop, ...]:
         """All loops, outermost first."""
@@ -63,14 +77,15 @@ class Frame:
     @cached_property
     def parts(self) -> dict[str, tuple[Component, ...]]:
         """Components of every operand."""
-        return {plan.name: components(plan.axes, plan.shape, self.problem.dims) for plan in self.problem.operands}
+        return {plan.name: components(plan.axes, plan.shape, self.dims) for plan in self.problem.operands}
 
     @cached_property
     def vars(self) -> tuple[str, ...]:
         """Variable of every loop: ``layer.dim``, ``layer.dim.1`` for the strips in which its tiles run, and so on."""
         dims = [loop.dim for loop in self.loops]
         within = [dims[at + 1 :].count(dim) for at, dim in enumerate(dims)]
-        return tuple(f"{self.name}.{dim}{f'.{n}' if n else ''}" for dim, n in zip(dims, within, strict=True))
+        plain = [f"{self.name}.{dim}{f'.{n}' if n else ''}" for dim, n in zip(dims, within, strict=True)]
+        return tuple([*(f"{self.name}.{dim}@" for dim in dims[: self.spread]), *plain[self.spread :]])
 
     def trips(self, index: int) -> int:
         """Trips of a loop: ceil(what the loop over its dim further out leaves / its tile)."""
@@ -79,7 +94,7 @@ class Frame:
 
     def strip(self, dim: str, depth: int) -> int:
         """The innermost strip of ``dim`` in which its last loop above ``depth`` runs; 0: it runs over all of it."""
-        sizes = [loop.tile for loop in self.loops[:depth] if loop.dim == dim]
+        sizes = [loop.tile for loop in self.loops[self.spread : depth] if loop.dim == dim]
         return sizes[-2] if len(sizes) > 1 else 0
 
     def ring(self, operand: str) -> str:
@@ -88,7 +103,7 @@ class Frame:
 
     def tiles(self, depth: int) -> dict[str, int]:
         """Tile size of every dim below ``depth`` loops."""
-        return {**self.problem.dims, **{loop.dim: loop.tile for loop in self.loops[:depth]}}
+        return {**self.dims, **{loop.dim: loop.tile for loop in self.loops[:depth]}}
 
     def cut(self, depth: int) -> dict[str, int]:
         """Tile sizes of the dims that have a loop above ``depth``."""
@@ -100,8 +115,9 @@ class Frame:
         return tuple((var, steps[loop.dim] * loop.tile) for var, loop in loops if steps.get(loop.dim))
 
     def edges(self, kind: str, low: int, high: int) -> When:
-        """first(v) or last(v) of every loop between two depths."""
-        return tuple(Edge("first" if kind == "first" else "last", var) for var in self.vars[low:high])
+        """first(v) or last(v) of every loop in time between two depths."""
+        timed = self.vars[max(low, self.spread) : high]
+        return tuple(Edge("first" if kind == "first" else "last", var) for var in timed)
 
     def extent(self, dim: str, depth: int) -> Extent:
         """A dim's clamped extent below ``depth`` loops."""
@@ -111,13 +127,16 @@ class Frame:
     def part_extent(self, part: Component, depth: int, skip: int, name: str) -> Extent:
         """Clamped positions of a component (less ``skip`` kept ones) below ``depth`` loops."""
         cut = self.cut(depth)
-        dims = self.problem.dims
+        dims = self.dims
         choices = []
         for dim, coef in part.terms:
             full = Affine(coef * (cut.get(dim, dims[dim]) - 1))
             options = [full]
-            if dim in cut and dims[dim] % cut[dim]:
+            reach = self.reach(dim)
+            if dim in cut and (dims[dim] % cut[dim] or dims[dim] % reach):
                 options.append(Affine(coef * (dims[dim] - 1), self.starts({dim: -coef}, depth)))
+            if dim in cut and reach < dims[dim] and reach % cut[dim]:
+                options.append(Affine(coef * (reach - 1), self.starts({dim: -coef}, depth, self.spread)))
             choices.append(options)
         sums = [_sum(combo, 1 - skip) for combo in product(*choices)] if choices else [Affine(1 - skip)]
         return Extent(name, sums[0].const, tuple(sums[1:]))
@@ -223,7 +242,7 @@ class Frame:
         return row_major(slot_sizes(self.parts[plan.name], self.tiles(above)), plan.element_bytes, self._padding(plan))
 
     def _padding(self, plan: OperandPlan) -> Padding:
-        return slot_padding(self.parts[plan.name], self.problem.dims, plan.element_bytes, plan.pad_bytes)
+        return slot_padding(self.parts[plan.name], self.dims, plan.element_bytes, plan.pad_bytes)
 
     def dims_region(self, plan: OperandPlan, operand: str, depth: int) -> Region:
         """The operand as a unit indexes it, by the layer's dims below ``depth`` loops.

@@ -14,7 +14,8 @@ Lane = tuple[Engine, int]  # engine and channel: what has a queue
 class Item:
     """One command of a layer: its engine, the number of loops above it, whether it follows the deeper loops.
 
-    ``touches``: (object, is_write) for tensors and rings, for the ordering of layers; ``channel``: of the DMA.
+    ``touches``: (object, is_write) for tensors and rings, for the ordering of layers; ``channel``: of the DMA;
+    ``operand``: the plan whose tiles it brings, where one core may bring them to several.
     """
 
     engine: Engine
@@ -23,6 +24,7 @@ class Item:
     touches: tuple[tuple[str, bool], ...]
     after: bool = False
     channel: int = 0
+    operand: str = ""
 
     @property
     def lane(self) -> Lane:

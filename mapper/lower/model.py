@@ -11,7 +11,7 @@ from archsim.ir.program import Command, Program
 from archsim.ir.program import Tensor as StoredTensor
 from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
-from mapper.lower.declare import layer_rings, scratch
+from mapper.lower.declare import layer_rings, layer_spans, scratch
 from mapper.lower.frame import Frame, Stored
 from mapper.lower.item import Item
 from mapper.lower.layer import commands
@@ -94,7 +94,8 @@ class Lowering:
             numbers = of_operands(problem, self.base, self.options.numbers)
             tensors += tuple(scratch(frame, rings, numbers))
             declared = list(layer_rings(frame, rings, queue_names(self.architecture), numbers))
-            lowered.append(LoweredLayer(layer.name, frame, commands(frame), declared))
+            spans = layer_spans(frame, rings)
+            lowered.append(LoweredLayer(layer.name, frame, commands(frame), declared, spans))
         outputs = tuple(
             sorted({self.base[t.name] for t in self.workload.tensors.values() if t.kind == "output"} & set(by_name))
         )

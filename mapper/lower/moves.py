@@ -62,7 +62,8 @@ def _load(frame: Frame, plan: OperandPlan, depth: int, name: str, when: tuple[Ed
         retains=kept > 0,
     )
     channel = load_channel(frame.problem, plan, frame.channels)
-    return Item("load", depth, command, ((_far(frame, plan), False), (ring, True)), channel=channel)
+    touches = ((_far(frame, plan), False), (ring, True))
+    return Item("load", depth, command, touches, channel=channel, operand=plan.name)
 
 
 def _part_extents(frame: Frame, plan: OperandPlan, depth: int, kept: int) -> tuple[Extent, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from archsim.errors import MappingError
 from archsim.ir.program import (
@@ -23,23 +23,28 @@ from archsim.ir.program import (
 )
 from archsim.spec.architecture import Architecture
 from mapper.borders import Slab, slabs
-from mapper.lower.fences import Fences, Span
+from mapper.lower.fences import Span
 from mapper.lower.frame import Frame
+from mapper.lower.instance import Cores
 from mapper.lower.item import Item, Lane
+from mapper.lower.order import HOST, Order, Waits, label
 from mapper.residency import Resident
 
-HOST: Lane = ("host", 0)
 DMA_ENGINES: tuple[Engine, ...] = ("load", "store")
 
 
 @dataclass(frozen=True)
 class LoweredLayer:
-    """One layer ready for assembly: its frame (None on the host), items and ring declarations."""
+    """One layer ready for assembly: its frame (None on the host), items and ring declarations.
+
+    ``spans``: where the rings and blocks lie of which its items speak.
+    """
 
     name: str
     frame: Frame | None
     items: list[Item]
     rings: list[Ring]
+    spans: Mapping[str, Span] = field(default_factory=dict)
 
 
 def queue_names(architecture: Architecture) -> dict[Lane, str]:
@@ -49,7 +54,7 @@ def queue_names(architecture: Architecture) -> dict[Lane, str]:
     names: dict[Lane, str] = {}
     for engine in DMA_ENGINES:
         for channel in range(architecture.dma_queues):
-            names[engine, channel] = f"core[0].{_label((engine, channel))}"
+            names[engine, channel] = f"core[0].{label((engine, channel))}"
     if architecture.arrays:
         names["array", 0] = "core[0].array"
     if architecture.vectors:
@@ -67,11 +72,8 @@ def assemble(
     outputs: tuple[str, ...],
 ) -> Program:
     """The whole Program. ``outputs``: tensors whose completion the host waits for."""
-    names = queue_names(architecture)
     rings = tuple(ring for layer in layers for ring in layer.rings)
-    spans = {t.name: Span(t.memory, t.base, t.base + t.size_bytes) for t in tensors}
-    spans |= {r.name: Span(r.memory, r.base, r.base + r.size_bytes) for r in rings}
-    builder = _Builder(names, Fences(spans))
+    builder = _Builder(architecture, _order(architecture, layers, tensors))
     builder.launch()
     for index, layer in enumerate(layers):
         builder.add(index, layer)
@@ -83,92 +85,112 @@ def assemble(
         tensors=tensors,
         rings=rings,
         semaphores=tuple(builder.semaphores()),
-        queues=builder.queues(architecture),
+        queues=builder.queues(),
     )
 
 
-class _Builder:
-    """Grows the queues layer by layer."""
+def _order(architecture: Architecture, layers: list[LoweredLayer], tensors: tuple[Tensor, ...]) -> Order:
+    """Where everything lies: for what all cores have alike, one span stands for all."""
+    spans = {t.name: Span(t.memory, t.base, t.base + t.size_bytes) for t in tensors}
+    for layer in layers:
+        spans |= layer.spans
+    own = architecture.noc.inside if architecture.noc is not None else tuple(m.name for m in architecture.memories)
+    shared = frozenset(memory.name for memory in architecture.memories if memory.name not in own)
+    return Order(queue_names(architecture), spans, architecture.cores, shared)
 
-    def __init__(self, names: Mapping[Lane, str], fences: Fences) -> None:
-        self.names, self.fences = names, fences
-        self.bodies: dict[Lane, list[list[Node]]] = {lane: [] for lane in names}
+
+class _Builder:
+    """Grows the queues of every core layer by layer."""
+
+    def __init__(self, architecture: Architecture, order: Order) -> None:
+        self.architecture, self.order, self.names = architecture, order, order.names
+        self.bodies: dict[tuple[Lane, int], list[list[Node]]] = {
+            (lane, core): [] for core in range(order.cores) for lane in self.names if core in order.instances(lane)
+        }
         self.launch_tokens: list[str] = []
+        self.layers: list[str] = []
 
     def launch(self) -> None:
         """The host rings the doorbell: the load engines start after it, all others follow their data."""
         if HOST not in self.names:
             return
-        for lane in self.names:
+        for (lane, core), body in self.bodies.items():
             if lane[0] == "load":
-                token = f"host.launch>{_label(lane)}"
+                token = f"host.launch>{label(lane) if self.order.cores == 1 else self.order.queue(lane, core)}"
                 self.launch_tokens.append(token)
-                self.bodies[lane].append([Command("doorbell", "SYNC", "_host", waits=(Token(token),))])
+                body.append([Command("doorbell", "SYNC", "_host", waits=(Token(token),))])
         signals = tuple(Token(token) for token in self.launch_tokens)
-        self.bodies[HOST].append([Command("launch", "HOST", "_host", role="host", signals=signals)])
+        self.bodies[HOST, 0].append([Command("launch", "HOST", "_host", role="host", signals=signals)])
 
     def add(self, index: int, layer: LoweredLayer) -> None:
-        """One layer: fence each command, nest it in its loops."""
-        fenced: dict[Lane, list[Item]] = {}
+        """One layer: fence each command, give each core its own, nest it in its loops."""
+        cores = Cores(layer.frame) if layer.frame is not None and layer.frame.problem.spread is not None else None
         for item in layer.items:
             if item.lane not in self.names:
                 raise MappingError(f"layer '{layer.name}' needs a {item.engine} engine; the chip has none")
+        fenced: dict[Lane, list[tuple[Item, Waits]]] = {}
         for lane in self.names:
             for item in _execution_order(item for item in layer.items if item.lane == lane):
-                fenced.setdefault(lane, []).append(self._fence(index, layer, item))
-        self.fences.close_layer(index, tuple(self.names.values()))
-        for lane in self.names:
-            self.bodies[lane].append(list(_nest(layer.frame, fenced.get(lane, []), 0)))
+                remote = cores is not None and cores.is_remote(item)
+                waits = self.order.wait_for(index, lane, item.touches, remote=remote)
+                fenced.setdefault(lane, []).append((item, waits))
+        self.order.close_layer(index)
+        self.layers.append(layer.name)
+        start = layer.frame.spread if layer.frame is not None else 0
+        for (lane, core), body in self.bodies.items():
+            made = [
+                own for item, waits in fenced.get(lane, []) for own in self._of_core(layer, cores, item, waits, core)
+            ]
+            body.append(list(_nest(layer.frame, made, start)))
 
-    def _fence(self, index: int, layer: LoweredLayer, item: Item) -> Item:
-        tokens = self.fences.wait_for(index, self.names[item.lane], item.touches)
-        if not tokens:
-            return item
+    def _of_core(self, layer: LoweredLayer, cores: Cores | None, item: Item, waits: Waits, core: int) -> Iterator[Item]:
+        """A command as a core has it, behind what it waits for of earlier layers; a core without it waits alike."""
         when = layer.frame.edges("first", 0, item.depth) if layer.frame is not None else ()
-        waits = tuple(Token(token, when=when) for token in tokens)
-        return replace(item, command=replace(item.command, waits=(*waits, *item.command.waits)))
+        for gathered in self.order.collected(item.lane, core, layer.name, waits, when):
+            yield replace(item, command=gathered)
+        command = item.command if cores is None and not core else None
+        if cores is not None:
+            command = cores.command(item, core)
+        tokens = self.order.waits(item.lane, core, waits, when)
+        if command is not None:
+            yield replace(item, command=replace(command, waits=(*tokens, *command.waits)) if tokens else command)
+        elif tokens:
+            waiting = Command(f"{item.command.name}.wait", "SYNC", layer.name, waits=tokens, when=when)
+            yield replace(item, command=waiting)
 
     def finish(self, layers: int, outputs: tuple[str, ...]) -> None:
         """The host sees completion when the last outputs are written."""
         if HOST not in self.names:
             return
         touches = tuple((name, False) for name in outputs)
-        tokens = self.fences.wait_for(layers, self.names[HOST], touches)
-        done = Command("done", "SYNC", "_host", waits=tuple(Token(token) for token in tokens))
-        self.bodies[HOST].append([done])
+        waits = self.order.wait_for(layers, HOST, touches)
+        tokens = self.order.waits(HOST, 0, waits, ())
+        self.bodies[HOST, 0].append([Command("done", "SYNC", "_host", waits=tokens)])
 
     def semaphores(self) -> Iterable[Semaphore]:
         """Launch and fence tokens."""
-        return [*(Semaphore(token) for token in self.launch_tokens), *self.fences.semaphores()]
+        return [*(Semaphore(token) for token in self.launch_tokens), *self.order.semaphores()]
 
-    def queues(self, architecture: Architecture) -> tuple[Queue, ...]:
+    def queues(self) -> tuple[Queue, ...]:
         """Finished queues; a layer's end signals whoever waits for it."""
-        units = {"load": architecture.dma.name, "store": architecture.dma.name}
-        units |= {"array": architecture.arrays[0].name} if architecture.arrays else {}
-        units |= {"vector": architecture.vectors[0].name} if architecture.vectors else {}
-        units |= {"host": architecture.host.name} if architecture.host is not None else {}
-        return tuple(Queue(name, lane[0], units[lane[0]], tuple(self._body(lane))) for lane, name in self.names.items())
+        chip = self.architecture
+        units = {"load": chip.dma.name, "store": chip.dma.name}
+        units |= {"array": chip.arrays[0].name} if chip.arrays else {}
+        units |= {"vector": chip.vectors[0].name} if chip.vectors else {}
+        units |= {"host": chip.host.name} if chip.host is not None else {}
+        return tuple(
+            Queue(self.order.queue(lane, core), lane[0], units[lane[0]], tuple(self._body(lane, core)))
+            for lane, core in self.bodies
+        )
 
-    def _body(self, lane: Lane) -> Iterable[Node]:
+    def _body(self, lane: Lane, core: int) -> Iterable[Node]:
         offset = 1 if self.launch_tokens and lane[0] in ("host", "load") else 0
-        for position, nodes in enumerate(self.bodies[lane]):
+        for position, nodes in enumerate(self.bodies[lane, core]):
             yield from nodes
-            tokens = self.fences.signals(self.names[lane], position - offset)
-            if tokens:
-                signals = tuple(Token(token) for token in tokens)
-                layer = _layer_of(nodes)
-                yield Command(f"{layer}.{_label(lane)}_done", "SYNC", layer, signals=signals)
-
-
-def _label(lane: Lane) -> str:
-    """``load``, ``load1``: an engine and its further channels."""
-    return f"{lane[0]}{lane[1] or ''}"
-
-
-def _layer_of(nodes: list[Node]) -> str:
-    for node in nodes:
-        return node.layer if isinstance(node, Command) else _layer_of(list(node.body))
-    return "_host"
+            signals = self.order.signals(lane, core, position - offset)
+            if signals:
+                layer = self.layers[position - offset]
+                yield Command(f"{layer}.{label(lane)}_done", "SYNC", layer, signals=signals)
 
 
 def _execution_order(items: Iterable[Item]) -> list[Item]:

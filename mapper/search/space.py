@@ -9,7 +9,7 @@ are kept as the inputs are, that of the output below all groups that move it or 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
 
@@ -64,7 +64,7 @@ def choice(cell: Cell, space: int, evaluated: int, proof: str) -> Choice:
         layer=problem.layer.name,
         unit=problem.unit,
         kind=problem.layer.kind,
-        nodes=tree(cell.grid, cell.index, cell.order, cell.kept, cell.costs),
+        nodes=spread_over(problem, tree(cell.grid, cell.index, cell.order, cell.kept, cell.costs)),
         resident=tuple(plan.name for plan in problem.operands if plan.resident),
         bound_cycles=int(cell.costs.bound[cell.position]),
         space=space,
@@ -72,6 +72,15 @@ def choice(cell: Cell, space: int, evaluated: int, proof: str) -> Choice:
         proof=proof,
     )
     return Choice(mapping, int(cell.costs.cycles[cell.position]), float(cell.costs.energy_pj[cell.position]))
+
+
+def spread_over(problem: Problem, nodes: tuple[MapNode, ...]) -> tuple[MapNode, ...]:
+    """A core's LoopTree below the loops that spread the layer over the cores."""
+    if problem.spread is None:
+        return nodes
+    outer = tuple(Loop(dim, tile, problem.spread.axis) for dim, tile in problem.spread.loops)
+    moved = (replace(n, reserve_at=n.reserve_at + len(outer)) if isinstance(n, Keep) else n for n in nodes)
+    return (*outer, *moved)
 
 
 def depth_choices(grid: Grid, order: tuple[str, ...]) -> Iterator[dict[str, int]]:
@@ -106,7 +115,8 @@ def feasible(grid: Grid, orders: Sequence[Order]) -> NDArray[np.bool_]:
     used: dict[str, Reals] = {}
     for plan in grid.problem.operands:
         found = [grid.traffic(plan, order, depth).needs for order in orders for depth in depths(grid, plan, order)]
-        used[plan.level] = used.get(plan.level, np.zeros(())) + reduce(np.minimum, found)
+        least = reduce(np.minimum, found) * grid.problem.times(plan, plan.level)
+        used[plan.level] = used.get(plan.level, np.zeros(())) + least
     legal = np.ones(grid.shape, dtype=bool)
     for level, need in used.items():
         legal &= need <= grid.problem.capacity[level]

@@ -1,0 +1,103 @@
+"""How a layer may be spread over the cores of a chip: which dims are cut into how many parts, the promising ones first.
+
+Any dim that moves the output and may be cut is: batch, rows and columns of outputs. A core has one part of each; cores
+whose parts need the same tile of an operand get it at once (multicast). Reductions are not spread: sums stay in one
+core. Spreads are ranked by what no run can undercut: the array's or vector unit's work on the largest part, and every
+byte once over the memories that the cores share and into a core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import prod
+
+from mapper.costs import ChipCosts, drain_steps, fold_function, vector_time
+from mapper.geometry import components
+from mapper.network import link_rate
+from mapper.operands import ACC, OUT, OperandPlan
+from mapper.problem import Problem, Spread
+
+SEARCHED = 3  # spreads of a layer that are searched whole
+
+
+def spreads(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> list[Spread]:
+    """The spreads to search, the most promising first; none on a chip of one core."""
+    noc = chip.architecture.noc
+    if noc is None:
+        return []
+    shared = frozenset(memory.name for memory in chip.architecture.memories if memory.name not in noc.inside)
+    found = {parts: _spread(problem, noc.name, parts, shared) for parts in _parts(problem, noc.cores)}
+    ranked = sorted(found.values(), key=lambda spread: (*_least(problem.of_core(spread), chip, dtypes), spread.parts))
+    return ranked[:SEARCHED]
+
+
+def _parts(problem: Problem, cores: int) -> Iterator[tuple[int, ...]]:
+    """Parts of each dim that may be cut, no more of them together than cores."""
+    dims = cuttable(problem)
+    choices = [_counts(problem.dims[dim], cores) for dim in dims]
+
+    def grow(taken: tuple[int, ...], left: int) -> Iterator[tuple[int, ...]]:
+        if len(taken) == len(choices):
+            yield taken
+            return
+        for count in choices[len(taken)]:
+            if count <= left:
+                yield from grow((*taken, count), left // count)
+
+    yield from grow((), cores)
+
+
+def cuttable(problem: Problem) -> list[str]:
+    """Dims that can be spread over cores."""
+    names = [dim for group in ("B", "M", "N") for dim in problem.groups[group]]
+    return [dim for dim in names if dim not in problem.whole and problem.layer.dims[dim] > 1]
+
+
+def _counts(extent: int, cores: int) -> list[int]:
+    """Numbers of parts of a dim: 1, all that divide the cores, each index by itself; none of them empty."""
+    wanted = {count for count in range(1, min(extent, cores) + 1) if cores % count == 0 or count == extent}
+    return sorted({-(-extent // -(-extent // count)) for count in wanted})
+
+
+def _spread(problem: Problem, axis: str, parts: tuple[int, ...], shared: frozenset[str]) -> Spread:
+    dims = problem.layer.dims
+    cut = [(dim, count) for dim, count in zip(cuttable(problem), parts, strict=True) if count > 1]
+    return Spread(axis, tuple((dim, -(-dims[dim] // count)) for dim, count in cut), tuple(n for _, n in cut), shared)
+
+
+def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tuple[float, float]:
+    """Reference cycles that a core's part takes at least, and bytes that cross the network."""
+    noc = chip.architecture.noc
+    assert noc is not None
+    at_memory: dict[tuple[str, bool], float] = {}
+    into = crossing = 0.0
+    for plan in problem.operands:
+        if plan.name == ACC or plan.home == plan.level:
+            continue
+        size, write = _bytes(problem, plan), plan.operand == OUT
+        key = (plan.home, write and chip.architecture.memory(plan.home).kind != "dram")
+        at_memory[key] = at_memory.get(key, 0.0) + size * problem.share(plan, plan.home)
+        if problem.crosses(plan):
+            crossing += size * problem.share(plan, plan.home)
+            into += 0 if write else size
+    terms = [count / chip.port_rate(memory, write=write) for (memory, write), count in at_memory.items()]
+    return max([_work(problem, chip, dtypes), into / link_rate(chip, noc), *terms]), crossing
+
+
+def _bytes(problem: Problem, plan: OperandPlan) -> float:
+    parts = components(plan.axes, plan.shape, problem.layer.dims)
+    return float(prod(part.size(problem.dims) for part in parts) * plan.element_bytes)
+
+
+def _work(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> float:
+    """Of the unit on a part in one piece."""
+    extents = tuple(problem.dims.items())
+    if problem.engine == "array":
+        array = next(part for part in chip.architecture.arrays if part.name == problem.unit)
+        return fold_function(chip, problem.layer, array, dtypes)(extents)[0] / chip.scale(array)
+    if problem.engine == "copy":
+        return 0.0
+    unit = next(part for part in chip.architecture.vectors if part.name == problem.vector)
+    passes, slow, _ = drain_steps(problem.layer)
+    elements = prod(problem.dims.values())
+    return vector_time(elements, passes, slow, unit, problem.operand(OUT).dtype) / chip.scale(unit)
