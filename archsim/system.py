@@ -52,7 +52,8 @@ class Machine:
         }
         self._caches = {cache.name: TableCache(cache, list(self._drams)) for cache in architecture.caches}
         on_chip = [memory for memory in explicit if memory.kind != "dram"]
-        self._pads = Scratchpads([*on_chip, *architecture.caches], self._kernel)
+        scratchpads = {name: memory for memory in on_chip for name in architecture.instances(memory)}
+        self._pads = Scratchpads(scratchpads | {cache.name: cache for cache in architecture.caches}, self._kernel)
         self._load()
 
     def _load(self) -> None:
@@ -66,6 +67,7 @@ class Machine:
             stores=stores,
             tally=self._tally,
             setup_memory=weights[-1].name if weights else "",
+            own=self._architecture.noc.inside if self._architecture.noc is not None else (),
         )
         self._queues = [self._queue(rank, queue) for rank, queue in enumerate(program.queues)]
         self._wiring = Wiring(
