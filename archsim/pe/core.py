@@ -51,7 +51,8 @@ def idle_names(architecture: Architecture, queues: Iterable[Queue]) -> list[str]
     merged = architecture.dma.merged
     for queue in queues:
         taken.add(queue.name)
-        busy[queue_core(queue.name) or 0, "load" if merged and queue.engine == "store" else queue.engine, queue.unit] += 1
+        engine = "load" if merged and queue.engine == "store" else queue.engine
+        busy[queue_core(queue.name) or 0, engine, queue.unit] += 1
     names: list[str] = []
     for unit in units(architecture):
         for core in range(unit.copies):
