@@ -16,7 +16,9 @@ from archsim.memory.cache import TableCache
 from archsim.memory.dma import DmaEngine
 from archsim.memory.offchip import OffChip
 from archsim.memory.scratchpad import Scratchpads
-from archsim.pe.core import compute_engine, idle_names
+from archsim.noc.fabric import Fabric
+from archsim.noc.network import Network
+from archsim.pe.core import compute_engine, core_number, idle_names
 from archsim.sim.deadlock import report
 from archsim.sim.engine import Engine
 from archsim.sim.kernel import Kernel, ProcessBody
@@ -52,7 +54,9 @@ class Machine:
         }
         self._caches = {cache.name: TableCache(cache, list(self._drams)) for cache in architecture.caches}
         on_chip = [memory for memory in explicit if memory.kind != "dram"]
-        self._pads = Scratchpads([*on_chip, *architecture.caches], self._kernel)
+        scratchpads = {name: memory for memory in on_chip for name in architecture.instances(memory)}
+        self._fabric = _fabric(architecture, self._kernel, self._tally)
+        self._pads = Scratchpads(scratchpads | {cache.name: cache for cache in architecture.caches}, self._kernel)
         self._load()
 
     def _load(self) -> None:
@@ -66,6 +70,7 @@ class Machine:
             stores=stores,
             tally=self._tally,
             setup_memory=weights[-1].name if weights else "",
+            own=self._architecture.noc.inside if self._architecture.noc is not None else (),
         )
         self._queues = [self._queue(rank, queue) for rank, queue in enumerate(program.queues)]
         self._wiring = Wiring(
@@ -138,5 +143,12 @@ class Machine:
     def _engine(self, rank: int, queue: Queue) -> Engine:
         if queue.engine in ("load", "store"):
             by_role = {role: self._caches[cache.name] for cache in self._architecture.caches for role in cache.keeps}
-            return DmaEngine(self._around, self._architecture.dma, self._drams, by_role, rank)
+            core = core_number(queue.name, self._architecture)
+            return DmaEngine(self._around, self._architecture.dma, self._drams, by_role, rank, core, self._fabric)
         return compute_engine(queue, self._architecture, self._around)
+
+
+def _fabric(architecture: Architecture, kernel: Kernel, tally: Tally) -> Fabric | None:
+    """The network, on chips that have one."""
+    noc = architecture.noc
+    return None if noc is None else Fabric(noc, Network(noc), kernel, tally)

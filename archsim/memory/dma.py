@@ -16,12 +16,13 @@ the first beat does not delay the on-chip stream; DRAM and stream do not slow ea
 ``outstanding`` n a move has at most n bursts under way in a DRAM: burst i, in the order of its region, is not asked for
 before burst i - n has had its last beat (``memory.dram.kernel.pace``).
 
-GATHER and SCATTER are in ``archsim.memory.gather``. A move passes caches by; it drops their lines that it writes.
+GATHER and SCATTER are in ``archsim.memory.gather``, what goes over a network in ``archsim.memory.crossing``. A move
+passes caches by; it drops their lines that it writes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -31,11 +32,14 @@ from archsim.ir.footprint import Footprint, clip, footprint
 from archsim.ir.program import Affine, Region
 from archsim.ir.unroll import Step
 from archsim.memory.cache import TableCache
+from archsim.memory.crossing import Crossings, Journey
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion
 from archsim.memory.gather import RowEngine
-from archsim.memory.offchip import OffChip, Shape
+from archsim.memory.leg import Leg
+from archsim.memory.offchip import OffChip
+from archsim.memory.routes import Fabric, Route, Side
 from archsim.sim.clock import Clock
-from archsim.sim.engine import Demand, Execution, Outcome, Streams
+from archsim.sim.engine import Demand, Execution, Outcome, Phases, Streams
 from archsim.sim.kernel import Event
 from archsim.sim.machine import Surroundings, TileEngine
 from archsim.sim.tally import Bill, Entry, memory_entries
@@ -43,31 +47,16 @@ from archsim.spec.architecture import Dma
 
 
 @dataclass(frozen=True, slots=True)
-class Leg:
-    """The DRAM side of a move: ``shift`` = bytes from the region's own offset to the first byte that is touched.
-
-    ``reach``: bytes from there to the end of the last run; ``cache``: in front of the tensor's role.
-    """
-
-    dram: OffChip
-    region: Region
-    shift: int
-    size_bytes: int
-    runs: int
-    reach: int
-    shape: Shape
-    cache: TableCache | None
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """A move of given extents and clips, wherever it starts. ``own_cycles``: of a move on chip alone on its ports (0:
-    of others).
+    of others). ``legs``: transfers of DRAM, but those of ``routes``, which are over the network; ``reads``: from DRAM.
     """
 
     setup_cycles: int
     own_cycles: int
     legs: tuple[Leg, ...]
+    routes: tuple[Route, ...]
+    reads: bool
     streams: Streams
     bill: Bill
 
@@ -87,12 +76,17 @@ class DmaEngine(TileEngine):
         drams: Mapping[str, OffChip],
         caches: Mapping[str, TableCache],
         port: int,
+        core: int | None = None,
+        fabric: Fabric | None = None,
     ) -> None:
-        super().__init__(around, Clock(spec.clock_hz, spec.sync_stages))
+        super().__init__(around, Clock(spec.clock_hz, spec.sync_stages), core)
         self._spec = spec
         self._drams = drams
         self._caches = caches
         self._port = port
+        self._crossings: Crossings | None = None
+        if fabric is not None and core is not None:
+            self._crossings = Crossings(around, fabric, self.clock, core, port, spec.outstanding)
         self._rows = RowEngine(around, spec, drams, caches, port)
         self._plans: dict[tuple[int, ...], Plan] = {}
         self._clips: dict[int, tuple[Affine, ...]] = {}
@@ -110,25 +104,39 @@ class DmaEngine(TileEngine):
             yield kernel.timeout(ready_ps - kernel.now)
         start_ps = kernel.now
         transfers = [self._submit(step, leg, number) for number, leg in enumerate(plan.legs)]
+        journey = self._crossings.begin(step, plan.routes) if self._crossings and plan.routes else None
         flow = self.begin(step, plan.streams)
         for leg, transfer in zip(plan.legs, transfers, strict=True):
             completion: Completion = yield transfer
             leg.dram.charge(step.command.layer, completion)
         last_beat_ps = kernel.now
+        if journey is not None and journey.left:
+            yield journey.event
         if not flow.ended:
             yield flow.event
         plan.bill.times += 1
         self.around.tally.streamed(plan.streams.demands, start_ps, flow.end_ps)
+        if journey is not None:
+            return Outcome(self._crossed(plan, journey, start_ps, last_beat_ps))
         if transfers:
             return Outcome((("dram", last_beat_ps), ("sram_port", kernel.now)))
         if not plan.own_cycles:
             return Outcome((("sram_port", kernel.now),))
         return Outcome((("noc", clock.edge(clock.cycle(start_ps) + plan.own_cycles)), ("sram_port", kernel.now)))
 
+    def _crossed(self, plan: Plan, journey: Journey, start_ps: int, last_beat_ps: int) -> Phases:
+        """The phases of a move over the network: where its bytes were, in their order."""
+        clock, end_ps = self.clock, self.around.kernel.now
+        beat_ps = max(last_beat_ps, clock.at_or_after(journey.beat_ps))
+        flit_ps = clock.at_or_after(journey.flit_ps)
+        own_ps = clock.edge(clock.cycle(start_ps) + plan.own_cycles)
+        if plan.reads:
+            return ("dram", beat_ps), ("noc", flit_ps), ("sram_port", end_ps)
+        return ("noc", max(flit_ps, own_ps)), ("dram", beat_ps), ("sram_port", end_ps)
+
     def _submit(self, step: Step, leg: Leg, number: int) -> Event:
         address = self.around.stores.address(step, leg.region) + leg.region.offset.at(step.env) + leg.shift
-        if leg.cache is not None and leg.shape.write:
-            leg.cache.drop(leg.dram.name, address, address + leg.reach)
+        leg.drop(address)
         return leg.dram.submit((self._port, step.index, number), leg.shape, address, self.clock)
 
     def _plan(self, step: Step) -> Plan:
@@ -149,21 +157,37 @@ class DmaEngine(TileEngine):
         command, storage = step.command, self.storage
         moved = _common([clip(region, step) for region in (*command.reads, *command.writes)])
         lead = self._lead(step)
-        sides = [(region, False, footprint(region, step, moved, lead)) for region in command.reads]
-        sides += [(region, True, footprint(region, step, None, lead)) for region in command.writes]
-        legs = [leg for side in sides if (leg := self._leg(step, *side)) is not None]
+        sources = [self._side(step, region, False, footprint(region, step, moved, lead)) for region in command.reads]
+        targets = [self._side(step, region, True, footprint(region, step, None, lead)) for region in command.writes]
+        legs = [side.leg for side in (*sources, *targets) if side.leg is not None]
         if len({leg.shape.write for leg in legs}) > 1:
             raise ProgramError(f"{step.where} of {step.queue}: a move from DRAM to DRAM has no path on the chip")
-        demands = [demand for side in sides for demand in self._demands(step, *side)]
-        cycles = max(storage.shortest(demands, self.clock), _shortest(legs, self.clock))
-        on_chip = not legs and any(touched.size_bytes for _, write, touched in sides if not write)
+        demands = [demand for side in sources for demand in self._demands(step, side, False)]
+        demands += [demand for side in targets for demand in self._demands(step, side, True)]
+        routes = self._crossings.routes.of(next(iter(sources), None), targets) if self._crossings else ()
+        over = [route.side.leg for route in routes if route.side is not None]
+        cycles = max(storage.shortest(demands, self.clock), _shortest(legs, self.clock), self._on_links(routes))
+        on_chip = not legs and any(side.touched.size_bytes for side in sources)
         return Plan(
-            self._spec.setup_cycles + self._spec.run_setup_cycles * sum(leg.runs for leg in legs),
+            self._spec.setup_cycles + self._spec.run_setup_cycles * sum(leg.touched.runs for leg in legs),
             ceil(cycles) if on_chip else 0,
-            tuple(legs),
+            tuple(leg for leg in legs if not any(leg is other for other in over)),
+            routes,
+            any(not leg.shape.write for leg in legs),
             storage.streams(demands, cycles, self.clock),
             self.around.tally.bill(command.layer, [*memory_entries(demands), *_dram_entries(legs)]),
         )
+
+    def _on_links(self, routes: Sequence[Route]) -> Fraction:
+        """Cycles of the engine that what crosses takes at least on the link of one core."""
+        if self._crossings is None:
+            return Fraction(0)
+        return self._crossings.fabric.cycles(sum(route.size_bytes for route in routes), self.clock)
+
+    def _side(self, step: Step, region: Region, write: bool, touched: Footprint) -> Side:
+        memory = self.around.stores.memory(step, region)
+        shift = touched.offset - region.offset.at(step.env)
+        return Side(region, memory, shift, touched, self._leg(step, region, write, touched))
 
     def _lead(self, step: Step) -> Mapping[str, int]:
         """Strides of the side in whose address order the move goes: in DRAM, else what it reads."""
@@ -183,13 +207,12 @@ class DmaEngine(TileEngine):
                 f"extents in DRAM; allowed at most {MAX_OUTER_EXTENTS}"
             )
         shift = touched.offset - region.offset.at(step.env)
-        reach = touched.run_bytes + sum((extent - 1) * stride for extent, stride in touched.outer)
         cache = self._caches.get(self.around.stores.role(step, region))
         shape = dram.shape(touched, write=write, outstanding=self._spec.outstanding)
-        return Leg(dram, region, shift, touched.size_bytes, touched.runs, reach, shape, cache)
+        return Leg(dram, region, shift, touched, shape, cache)
 
-    def _demands(self, step: Step, region: Region, write: bool, touched: Footprint) -> list[Demand]:
-        memory = self.around.stores.memory(step, region)
+    def _demands(self, step: Step, side: Side, write: bool) -> list[Demand]:
+        region, memory, touched = side.region, side.memory, side.touched
         if memory in self._drams or not touched.size_bytes:
             return []
         accesses = touched.accesses(self.storage.word_bytes(memory))

@@ -7,6 +7,7 @@ reach it in the order of their queue, then of their command.
 from __future__ import annotations
 
 from itertools import count
+from math import prod
 from typing import NamedTuple, cast
 
 from archsim.ir.activity import Bandwidth, DramStats, edge_ps
@@ -56,6 +57,8 @@ class OffChip:
         self._tally = tally
         self._number = kernel.attach(self.model)
         self._ids = count()
+        model = self.model
+        self._burst_bytes = model.dram.device.burst_bytes if isinstance(model, (DramController, FastDram)) else 0
 
     def submit(self, order: tuple[int, ...], shape: Shape, address: int, clock: Clock) -> Event:
         """Move the bytes of ``shape`` from ``address`` on; the event has the Completion, at an edge of ``clock``.
@@ -80,6 +83,11 @@ class OffChip:
         extents = tuple(extent for extent, _ in touched.outer)
         strides = tuple(stride for _, stride in touched.outer)
         return Shape(write, touched.run_bytes, extents, strides, least_ps, outstanding)
+
+    def bursts(self, shape: Shape) -> int:
+        """Bursts of a transfer at most; 0 of a memory that has none."""
+        runs = prod(shape.extents)
+        return runs * (shape.run_bytes // self._burst_bytes + 2) if self._burst_bytes else 0
 
     def charge(self, layer: str, completion: Completion) -> None:
         """Count what a transfer of ``layer`` cost on the pins and in rows."""

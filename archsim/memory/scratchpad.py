@@ -17,7 +17,7 @@ the command); access latency (pipelined; part of the engines' start-up).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
@@ -33,10 +33,10 @@ from archsim.spec.memories import Memory
 
 
 class Scratchpad:
-    """One on-chip memory: its ports, its banks and its word."""
+    """One on-chip memory, called ``name``: its ports, its banks and its word."""
 
-    def __init__(self, spec: Memory) -> None:
-        self.name = spec.name
+    def __init__(self, name: str, spec: Memory) -> None:
+        self.name = name
         self.word_bytes = spec.word_bytes
         self.clock_hz = spec.clock_hz
         self._spec = spec
@@ -70,10 +70,10 @@ class Scratchpad:
 
 
 class Scratchpads:
-    """All on-chip memories of the chip (``sim.engine.OnChip``)."""
+    """All on-chip memories of the chip by name, cores' own ones too (``sim.engine.OnChip``); made where first used."""
 
-    def __init__(self, specs: Iterable[Memory], kernel: Kernel) -> None:
-        self._pads = {spec.name: Scratchpad(spec) for spec in specs}
+    def __init__(self, specs: Mapping[str, Memory], kernel: Kernel) -> None:
+        self._pads = Pads(specs)
         self._ports = Ports(kernel)
 
     def seen_by(self, engine: str) -> EnginePads:
@@ -81,10 +81,29 @@ class Scratchpads:
         return EnginePads(self._pads, self._ports, engine)
 
 
+class Pads:
+    """Scratchpads by name, each made when it is first asked for."""
+
+    def __init__(self, specs: Mapping[str, Memory]) -> None:
+        self._specs = specs
+        self._made: dict[str, Scratchpad] = {}
+
+    def find(self, name: str) -> Scratchpad | None:
+        """The memory called ``name``; None when it is not on chip."""
+        found = self._made.get(name)
+        if found is None and name in self._specs:
+            found = self._made[name] = Scratchpad(name, self._specs[name])
+        return found
+
+    def known(self) -> str:
+        """What there is, for messages."""
+        return ", ".join(self._specs) or "none"
+
+
 class EnginePads:
     """The on-chip memories over the ports of one kind of engine (``sim.engine.Storage``)."""
 
-    def __init__(self, pads: dict[str, Scratchpad], ports: Ports, engine: str) -> None:
+    def __init__(self, pads: Pads, ports: Ports, engine: str) -> None:
         self._pads = pads
         self._ports = ports
         self._engine = engine
@@ -107,7 +126,7 @@ class EnginePads:
 
     def address_granule(self, memory: str) -> int:
         """Addresses that differ by a multiple of this cost the same (1: all addresses do, also in other memories)."""
-        pad = self._pads.get(memory)
+        pad = self._pads.find(memory)
         return 1 if pad is None else pad.address_granule
 
     def shortest(self, demands: Sequence[Demand], clock: Clock) -> Fraction:
@@ -173,9 +192,9 @@ class EnginePads:
         return total
 
     def _pad(self, memory: str) -> Scratchpad:
-        found = self._pads.get(memory)
+        found = self._pads.find(memory)
         if found is None:
-            raise ProgramError(f"'{memory}' is not an on-chip memory; on chip are: {', '.join(self._pads) or 'none'}")
+            raise ProgramError(f"'{memory}' is not an on-chip memory; on chip are: {self._pads.known()}")
         return found
 
 

@@ -46,8 +46,8 @@ class ArrayEngine(TileEngine):
     ops = ("MATMUL",)
     ports = "array"
 
-    def __init__(self, around: Surroundings, spec: Array) -> None:
-        super().__init__(around, Clock(spec.clock_hz, spec.sync_stages))
+    def __init__(self, around: Surroundings, spec: Array, core: int | None = None) -> None:
+        super().__init__(around, Clock(spec.clock_hz, spec.sync_stages), core)
         self._spec = spec
         self._fold = catalog.get(spec.dataflow).fold
         self._tiles: dict[tuple[int, ...], Tile] = {}

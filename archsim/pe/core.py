@@ -7,6 +7,7 @@ the DMA has several channels, the further ones are called ``core[i].load1``, ``.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from archsim.pe.vector import VectorEngine
 from archsim.sim.engine import Engine
 from archsim.sim.machine import Surroundings
 from archsim.spec.architecture import Architecture
+from archsim.spec.network import queue_core
 from archsim.spec.part import Part
 
 
@@ -43,26 +45,49 @@ def units(architecture: Architecture) -> Iterator[Unit]:
 
 
 def idle_names(architecture: Architecture, queues: Iterable[Queue]) -> list[str]:
-    """Names of the engines that no queue uses."""
-    used = list(queues)
-    taken = {queue.name for queue in used}
+    """Names of the engines that no queue uses, core by core."""
+    taken: set[str] = set()
+    busy: Counter[tuple[int, str, str]] = Counter()
+    merged = architecture.dma.merged
+    for queue in queues:
+        taken.add(queue.name)
+        engine = "load" if merged and queue.engine == "store" else queue.engine
+        busy[queue_core(queue.name) or 0, engine, queue.unit] += 1
     names: list[str] = []
     for unit in units(architecture):
-        busy = sum(1 for queue in used if _runs_on(queue, unit, merged=architecture.dma.merged))
-        free = [name for name in _names(unit) if name not in taken][: max(0, unit.copies * unit.channels - busy)]
-        names += free
-        taken.update(free)
+        for core in range(unit.copies):
+            left = max(0, unit.channels - busy[core, unit.engine, unit.part.name])
+            free = [name for name in _names(unit, core) if name not in taken][:left]
+            names += free
+            taken.update(free)
     return names
+
+
+def core_number(queue: str, architecture: Architecture) -> int | None:
+    """The core that a queue stands in, where the chip has several; None for the host's.
+
+    Raises ProgramError for a name that says no core of the chip.
+    """
+    if architecture.noc is None or queue == "host":
+        return None
+    core = queue_core(queue)
+    if core is None or core >= architecture.cores:
+        raise ProgramError(
+            f"queue '{queue}' stands in no core of chip '{architecture.name}'; its engines are called core[0].load to "
+            f"core[{architecture.cores - 1}].load, and so on"
+        )
+    return core
 
 
 def compute_engine(queue: Queue, architecture: Architecture, around: Surroundings) -> Engine:
     """The array or vector engine that runs ``queue``; raises ProgramError when the chip has no such unit."""
+    core = core_number(queue.name, architecture)
     for array in architecture.arrays:
         if queue.engine == "array" and array.name == queue.unit:
-            return ArrayEngine(around, array)
+            return ArrayEngine(around, array, core)
     for vector in architecture.vectors:
         if queue.engine == "vector" and vector.name == queue.unit:
-            return VectorEngine(around, vector)
+            return VectorEngine(around, vector, core)
     known = [unit.part.name for unit in units(architecture) if unit.engine == queue.engine]
     raise ProgramError(
         f"queue '{queue.name}': chip '{architecture.name}' has no {queue.engine} unit '{queue.unit}'"
@@ -70,15 +95,8 @@ def compute_engine(queue: Queue, architecture: Architecture, around: Surrounding
     )
 
 
-def _runs_on(queue: Queue, unit: Unit, *, merged: bool) -> bool:
-    if merged and unit.engine == "load":
-        return queue.engine in ("load", "store")
-    return queue.engine == unit.engine and queue.unit == unit.part.name
-
-
-def _names(unit: Unit) -> list[str]:
+def _names(unit: Unit, core: int) -> list[str]:
     if unit.engine == "host":
         return ["host"]
     numbers = ["", *map(str, range(1, unit.channels))]
-    plain = [f"core[{core}].{unit.engine}{number}" for core in range(unit.copies) for number in numbers]
-    return plain + [f"core[{core}].{unit.part.name}" for core in range(unit.copies)]
+    return [f"core[{core}].{unit.engine}{number}" for number in numbers] + [f"core[{core}].{unit.part.name}"]

@@ -35,8 +35,8 @@ class VectorEngine(TileEngine):
     ops = ("VECTOR",)
     ports = "vector"
 
-    def __init__(self, around: Surroundings, spec: Vector) -> None:
-        super().__init__(around, Clock(spec.clock_hz, spec.sync_stages))
+    def __init__(self, around: Surroundings, spec: Vector, core: int | None = None) -> None:
+        super().__init__(around, Clock(spec.clock_hz, spec.sync_stages), core)
         self._spec = spec
         self._passes: dict[tuple[int, ...], Pass] = {}
 

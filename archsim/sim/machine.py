@@ -16,32 +16,38 @@ from archsim.sim.engine import Demand, Execution, Flow, OnChip, Outcome, Place, 
 from archsim.sim.kernel import Kernel
 from archsim.sim.stores import Stores
 from archsim.sim.tally import Tally, memory_entries
+from archsim.spec.network import core_of, instance
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The machine around an engine. ``setup_memory``: where the data of SETUP commands comes from."""
+    """The machine around an engine. ``setup_memory``: where the data of SETUP commands comes from.
+
+    ``own``: memories of which each core has a copy of its own; none on chips without a network.
+    """
 
     kernel: Kernel
     storage: OnChip
     stores: Stores
     tally: Tally
     setup_memory: str
+    own: tuple[str, ...] = ()
 
 
 class TileEngine(ABC):
     """An engine with commands of its own (``ops``), beside SETUP and SYNC; ``ports``: whose it uses.
 
     SETUP reads ``nbytes`` (weights to shift in, a scan chain, a descriptor) from ``setup_memory``, as fast as its port
-    goes. SYNC takes no time: it only moves tokens.
+    goes. SYNC takes no time: it only moves tokens. An engine of a ``core`` of several touches only what is that core's.
     """
 
     ops: tuple[Op, ...]
     ports: str
 
-    def __init__(self, around: Surroundings, clock: Clock) -> None:
+    def __init__(self, around: Surroundings, clock: Clock, core: int | None = None) -> None:
         self.around = around
         self.clock = clock
+        self.core = core
         self.storage = around.storage.seen_by(self.ports)
         self._placed: dict[int, tuple[tuple[Region, int], ...]] = {}
 
@@ -66,6 +72,7 @@ class TileEngine(ABC):
         """The stream of ``elements`` of ``region``; raises ProgramError when it is not on chip."""
         memory, touched = self.around.stores.memory(step, region), footprint(region, step, {})
         try:
+            self._reach(memory)
             place = self.place(step, region, touched)
             return self.storage.demand(memory, elements * region.element_bytes, write=write, place=place)
         except ProgramError as error:
@@ -92,6 +99,12 @@ class TileEngine(ABC):
             streams = streams.at(tuple([self._address(step, item.region) + item.shift for item in streams.places]))
         return streams.begin()
 
+    def _reach(self, memory: str) -> None:
+        """Raise ProgramError for a memory that is not the core's own, where there are several cores."""
+        if self.core is not None and core_of(memory) != self.core:
+            own = ", ".join(instance(name, self.core) for name in self.around.own) or "none"
+            raise ProgramError(f"core[{self.core}] computes only in memories of its own ({own}), not in '{memory}'")
+
     def _granule(self, step: Step, region: Region) -> int:
         return self.storage.address_granule(self.around.stores.memory(step, region))
 
@@ -102,7 +115,14 @@ class TileEngine(ABC):
         around, command = self.around, step.command
         if not command.nbytes:
             return Outcome()
-        demands = (self.storage.demand(around.setup_memory, command.nbytes, write=False),)
+        memory = around.setup_memory
+        if self.core is not None and memory in around.own:
+            memory = instance(memory, self.core)
+        try:
+            self._reach(memory)
+        except ProgramError as error:
+            raise ProgramError(f"{step.where} of {step.queue}: {error}") from error
+        demands = (self.storage.demand(memory, command.nbytes, write=False),)
         streams = self.storage.streams(demands, self.storage.shortest(demands, self.clock), self.clock)
         start_ps = around.kernel.now
         flow = streams.begin()

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from archsim.ir.activity import Bandwidth, CountKey
 from archsim.sim.engine import Demand
+from archsim.spec.network import part_of
 
 
 class Entry(NamedTuple):
@@ -84,10 +85,10 @@ class Tally:
 
 
 def memory_entries(demands: Iterable[Demand]) -> list[Entry]:
-    """Bytes and word accesses of on-chip streams."""
+    """Bytes and word accesses of on-chip streams, by part: all cores' copies of a memory are one."""
     entries = []
     for demand in demands:
-        kind = "write" if demand.write else "read"
-        entries.append(Entry(demand.memory, f"{kind}_bytes", demand.size_bytes))
-        entries.append(Entry(demand.memory, f"{kind}_accesses", demand.accesses))
+        kind, part = "write" if demand.write else "read", part_of(demand.memory)
+        entries.append(Entry(part, f"{kind}_bytes", demand.size_bytes))
+        entries.append(Entry(part, f"{kind}_accesses", demand.accesses))
     return entries

@@ -60,3 +60,10 @@ def core_of(memory: str) -> int | None:
     """Whose copy of a memory it is; None: all cores share it."""
     _, found, number = memory.partition("[")
     return int(number[:-1]) if found else None
+
+
+def queue_core(queue: str) -> int | None:
+    """The core that a queue stands in by its name: 3 of ``core[3].load``; None: in none."""
+    core, found, _ = queue.rpartition(".")
+    number = core.removeprefix("core[").removesuffix("]")
+    return int(number) if found and number.isdecimal() and core == f"core[{int(number)}]" else None

@@ -179,18 +179,18 @@ def test_a_full_port_is_not_overfull() -> None:
 
 def test_ports_of_a_scratchpad() -> None:
     """Capacity = banks x word x ports per edge and direction; shared ports serve both directions."""
-    split = Scratchpads([scratchpad("m", 8, word_bytes=4, ports=PortSet(read=2))], Kernel()).seen_by("dma")
+    split = Scratchpads({"m": scratchpad("m", 8, word_bytes=4, ports=PortSet(read=2))}, Kernel()).seen_by("dma")
     moved = [split.demand("m", 640, write=False), split.demand("m", 640, write=True)]
     assert split.shortest(moved, CLOCK) == 640 // 32
     assert split.shortest(moved[:1], CLOCK) == 640 // 64
     assert split.shortest(moved, Clock(2 * 10**9)) == 2 * (640 // 32)
-    joint = Scratchpads([scratchpad("m", 8, word_bytes=4, ports=PortSet(shared=True))], Kernel()).seen_by("dma")
+    joint = Scratchpads({"m": scratchpad("m", 8, word_bytes=4, ports=PortSet(shared=True))}, Kernel()).seen_by("dma")
     assert joint.shortest(moved, CLOCK) == 1280 // 32
 
 
 def test_demands_of_one_direction_are_merged() -> None:
     """Bytes and whole word accesses of several streams on one port are added, each rounded up by itself."""
-    pads = Scratchpads([scratchpad("m", 8, word_bytes=4)], Kernel()).seen_by("dma")
+    pads = Scratchpads({"m": scratchpad("m", 8, word_bytes=4)}, Kernel()).seen_by("dma")
     parts = [pads.demand("m", 5, write=False), pads.demand("m", 6, write=False), pads.demand("m", 0, write=True)]
     found = pads.streams(parts, 4, CLOCK)
     assert found.demands == (Demand("m", False, 11, 4), Demand("m", True, 0, 0))

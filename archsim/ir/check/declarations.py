@@ -10,6 +10,7 @@ from archsim.ir.dtypes import BYTES
 from archsim.ir.program import Loop, Node, Program, Queue, Ring, Tensor
 from archsim.spec.architecture import ROLES, Architecture
 from archsim.spec.memories import Memory
+from archsim.spec.network import part_of, queue_core
 from archsim.spec.part import Part
 
 STORE_KINDS = {Tensor: "tensor", Ring: "ring"}
@@ -85,18 +86,34 @@ def _unit(queue: Queue, architecture: Architecture) -> Part:
 
 
 def _check_instances(program: Program, architecture: Architecture) -> None:
-    """As many queues per engine as the chip has copies of it; a merged DMA is one engine for load and store."""
-    users: dict[tuple[str, str], list[Queue]] = {}
+    """As many queues per engine as a core has; a merged DMA is one engine for load and store."""
+    users: dict[tuple[int, str, str], list[Queue]] = {}
     for queue in program.queues:
         merged = architecture.dma.merged and queue.engine in ("load", "store")
-        users.setdefault((queue.unit, "dma" if merged else queue.engine), []).append(queue)
-    for (unit, engine), queues in users.items():
-        copies = _unit(queues[0], architecture).copies
+        core = _core(queue, architecture)
+        users.setdefault((core, queue.unit, "dma" if merged else queue.engine), []).append(queue)
+    for (core, unit, engine), queues in users.items():
+        engines = _unit(queues[0], architecture).copies // architecture.cores
         if engine in ("load", "store", "dma"):
-            copies *= architecture.dma_queues
-        if len(queues) > copies:
+            engines *= architecture.dma_queues
+        if len(queues) > engines:
             names = ", ".join(queue.name for queue in queues)
-            raise ProgramError(f"'{unit}' has {copies} {engine} engine(s), but {len(queues)} queues run on it: {names}")
+            where = f"'{unit}' of core[{core}]" if architecture.noc is not None else f"'{unit}'"
+            raise ProgramError(f"{where} has {engines} {engine} engine(s), but {len(queues)} queues run on it: {names}")
+
+
+def _core(queue: Queue, architecture: Architecture) -> int:
+    """The core that a queue stands in; 0 for the host's and on chips that have one core."""
+    if architecture.noc is None or queue.engine == "host":
+        return 0
+    core = queue_core(queue.name)
+    if core is None or core >= architecture.cores:
+        last = architecture.cores - 1
+        raise ProgramError(
+            f"queue '{queue.name}' stands in no core of chip '{architecture.name}'; there are core[0] to core[{last}], "
+            f"and their engines are called such as core[{last}].{queue.engine}"
+        )
+    return core
 
 
 def _check_place(store: Tensor | Ring, architecture: Architecture) -> None:
@@ -104,7 +121,7 @@ def _check_place(store: Tensor | Ring, architecture: Architecture) -> None:
     end = store.base + store.size_bytes
     if store.base < 0 or store.size_bytes < 1 or end > memory.capacity_bytes:
         raise ProgramError(
-            f"{describe(store)} occupies bytes [{store.base}, {end}) of memory '{memory.name}', "
+            f"{describe(store)} occupies bytes [{store.base}, {end}) of memory '{store.memory}', "
             f"which has [0, {memory.capacity_bytes})"
         )
     known_name(store.dtype, BYTES, f"{describe(store)}: unknown dtype")
@@ -114,9 +131,21 @@ def _check_place(store: Tensor | Ring, architecture: Architecture) -> None:
 
 
 def _memory(store: Tensor | Ring, architecture: Architecture) -> Memory:
-    memories = {memory.name: memory for memory in architecture.memories if memory.filled_by == "dma"}
-    known_name(store.memory, memories, f"{describe(store)}: chip '{architecture.name}' has no explicit memory")
-    return memories[store.memory]
+    explicit = [memory for memory in architecture.memories if memory.filled_by == "dma"]
+    for memory in explicit:
+        if memory.name == part_of(store.memory) and store.memory in architecture.instances(memory):
+            return memory
+    names = sorted(_named(architecture.instances(memory)) for memory in explicit)
+    hint = nearest(store.memory, [memory.name for memory in explicit])
+    raise ProgramError(
+        f"{describe(store)}: chip '{architecture.name}' has no explicit memory '{store.memory}'{hint}; there are: "
+        f"{', '.join(names) or 'none'}"
+    )
+
+
+def _named(instances: tuple[str, ...]) -> str:
+    """The name, or the first and the last of one for each core."""
+    return instances[0] if len(instances) == 1 else f"{instances[0]} to {instances[-1]}"
 
 
 def _check_layout(tensor: Tensor) -> None:

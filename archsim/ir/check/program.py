@@ -22,6 +22,7 @@ from archsim.ir.check.lookups import check_entries
 from archsim.ir.check.numbers import check_numbers
 from archsim.ir.check.overlap import check_overlap
 from archsim.ir.check.ownership import check_ownership
+from archsim.ir.check.reach import check_reach
 from archsim.ir.check.tokens import run_tokens
 from archsim.ir.program import Program
 from archsim.ir.unroll import Step, unroll
@@ -36,6 +37,7 @@ def check(program: Program, architecture: Architecture, steps: Mapping[str, Sequ
     check_declarations(program, architecture)
     check_ownership(program)
     check_commands(program, architecture)
+    check_reach(program, architecture)
     if steps is None:
         steps = {queue.name: tuple(unroll(queue)) for queue in program.queues}
     check_entries(steps)

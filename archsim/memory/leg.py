@@ -1,0 +1,44 @@
+"""The DRAM side of a move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from archsim.ir.footprint import Footprint
+from archsim.ir.program import Region
+from archsim.memory.cache import TableCache
+from archsim.memory.offchip import OffChip, Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """Bytes of a move in a DRAM. ``shift``: from the region's own offset to the first byte that is ``touched``.
+
+    ``cache``: in front of the tensor's role.
+    """
+
+    dram: OffChip
+    region: Region
+    shift: int
+    touched: Footprint
+    shape: Shape
+    cache: TableCache | None
+
+    def part(self, touched: Footprint) -> Shape:
+        """The transfer of a part of it."""
+        return self.dram.shape(touched, write=self.shape.write, outstanding=self.shape.outstanding)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes touched."""
+        return self.touched.size_bytes
+
+    @property
+    def reach(self) -> int:
+        """Bytes from the first one to the end of the last run."""
+        return self.touched.run_bytes + sum((extent - 1) * stride for extent, stride in self.touched.outer)
+
+    def drop(self, address: int) -> None:
+        """Forget the cache's lines that a write from ``address`` on goes past."""
+        if self.cache is not None and self.shape.write:
+            self.cache.drop(self.dram.name, address, address + self.reach)

@@ -1,0 +1,114 @@
+"""What of a move crosses the network: from where to where, in which parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+from archsim.ir.footprint import Footprint
+from archsim.ir.program import Region
+from archsim.memory.leg import Leg
+from archsim.memory.offchip import Shape
+from archsim.memory.parts import Part, cut
+from archsim.sim.clock import Clock
+from archsim.sim.kernel import Event
+from archsim.spec.network import core_of
+
+
+class Fabric(Protocol):
+    """The network as engines see it (``noc.fabric``)."""
+
+    clock: Clock
+    message_bytes: int
+    request_flits: int
+
+    def node(self, core: int) -> int:
+        """The node of a core."""
+
+    def port(self, memory: str, address: int) -> int:
+        """The node through which ``address`` of a memory above goes."""
+
+    def flits(self, size_bytes: int) -> int:
+        """Flits of payload."""
+
+    def cycles(self, size_bytes: int, clock: Clock) -> Fraction:
+        """Cycles of ``clock`` that bytes take at least through the one link of a core."""
+
+    def send(self, order: tuple[int, ...], source: int, targets: Sequence[int], flits: int, clock: Clock) -> Event:
+        """Send a message; the event has its delivery."""
+
+    def charge(self, layer: str, delivery: Any) -> None:
+        """Count what a message cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One operand of a move: bytes ``touched`` of a ``memory``; its ``leg`` when that is a DRAM.
+
+    ``shift``: from the region's own offset to the first byte touched.
+    """
+
+    region: Region
+    memory: str
+    shift: int
+    touched: Footprint
+    leg: Leg | None
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What crosses between two places: ``parts``, of so many ``flits`` each.
+
+    ``side``: the operand above the network, None between cores; read there, it goes to ``targets``, else it comes from
+    the node ``source``. ``shapes``: the parts as transfers of a DRAM.
+    """
+
+    side: Side | None
+    source: int | None
+    targets: tuple[int, ...]
+    parts: tuple[Part, ...]
+    flits: tuple[int, ...]
+    shapes: tuple[Shape, ...] = ()
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes that cross, once."""
+        return sum(part.size_bytes for part in self.parts)
+
+
+class Routes:
+    """Finds routes for the DMA engines of ``core``."""
+
+    def __init__(self, fabric: Fabric, core: int) -> None:
+        self.fabric = fabric
+        self._core = core
+
+    def of(self, source: Side | None, targets: Sequence[Side]) -> tuple[Route, ...]:
+        """What of a move crosses. A move without source comes from the engine's own core."""
+        cores = list(dict.fromkeys(core for side in targets if (core := core_of(side.memory)) is not None))
+        if source is not None and core_of(source.memory) is None:
+            return self._made(source, None, cores, source)
+        home = self._core if source is None else core_of(source.memory)
+        assert home is not None
+        node = self.fabric.node(home)
+        away = [side for side in targets if core_of(side.memory) not in (None, home)]
+        sent = away[:1] if source is None else [source] * bool(away)
+        found = [route for side in sent for route in self._made(None, node, [c for c in cores if c != home], side)]
+        above = [side for side in targets if core_of(side.memory) is None]
+        return (*found, *(route for side in above for route in self._made(side, node, [], side)))
+
+    def _made(self, side: Side | None, source: int | None, cores: Sequence[int], carried: Side) -> tuple[Route, ...]:
+        """The route of what ``carried`` touches; none where nothing crosses."""
+        parts = cut(carried.touched, self.fabric.message_bytes)
+        if not parts or (source is None and not cores):
+            return ()
+        leg = side.leg if side is not None else None
+        shapes: tuple[Shape, ...] = ()
+        if leg is not None:
+            kinds = dict.fromkeys((part.run_bytes, part.outer) for part in parts)
+            alike = {kind: leg.part(Footprint(0, *kind)) for kind in kinds}
+            shapes = tuple(alike[part.run_bytes, part.outer] for part in parts)
+        flits = tuple(self.fabric.flits(part.size_bytes) for part in parts)
+        return (Route(side, source, tuple(self.fabric.node(core) for core in cores), parts, flits, shapes),)

@@ -1,0 +1,97 @@
+"""The network as the engines of the cores see it: messages in, deliveries out, flits charged to layers.
+
+The model behind it (flits or reserved links) is simulated beside the event kernel; messages of one instant reach it in
+the order of their queue, then of their command. It sees them at its first edge after that, and a delivery is seen at
+the first edge of its receiver at or after it: as of DRAM, without the stages of a synchroniser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import count
+from typing import Protocol
+
+from archsim.errors import ProgramError
+from archsim.noc.interface import Delivery, Message
+from archsim.sim.clock import Clock
+from archsim.sim.kernel import Event, Kernel
+from archsim.sim.tally import Tally
+from archsim.spec.network import Noc
+
+
+class NetworkModel(Protocol):
+    """A network that is simulated beside the machine (``sim.kernel.Model``)."""
+
+    def submit(self, at_ps: int, messages: Sequence[Message], /) -> None:
+        """Take the messages of one instant, in order."""
+
+    def advance(self, until_ps: int, /) -> Sequence[Delivery]:
+        """Run to the first instant <= ``until_ps`` with deliveries and return them, else []."""
+
+    def next_event_ps(self) -> int | None:
+        """A lower bound of the next delivery; None when nothing is under way."""
+
+    def node(self, core: int) -> int:
+        """The node of a core."""
+
+    def ports(self, part: str) -> tuple[int, ...]:
+        """The nodes of the ports of a part above the network, in their order."""
+
+    def least_ps(self, flits: int, source: int | None = None, targets: tuple[int, ...] = ()) -> int:
+        """No message of so many flits ends sooner after it was submitted."""
+
+
+class Fabric:
+    """One network. ``message_bytes``: of a part of a move at most; ``request_flits``: of what asks a port for parts."""
+
+    def __init__(self, spec: Noc, model: NetworkModel, kernel: Kernel, tally: Tally) -> None:
+        self.name = spec.name
+        self.model = model
+        self.clock = Clock(spec.clock_hz, spec.sync_stages)
+        self.message_bytes = spec.message_bytes
+        self.request_flits = spec.request_flits
+        self._link_bytes = spec.link_bytes
+        self._kernel = kernel
+        self._tally = tally
+        self._number = kernel.attach(model)
+        self._ids = count()
+        self._ports: dict[str, tuple[int, ...]] = {}
+
+    def node(self, core: int) -> int:
+        """The node of a core."""
+        return self.model.node(core)
+
+    def port(self, memory: str, address: int) -> int:
+        """The node through which ``address`` of a memory above goes: its ports take turns, a message long each."""
+        ports = self._ports.get(memory)
+        if ports is None:
+            ports = self._ports[memory] = self.model.ports(memory)
+        if not ports:
+            raise ProgramError(f"memory '{memory}' has no port on network '{self.name}'; 'attach' says where one is")
+        return ports[address // self.message_bytes % len(ports)]
+
+    def flits(self, size_bytes: int) -> int:
+        """Flits of payload."""
+        return -(-size_bytes // self._link_bytes)
+
+    def cycles(self, size_bytes: int, clock: Clock) -> Fraction:
+        """Cycles of ``clock`` that bytes take at least through the one link of a core."""
+        return Fraction(self.flits(size_bytes) * clock.hz, self.clock.hz)
+
+    def send(self, order: tuple[int, ...], source: int, targets: Sequence[int], flits: int, clock: Clock) -> Event:
+        """Send a message; the event has the Delivery, at an edge of ``clock``, or None when it need not travel.
+
+        ``order`` sorts the messages of one instant.
+        """
+        others = tuple([target for target in targets if target != source])
+        if not others:
+            return self._kernel.timeout(clock.at_or_after(self._kernel.now) - self._kernel.now)
+        message = Message(next(self._ids), source, others, flits)
+        return self._kernel.submit(self._number, order, message, clock, self.model.least_ps(flits, source, others))
+
+    def charge(self, layer: str, delivery: Delivery | None) -> None:
+        """Count what a message of ``layer`` cost on links and in routers."""
+        if delivery is not None:
+            self._tally.add(layer, self.name, "link_flits", delivery.link_flits)
+            self._tally.add(layer, self.name, "router_flits", delivery.router_flits)
