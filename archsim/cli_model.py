@@ -37,7 +37,8 @@ def run(
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is drawn at random.")] = 0,
     on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
     fidelity: Annotated[
-        opt.Fidelity | None, typer.Option(help="DRAM command by command, or at measured rates. Default: the chip's.")
+        opt.Fidelity | None,
+        typer.Option(help="DRAM by commands and network by flits, or measured rates and links. Default: the chip's."),
     ] = None,
     warm: Annotated[
         int | None, typer.Option(min=2, metavar="N", help="Run N times; the last interval gives the throughput.")

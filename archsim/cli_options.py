@@ -37,7 +37,7 @@ class Unsupported(StrEnum):
 
 
 class Fidelity(StrEnum):
-    """Which model of DRAM is used."""
+    """Which models of DRAM and network are used."""
 
     EXACT = "exact"
     FAST = "fast"

@@ -2,15 +2,16 @@
 
 A part's ``energy`` may name (pJ each): memories ``read``, ``write`` (SRAM, cache: a word access; registers: a byte;
 DRAM: a bit on the pins), caches also ``lookup`` (of the tags of a set), DRAM also ``activate``, ``refresh`` (a command
-of one channel); arrays ``mac`` and, per element, ``register_read``, ``register_write``, ``wire``; vector units
-``lane_op`` and their functions; the host ``flop``, ``link_bit``. ``area`` and ``leakage`` of a part are those of one
-instance.
+of one channel); networks ``router``, ``link`` (a flit through one); arrays ``mac`` and, per element,
+``register_read``, ``register_write``, ``wire``; vector units ``lane_op`` and their functions; the host ``flop``,
+``link_bit``. ``area`` and ``leakage`` of a part are those of one instance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from archsim.energy.network import price_noc
 from archsim.energy.parts import (
     Context,
     Priced,
@@ -27,11 +28,13 @@ from archsim.energy.technology import load_technology
 from archsim.errors import ConfigError, nearest
 from archsim.spec.architecture import Architecture, Array, Dma, Host, Vector
 from archsim.spec.memories import Cache, Memory
+from archsim.spec.network import Noc
 from archsim.spec.part import Part, Sourced
 
 _PRICE: Mapping[type[Part], Callable[..., Priced]] = {
     Memory: price_memory,
     Cache: price_cache,
+    Noc: price_noc,
     Array: price_array,
     Vector: price_vector,
     Dma: price_dma,

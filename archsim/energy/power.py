@@ -1,7 +1,7 @@
 """Power over time: averages over windows of max(1 us, latency / 1000).
 
 When an action happened inside its layer is not recorded, so a layer's energy on a part is spread over the
-layer's commands that can have caused it, evenly over their time: DRAM and DMA over loads and stores, array,
+layer's commands that can have caused it, evenly over their time: DRAM, DMA and network over loads and stores, array,
 vector unit and host over their own commands, on-chip memories over all but the host's. Leakage is constant.
 Windows tile [0, latency); a last one shorter than the others is part of the one before, so no window is
 shorter than stated (unless the run is), their mean is the average power and the peak is at least that.
@@ -24,6 +24,7 @@ _MOVES = ("MOVE", "GATHER", "SCATTER")
 _DRIVERS: Mapping[str, tuple[str, ...]] = {
     "dram": _MOVES,
     "dma": _MOVES,
+    "noc": _MOVES,
     "cache": ("GATHER", "SCATTER"),
     "array": ("MATMUL",),
     "vector": ("VECTOR",),

@@ -19,7 +19,7 @@ NW_PER_W = 10**9
 class PartTable:
     """One part of the chip; all its instances together in ``leakage_w`` and ``area_mm2``.
 
-    ``kind``: dram | cache | sram | registers | array | vector | dma | host; ``scope``: chip | dram | host.
+    ``kind``: dram | cache | sram | registers | noc | array | vector | dma | host; ``scope``: chip | dram | host.
     ``charges``: action as counted by the machine -> zJ of one; ``rest``: of any other action (functions of a
     vector unit), None where there is none. ``sources``: 'energy.NAME', 'leakage', 'area' -> where the figure
     comes from.

@@ -35,6 +35,8 @@ class Technology:
     register_pj_per_bit: Sourced
     register_um2_per_bit: Sourced
     wire_pj_per_bit_mm: Sourced
+    crossbar_track_um: Sourced
+    arbitration_share: Sourced  # of what a flit spends in a router's buffers and crossbar
     sram: SramTable
     host_pj_per_flop: Sourced
     link_pj_per_bit: Sourced
@@ -58,6 +60,8 @@ def load_technology(name: str) -> Technology:
         document.figure("registers", "pj_per_bit"),
         document.figure("registers", "um2_per_bit"),
         document.figure("wire", "pj_per_bit_mm"),
+        document.figure("router", "crossbar_track_um"),
+        document.figure("router", "arbitration_share"),
         _sram(document),
         document.figure("host", "pj_per_flop"),
         document.figure("host", "link_pj_per_bit"),

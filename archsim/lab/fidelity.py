@@ -1,18 +1,20 @@
-"""Which model of DRAM a run uses: what was asked for, else the exact one as long as it is affordable."""
+"""Which models of DRAM and network a run uses: what was asked for, else the exact ones where they are affordable."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from math import prod
+from collections.abc import Mapping
+from math import ceil
 
 from archsim.errors import ConfigError
-from archsim.ir.program import Command, Node, Program
+from archsim.ir.program import Program
+from archsim.lab import traffic
 from archsim.spec import load
 from archsim.spec.architecture import Architecture
 from archsim.spec.memories import Memory
 
-MODES = ("exact", "fast")
+MODES: Mapping[str, str] = {"exact": "flit", "fast": "link"}  # of DRAM, and what goes with it of a network
 EXACT_REQUESTS = 120_000_000  # a minute at the 2 M requests a second that the exact model serves at least
+EXACT_FLITS = 480_000_000  # a minute at the 8 M flits a second through routers that the kernel moves at least
 
 
 def timed(architecture: Architecture) -> list[Memory]:
@@ -21,46 +23,44 @@ def timed(architecture: Architecture) -> list[Memory]:
 
 
 def with_fidelity(architecture: Architecture, mode: str) -> Architecture:
-    """The chip with all its DRAM at a fidelity; raises ConfigError when it has none to change."""
+    """The chip with its DRAM, and its network, at a fidelity; raises ConfigError when it has none to change."""
     if mode not in MODES:
         raise ConfigError(f"fidelity: found '{mode}'; allowed {', '.join(MODES)}")
-    parts = timed(architecture)
-    if not parts:
-        raise ConfigError(f"fidelity: chip '{architecture.name}' has no DRAM but such of constant rate, which has none")
-    return load.replace(architecture, {f"{part.name}.fidelity": mode for part in parts})
+    values = {f"{part.name}.fidelity": mode for part in timed(architecture)}
+    if architecture.noc is not None:
+        values[f"{architecture.noc.name}.fidelity"] = MODES[mode]
+    if not values:
+        raise ConfigError(
+            f"fidelity: chip '{architecture.name}' has no network, and no DRAM but of constant rate, which has none"
+        )
+    return load.replace(architecture, values)
 
 
-def affordable(architecture: Architecture, program: Program) -> tuple[Architecture, str]:
-    """The chip on which to simulate ``program``, and what was lowered ('' when nothing was)."""
+def affordable(architecture: Architecture, program: Program) -> tuple[Architecture, tuple[str, ...]]:
+    """The chip on which to simulate ``program``, and what was lowered, in words (nothing when nothing was)."""
+    values: dict[str, object] = {}
+    said = []
+    exact = [part for part in timed(architecture) if part.fidelity == "exact"]
+    requests = sum(_requests(part, program) for part in exact)
+    if requests > EXACT_REQUESTS:
+        values |= {f"{part.name}.fidelity": "fast" for part in exact}
+        said.append(
+            f"DRAM simulated with fidelity fast: some {requests / 1e6:.0f} M requests; --fidelity exact insists"
+        )
+    noc = architecture.noc
+    if noc is not None and noc.fidelity == "flit":
+        flits = ceil(traffic.flits(program, noc) * traffic.mean_routers(noc))
+        if flits > EXACT_FLITS:
+            values[f"{noc.name}.fidelity"] = "link"
+            said.append(
+                f"network simulated with fidelity link: some {flits / 1e6:.0f} M flits through routers; "
+                "--fidelity exact insists"
+            )
+    return load.replace(architecture, values) if values else architecture, tuple(said)
+
+
+def _requests(part: Memory, program: Program) -> int:
     from archsim.memory.dram import catalogue
 
-    exact = [part for part in timed(architecture) if part.fidelity == "exact"]
-    requests = 0
-    for part in exact:
-        dram = catalogue.dram(part.standard, part.speed_mts, part.width_bits, part.channels, part.capacity_bytes)
-        requests += moved_bytes(program, part.name) // dram.device.burst_bytes
-    if requests <= EXACT_REQUESTS:
-        return architecture, ""
-    lowered = load.replace(architecture, {f"{part.name}.fidelity": "fast" for part in exact})
-    text = f"DRAM simulated with fidelity fast: some {requests / 1e6:.0f} M requests; --fidelity exact insists"
-    return lowered, text
-
-
-def moved_bytes(program: Program, memory: str) -> int:
-    """Bytes that the commands of ``program`` ask of a memory, at most: with all their extents in full."""
-    here = {store.name: store.memory == memory for store in program.tensors}
-    here |= {store.name: store.memory == memory for store in program.rings}
-    return sum(_moved(queue.body, here) for queue in program.queues)
-
-
-def _moved(nodes: Iterable[Node], here: Mapping[str, bool]) -> int:
-    total = 0
-    for node in nodes:
-        total += _of_command(node, here) if isinstance(node, Command) else node.trips * _moved(node.body, here)
-    return total
-
-
-def _of_command(command: Command, here: Mapping[str, bool]) -> int:
-    sizes = {extent.dim: extent.size for extent in command.extents}
-    regions = [region for region in (*command.reads, *command.writes) if here.get(region.store)]
-    return sum(region.element_bytes * prod(sizes[dim] for dim, _ in region.strides) for region in regions)
+    dram = catalogue.dram(part.standard, part.speed_mts, part.width_bits, part.channels, part.capacity_bytes)
+    return traffic.moved_bytes(program, part.name) // dram.device.burst_bytes

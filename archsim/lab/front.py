@@ -77,8 +77,9 @@ def run(
     ``model``: a name, a path (a Program as .asm too) or a Workload; ``on``: a name, a path or an Architecture.
     ``batch``: as stored if None. ``objective``: latency | energy | edp. ``dtype``: 'int8', or by role
     'w=int8,a=bf16'; the chip's own if None. ``set``: values by key path, e.g. ``{"dram.channels": 8}``. ``why``:
-    also simulate the chip with each of its resources enlarged. ``fidelity``: exact | fast DRAM; None = as the chip says
-    and is affordable. ``warm``: so many runs one after another, the last of which gives ``throughput_per_s``;
+    also simulate the chip with each of its resources enlarged. ``fidelity``: exact (DRAM by commands, network by flits)
+    | fast (measured rates, links); None = as the chip says and is affordable. ``warm``: so many runs one after another,
+    the last of which gives ``throughput_per_s``;
     ``repeat``: exact | steady (equal runs are reused, refresh aligned). ``lookups``: as of ``load_model``.
     ``mapping``: a mapping file, whose layers are taken instead of searched. ``refine``: how many mappings of each layer
     the simulator may rank (0: the analytic best is taken). ``workers``: processes that search. Raises the children of

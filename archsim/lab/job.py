@@ -35,10 +35,11 @@ def quiet(_: str) -> None:
 class Job:
     """``model`` and ``chip`` by name, path or object; ``values``: chip keys to set; ``dtype`` as typed;
     ``batch`` None = as the model states, 1 where it leaves it open; ``numbers``: (scale, zero) of tensors;
-    ``fidelity`` of DRAM, None = the chip's as far as it is affordable; ``warm``: runs, of which the last gives the
-    throughput; ``repeat``: how they are simulated (see repetition); ``lookups``: access patterns of nodes that look
-    rows up, by name; ``mapping``: a mapping file whose layers are taken instead of searched; ``refine``: candidates of
-    each layer that the simulator may rank (0: the analytic best is taken); ``workers``: processes that search."""
+    ``fidelity`` of DRAM and network, None = the chip's as far as it is affordable; ``warm``: runs, of which the last
+    gives the throughput; ``repeat``: how they are simulated (see repetition); ``lookups``: access patterns of nodes
+    that look rows up, by name; ``mapping``: a mapping file whose layers are taken instead of searched; ``refine``:
+    candidates of each layer that the simulator may rank (0: the analytic best is taken); ``workers``: processes that
+    search."""
 
     model: Model
     chip: Chip

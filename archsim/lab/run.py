@@ -199,9 +199,8 @@ def simulated(job: Job, built: Built, say: Progress = quiet) -> Result:
         if not job.is_program and job.mapping is None:
             error.exit_code = 1  # our own compiler made it
         raise
-    architecture, lowered = built.architecture, ""
-    if job.fidelity is None:
-        architecture, lowered = affordable(architecture, built.program)
+    insisted = job.fidelity is not None
+    architecture, lowered = (built.architecture, ()) if insisted else affordable(built.architecture, built.program)
     _announce(architecture, say)
     activity = simulate(built.program, architecture)
     repetition = _repeated(job, built.program, architecture, say)
@@ -213,7 +212,7 @@ def simulated(job: Job, built: Built, say: Progress = quiet) -> Result:
         built.mapping,
         options=built.options(job),
         seed=job.seed,
-        warnings=(*built.warnings, lowered) if lowered else built.warnings,
+        warnings=(*built.warnings, *lowered),
         repetition=repetition,
     )
     if not built.text_sha256:

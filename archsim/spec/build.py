@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -13,12 +12,12 @@ from archsim.spec import schema
 from archsim.spec.domains import Measured
 from archsim.spec.dtypes import BITS
 from archsim.spec.expand import Facts
+from archsim.spec.fabric import Fabric
 from archsim.spec.network import Noc
 from archsim.spec.part import Sourced
 from archsim.spec.rules_parts import CONSTANT, dataflow_name
 from archsim.spec.sources import lookup
 
-NETWORKS = "archsim.noc.catalogue"
 _PS_PER_S = 10**12
 _SYNC_STAGES: int = schema.Part.model_fields["sync_stages"].default
 
@@ -201,14 +200,16 @@ def _bytes_per_cycle(bandwidth: Measured | None, clock_hz: int) -> Fraction | No
     return bandwidth.value / clock_hz
 
 
-def noc(spec: schema.Noc, base: dict[str, Any], inside: tuple[str, ...]) -> Noc:
-    """A noc section; ``inside``: the memories below it. Raises ConfigError for a topology that cannot be."""
-    nodes = importlib.import_module(NETWORKS).network(spec.topology, spec.shape)[0].nodes
+def noc(spec: schema.Noc, base: dict[str, Any], found: Fabric, inside: tuple[str, ...]) -> Noc:
+    """A noc section; ``inside``: the memories below it."""
     return Noc(
         **base,
         topology=spec.topology,
         shape=spec.shape,
-        cores=len(nodes),
+        cores=found.cores,
+        ports=_with_attached(found, spec),
+        links=found.links,
+        bisection_links=found.bisection_links,
         link_bytes=spec.link,
         attach=spec.attach,
         inside=inside,
@@ -229,3 +230,10 @@ def noc(spec: schema.Noc, base: dict[str, Any], inside: tuple[str, ...]) -> Noc:
         request_flits=spec.request,
         fidelity=spec.fidelity,
     )
+
+
+def _with_attached(found: Fabric, spec: schema.Noc) -> tuple[tuple[int, int], ...]:
+    """Ports of each router, with one in and one out for each place in `attach`."""
+    places = [place for ports in spec.attach.values() for place in ports]
+    extra = [places.count(place) for place in found.places]
+    return tuple((ins + more, outs + more) for (ins, outs), more in zip(found.ports, extra, strict=True))

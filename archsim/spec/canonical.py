@@ -13,6 +13,7 @@ from archsim.spec import peaks
 from archsim.spec.architecture import ROLES, Architecture, Array, Dma, Host, Vector
 from archsim.spec.dtypes import BITS
 from archsim.spec.memories import Cache, Memory, PortSet
+from archsim.spec.network import Noc
 from archsim.spec.part import Part
 
 _Section = dict[str, Any]
@@ -20,8 +21,8 @@ _LINE = 100  # characters of a mapping or list that goes on one line
 _NOT_NUMBERS = frozenset(
     ["schema", "name", "description", "source", "sources", "dtypes", "not_modelled", "hierarchy", "node"]
     + ["keeps", "standard", "fidelity", "address_map", "rows", "refresh", "filled_by", "policy", "kind", "dataflow"]
-    + ["merged"]
-    + ["weight_double_buffer", "fold_overlap"]
+    + ["merged", "weight_double_buffer", "fold_overlap"]
+    + ["topology", "routing", "multicast", "vc_allocator", "switch_allocator", "speculative"]
 )
 
 
@@ -62,6 +63,9 @@ def _document(chip: Architecture) -> _Section:
     hierarchy: list[_Section] = []
     last = max((n for n, memory in enumerate(chip.memories) if memory.kind == "dram"), default=-1)
     for number, memory in enumerate(chip.memories):
+        if chip.noc is not None and memory.name == chip.noc.inside[0]:
+            hierarchy.append({"noc": _noc(chip.noc, above)})
+            above = chip.noc.clock_hz
         hierarchy.append({memory.kind: _memory(memory, above)})
         above = memory.clock_hz
         if number == last:
@@ -166,6 +170,22 @@ def _dram(part: Memory) -> _Section:
         "read_queue": control.read_queue,
         "write_queue": control.write_queue,
     }
+
+
+def _noc(part: Noc, above_hz: int) -> _Section:
+    section = _common(part, above_hz)
+    section |= {"topology": part.topology, "shape": list(part.shape), "link": units.exact(part.link_bytes, units.SIZE)}
+    if part.link_delay_cycles is not None:
+        section["link_delay"] = part.link_delay_cycles
+    if part.links:
+        section["link_length"] = f"{_real(part.link_mm)} mm"
+    section["attach"] = {name: [list(place) for place in places] for name, places in part.attach.items()}
+    section |= {"routing": part.routing, "multicast": part.multicast, "vcs": part.vcs, "buffer": part.buffer_flits}
+    section |= {"routing_delay": part.routing_delay_cycles, "credit_delay": part.credit_delay_cycles}
+    section |= {"vc_allocator": part.vc_allocator, "switch_allocator": part.switch_allocator}
+    section |= {"speculative": part.speculative, "packet": units.exact(part.packet_bytes, units.SIZE)}
+    section |= {"header": part.header_flits, "message": units.exact(part.message_bytes, units.SIZE)}
+    return section | {"request": part.request_flits, "fidelity": part.fidelity} | _overrides(part)
 
 
 def _array(part: Array, above_hz: int) -> _Section:

@@ -49,6 +49,21 @@ cycle: strides that meet in few banks cost cycles. `ports: {read: 1, write: 1, d
 gives engines ports of their own beside the common ones, which all others share. `padding` leaves words free behind
 the rows of tiles, and of tensors that stay on chip (those of inputs, unless a reshaping view needs them dense).
 
+**Networks and cores.** What stands below a `noc` exists once for each node of its topology: memories, arrays, vector
+units and DMA engines are a core's own (`l1[3]` in Programs), and each core computes from memories of its own. What
+stands above it is shared, and reached through the ports that `attach` names: `attach: {l2: [[0, 0], [0, 3]]}` gives
+l2 two, at the routers with these coordinates; a router may be named more than once. A crossbar, bus, tree or fat
+tree has numbered routers: `[[0]]`. Every memory above that feeds one below needs a port; one that only feeds others
+above needs none.
+
+    - sram: {name: l2, size: 4 MiB, banks: 16, word: 32 B, keeps: all}
+    - noc:  {name: mesh, topology: mesh, shape: [4, 4], link: 32 B, attach: {l2: [[0, 0], [3, 3]]}}
+    - sram: {name: l1, size: 256 KiB, banks: 8, word: 16 B, keeps: all}
+
+A node of a network is a core, that at the root of a tree too. `show chips NAME` prints the peaks of all cores, of a
+link, of the bisection and of each part's ports. Timing: [noc.md](noc.md); energy: [energy.md](energy.md). Not built
+with a network: a second one, caches, a dram below it, a host at a port, the topology point_to_point.
+
 **Sources.** Every number says where it comes from: `source:` for a section, `sources: {key: text}` for single
 keys, at the top level also `sources: {part.key: text}`. `estimated: reasoning` marks a number that nobody
 published; it shows as such in reports. A file of your own may leave sources out: its numbers count as `user`.
@@ -64,8 +79,8 @@ prints the chip with everything stated, and that text loads again to the same ch
 **Where files are found.** The directories in `ARCHSIM_CONFIGS` (each with a folder `accelerators`), then the
 ones that came with the package. A path works as well as a name.
 
-**Not built yet** (refused by name): the parts {later}, memories inside `parallel`,
-the keys {keys}.
+**Not built yet** (refused by name): the parts {later}, memories and networks
+inside `parallel`, the keys {keys}.
 """
 _SECTIONS: tuple[type[BaseModel], ...] = (
     schema.Chip,
@@ -79,6 +94,7 @@ _SECTIONS: tuple[type[BaseModel], ...] = (
     schema.Ports,
     schema.EnginePorts,
     schema.Registers,
+    schema.Noc,
     schema.Array,
     schema.Fanout,
     schema.RegisterFile,

@@ -20,11 +20,16 @@ class Noc(Part):
     ``header_flits``; ``message_bytes``: what a move sends at once from one port at most; ``request_flits``: of what
     asks a port for all that a move reads there. ``attach``: part above -> the places (coordinates of a router) of its
     ports. ``inside``: the memories below, of which each core has its own.
+    ``ports``: of each router (inputs, outputs), to links, nodes and attached parts; ``links`` and ``bisection_links``
+    (0: not known) are of one direction each.
     """
 
     topology: str
     shape: tuple[int, ...]
     cores: int
+    ports: tuple[tuple[int, int], ...]
+    links: int
+    bisection_links: int
     link_bytes: int
     attach: Mapping[str, tuple[tuple[int, ...], ...]]
     inside: tuple[str, ...]
@@ -44,6 +49,16 @@ class Noc(Part):
     message_bytes: int = 4096
     request_flits: int = 1
     fidelity: str = "flit"  # flit | link
+
+    @property
+    def link_bits(self) -> int:
+        """Wires of a link."""
+        return self.link_bytes * 8
+
+    @property
+    def packet_flits(self) -> int:
+        """The longest packet with its header."""
+        return -(-self.packet_bytes // self.link_bytes) + self.header_flits
 
 
 def instance(memory: str, core: int) -> str:

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from archsim.spec.architecture import Architecture, Array
 from archsim.spec.memories import Memory, PortSet
+from archsim.spec.network import Noc
 from archsim.units import operations_per_s, si
 
 
@@ -18,9 +19,37 @@ def dram_bytes_per_s(memory: Memory) -> Fraction | None:
 
 
 def lines(chip: Architecture) -> list[str]:
-    """One line for the peak of each dram, explicit sram and array."""
+    """One line for the peak of each dram, explicit sram, network and array; of all cores together where there are."""
     found = [_memory(memory) for memory in chip.memories if memory.filled_by == "dma"]
+    if chip.noc is not None:
+        found.append(_noc(chip.noc))
     return found + [_array(array) for array in chip.arrays]
+
+
+def link_bytes_per_s(noc: Noc) -> int:
+    """Of one link in one direction: a flit a cycle."""
+    return noc.link_bytes * noc.clock_hz
+
+
+def bisection_bytes_per_s(noc: Noc) -> int:
+    """Of all links, of one direction, between two halves of the nodes; 0 where the topology does not know it."""
+    return noc.bisection_links * link_bytes_per_s(noc)
+
+
+def port_bytes_per_s(noc: Noc, part: str) -> int:
+    """Of all ports of a part above the network, in one direction."""
+    return len(noc.attach.get(part, ())) * link_bytes_per_s(noc)
+
+
+def _noc(noc: Noc) -> str:
+    shape = "x".join(str(size) for size in noc.shape)
+    text = (
+        f"{noc.name}: {noc.cores} cores on a {noc.topology} {shape}, link {si(link_bytes_per_s(noc), 'B/s')} each way"
+    )
+    if noc.bisection_links:
+        text += f", bisection {si(bisection_bytes_per_s(noc), 'B/s')} each way"
+    ports = [f"{name} {si(port_bytes_per_s(noc, name), 'B/s')} ({len(noc.attach[name])})" for name in noc.attach]
+    return f"{text}; ports: {', '.join(ports)}" if ports else text
 
 
 def _memory(memory: Memory) -> str:
@@ -30,7 +59,8 @@ def _memory(memory: Memory) -> str:
     one = memory.banks * memory.word_bytes
     groups = [_directions(one, memory.ports)]
     groups += [f"{engine} {_directions(one, own)}" for engine, own in memory.private_ports.items()]
-    return f"{memory.name}: peak {'; '.join(groups)} (banks x word x ports)"
+    each = f", each of {memory.copies} cores" if memory.copies > 1 else ""
+    return f"{memory.name}: peak {'; '.join(groups)} (banks x word x ports){each}"
 
 
 def _directions(one: int, ports: PortSet) -> str:
@@ -49,7 +79,8 @@ def _dram_formula(memory: Memory) -> str:
 def _array(array: Array) -> str:
     rates = []
     for (inputs, weights), rate in sorted(array.rates.items()):
-        macs = array.rows * array.cols * rate
+        macs = array.rows * array.cols * rate * array.copies
         name = inputs if inputs == weights else f"{inputs}x{weights}"
         rates.append(f"{name} {float(macs):g} MAC/cycle = {si(operations_per_s(macs * array.clock_hz), 'OP/s')}")
-    return f"{array.name}: peak {', '.join(rates)}"
+    cores = f" ({array.copies} cores)" if array.copies > 1 else ""
+    return f"{array.name}: peak {', '.join(rates)}{cores}"

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from archsim.spec import build, canonical, rules_parts, rules_tree, schema
+from archsim.spec import build, canonical, rules_noc, rules_parts, rules_tree, schema
 from archsim.spec import sources as origins
 from archsim.spec.architecture import ROLES, Architecture
 from archsim.spec.declared import Declared, File, declare
 from archsim.spec.dtypes import BITS
 from archsim.spec.expand import DataflowFacts, Facts, dataflow_facts
+from archsim.spec.fabric import Fabric
+from archsim.spec.network import Noc
 from archsim.spec.nodes import Node
 from archsim.spec.problems import Problems
 from archsim.spec.tree import check as check_tree
@@ -33,10 +35,11 @@ def resolve(root: Node, facts: DataflowFacts = dataflow_facts) -> Architecture:
         raise TypeError("a document was refused without a reason")
     rules_tree.check(file)
     rules_parts.check(file)
+    fabric = rules_noc.check(file)
     bits = _bits(file.chip.dtypes)
     arrays = [(part, rules_parts.array_facts(file, part, facts, bits)) for part in file.of(schema.Array)]
     problems.raise_all()
-    return _architecture(file, {part.spec.name: found for part, found in arrays if found is not None})
+    return _architecture(file, {part.spec.name: found for part, found in arrays if found is not None}, fabric)
 
 
 def _bits(dtypes: schema.Dtypes) -> dict[str, int]:
@@ -45,20 +48,21 @@ def _bits(dtypes: schema.Dtypes) -> dict[str, int]:
     return by_role | {"partials": BITS[dtypes.accumulate]}
 
 
-def _architecture(file: File, facts: dict[str, Facts]) -> Architecture:
+def _architecture(file: File, facts: dict[str, Facts], fabric: Fabric | None) -> Architecture:
     chip = file.chip
     stated = origins.collect(file.root) | _derived(file)
     clocks = _clocks(file)
-    below = _below_noc(file)
-    nocs = [
-        build.noc(part.spec, build.common(part.spec, "noc", clocks[part.spec.name], stated), _memories(below))
-        for part in file.of(schema.Noc)
-    ]
-    copies = {part.spec.name: nocs[0].cores for part in below}
+    below = rules_noc.below(file)
+    copies = {part.spec.name: fabric.cores for part in below} if fabric is not None else {}
 
     def base(part: Declared[schema.Part]) -> dict[str, Any]:
         found = build.common(part.spec, part.at.kind, clocks[part.spec.name], stated)
         return found | {"copies": copies.get(part.spec.name, 1)}
+
+    def noc() -> Noc | None:
+        part = next(file.of(schema.Noc), None)
+        inside = tuple(item.spec.name for item in below if isinstance(item.spec, schema.Storage))
+        return build.noc(part.spec, base(part), fabric, inside) if part is not None and fabric is not None else None
 
     bare = Architecture(
         name=chip.name,
@@ -71,7 +75,7 @@ def _architecture(file: File, facts: dict[str, Facts]) -> Architecture:
         arrays=tuple(build.array(part.spec, base(part), facts[part.spec.name]) for part in file.of(schema.Array)),
         vectors=tuple(build.vector(part.spec, base(part)) for part in file.of(schema.Vector)),
         dma=next((build.dma(part.spec, base(part)) for part in file.of(schema.Dma)), _default_dma(chip.clock, copies)),
-        noc=nocs[0] if nocs else None,
+        noc=noc(),
         host=next((build.host(part.spec, base(part)) for part in file.of(schema.Host)), None),
         dtypes={**chip.dtypes.model_dump(), "partials": chip.dtypes.accumulate},
         not_modelled=chip.not_modelled,
@@ -98,28 +102,15 @@ def _address_bits(file: File) -> int:
 
 
 def _clocks(file: File) -> dict[str, int]:
-    """Clock of each part: its own, else that of the nearest memory above it, else the chip's."""
+    """Clock of each part: its own, else that of the nearest memory or network above it, else the chip's."""
     clocks = {}
     above = file.chip.clock
     for part in file.parts:
         inherited = file.chip.clock if isinstance(part.spec, (schema.Dma, schema.Host)) else above
         clocks[part.spec.name] = part.spec.clock or inherited
-        if isinstance(part.spec, schema.Storage):
+        if isinstance(part.spec, (schema.Storage, schema.Noc)):
             above = clocks[part.spec.name]
     return clocks
-
-
-def _below_noc(file: File) -> list[Declared[schema.Part]]:
-    """The parts that each core has, the DMA's engines among them; none without a network."""
-    if not any(file.of(schema.Noc)):
-        return []
-    at = next(index for index, part in enumerate(file.parts) if isinstance(part.spec, schema.Noc))
-    dma = [part for part in file.parts[:at] if isinstance(part.spec, schema.Dma)]
-    return dma + [part for part in file.parts[at + 1 :] if not isinstance(part.spec, schema.Host)]
-
-
-def _memories(parts: list[Declared[schema.Part]]) -> tuple[str, ...]:
-    return tuple(part.spec.name for part in parts if isinstance(part.spec, schema.Storage))
 
 
 def _default_dma(clock_hz: int, copies: Mapping[str, int]) -> Any:

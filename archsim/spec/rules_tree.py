@@ -45,8 +45,9 @@ def _order(file: File) -> None:
     for part in file.parts:
         if isinstance(part.spec, _ONCE):
             continue
-        if isinstance(part.spec, (schema.Storage, schema.Cache)) and part.at.parallel:
-            message = "a memory inside parallel is not built yet; this version shares memories between all leaves"
+        if isinstance(part.spec, (schema.Storage, schema.Cache, schema.Noc)) and part.at.parallel:
+            what = "network" if isinstance(part.spec, schema.Noc) else "memory"
+            message = f"a {what} inside parallel is not built yet; this version shares memories between all leaves"
             file.problems.not_built(part.at.mark, part.spec.name, message)
         elif leaf is not None and not (leaf.at.parallel and leaf.at.holder is part.at.holder):
             where = f"the {leaf.at.kind} '{leaf.spec.name}'"

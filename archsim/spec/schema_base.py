@@ -56,7 +56,8 @@ class Part(Sourced):
     energy: dict[Annotated[str, d.name()], Annotated[float, d.real(units.ENERGY, "0 pJ", "1 uJ")]] = Field(
         {},
         description="action to energy, in place of the technology table: sram `read`, `write` (a word), dram "
-        "`read`, `write` (a bit), array `mac`, `register_read`, `register_write`, `wire`, vector `lane_op`, ...",
+        "`read`, `write` (a bit), noc `router`, `link` (a flit), array `mac`, `register_read`, `register_write`, "
+        "`wire`, vector `lane_op`, ...",
     )
     area: Annotated[float, d.real(units.AREA, "0 mm2", "10000 mm2")] | None = Field(
         None, description="area; overrides the technology table"

@@ -26,7 +26,7 @@ class Noc(Part):
         None, description="cycles of a flit on a link; the topology's own unless stated"
     )
     link_length: Annotated[float, d.real(units.LENGTH, "0 mm", "1000 mm")] = Field(
-        1.0, description="of a link between neighbours, for its energy"
+        1.0, description="of a link between routers, for its energy; refused where there are none"
     )
     attach: dict[Annotated[str, d.name()], Annotated[tuple[tuple[int, ...], ...], d.places()]] = Field(
         {}, description="part above the network to the routers where its ports are: `{l2: [[0, 0], [0, 3]]}`"

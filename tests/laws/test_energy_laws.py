@@ -19,13 +19,23 @@ from archsim.ir.activity import Activity, Record, edge_ps
 from archsim.sim.attribution import attribute
 from archsim.sim.mac_breakdown import mac_breakdown, peak_macs_per_cycle
 from archsim.spec.architecture import Architecture
-from archsim.spec.load import load
+from archsim.spec.load import load, loads
 from archsim.spec.load import replace as with_values
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 CHIP = load(Path(__file__).parents[1] / "golden" / "chip.yaml")
 TABLES = tables_for(CHIP)
 ACTIONS = tuple((part, action) for part, table in TABLES.parts.items() for action in table.charges)
+GRID = """
+name: grid
+technology: {node: 7nm, voltage: 0.75 V}
+clock: 1 GHz
+hierarchy:
+  - dram: {name: dram, standard: constant, bandwidth: 25.6 GB/s, capacity: 1 GiB, keeps: all}
+  - noc: {name: mesh, topology: mesh, shape: [3, 3], link: 32 B, attach: {dram: [[0, 0]]}}
+  - sram: {name: l1, size: 16 KiB, word: 16 B, keeps: all}
+  - array: {name: mxu, shape: [4, 4], rates: {int8: 1}}
+"""
 LAYERS = ("l0", "l1", "", "_static")
 ONE_CORE = World(cores=1)
 
@@ -163,3 +173,22 @@ def test_with_one_clock_slots_are_cycles_times_peak(case: tuple[Activity, Archit
     for cause in ("fill_drain", "stall_dependency", "idle"):
         assert found[cause] == row[cause] * peak
     assert found["useful"] + found["edge_underfill"] + found["dtype_loss"] == row["busy"] * peak
+
+
+@RANDOM
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from(LAYERS), st.sampled_from(("router_flits", "link_flits"))), st.integers(0, 10**12)
+    ),
+    st.lists(st.integers(1, 6), min_size=1, max_size=2),
+)
+def test_flits_of_a_network_are_charged_where_they_pass(counts: dict[tuple[str, str], int], shape: list[int]) -> None:
+    """Law 37: a network's energy is its flits at routers and links, once each, in the layer that sent them."""
+    chip = loads(GRID.replace("[0, 0]", str([0] * len(shape))), {"mesh.shape": shape})
+    tables = tables_for(chip)
+    keyed = {(layer, "mesh", action): count for (layer, action), count in counts.items()}
+    energy = account(Activity("p", 10**6, 10**9, {}, keyed, {}, (), {}), chip, tables)
+    spent = {action: sum(n for (_, own), n in counts.items() if own == action) for _, action in counts}
+    dynamic = sum(n * tables.charge_zj("mesh", action) for action, n in spent.items())
+    assert energy.by_part_zj()["mesh"] == dynamic + energy.static_zj["mesh"]
+    assert sum(energy.by_part_zj().values()) == sum(energy.by_layer_zj().values()) == energy.total_zj

@@ -182,13 +182,13 @@ def test_what_else_is_missing_is_told(tmp_path: Path) -> None:
 
 
 PRIVATE = "sram: {name: v, size: 1 KiB, word: 4 B, keeps: [kv]}"
+NETWORK = "noc: {name: mesh, topology: mesh, shape: [2, 2], link: 32 B}"
 LATER = [
-    ("  - sram: {name: acc", "  - noc: {name: mesh}\n  - sram: {name: acc", "part kind 'noc' is not built yet", 23),
-    ("  - sram: {name: acc", "  - link: {}\n  - sram: {name: acc", "part kind 'link' is not built yet", 23),
     ("  - sram: {name: acc", "  - link: {}\n  - sram: {name: acc", "part kind 'link' is not built yet", 23),
     ("  - sram: {name: acc", "  - fanout: {size: 4}\n  - sram: {name: acc", "part kind 'fanout' is not built", 23),
     ("slots: 2", "from: dram", "l1.from: key 'from' is not built yet", 22),
     ("      - vector:", f"      - {PRIVATE}\n      - vector:", "a memory inside parallel is not built yet", 30),
+    ("      - vector:", f"      - {NETWORK}\n      - vector:", "a network inside parallel is not built yet", 30),
     ("      - vector:", "      - parallel: []\n      - vector:", "parallel inside parallel is not built yet", 30),
 ]  # fmt: skip
 

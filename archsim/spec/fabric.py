@@ -1,0 +1,84 @@
+"""What the topology of a network says about a chip: its cores, routers, links, and what each router joins.
+
+Topologies are found by their names, as DRAM standards are; this room imports none of them.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NamedTuple
+
+from archsim import registry
+from archsim.errors import ConfigError, NotBuiltError
+from archsim.spec import schema
+
+TOPOLOGIES = "archsim.noc.topologies"
+MOST_NODES = 1024  # tables of routes have an entry for each router and node
+_LISTED = "point_to_point"  # links are a list of its own
+
+
+class Fabric(NamedTuple):
+    """``places``: what `attach` calls each router: its coordinates, or [number] where there are none.
+
+    ``ports``: of each router (inputs, outputs) to links and nodes; ``most_ports``: the numbers that its ports have.
+    ``links``: one for each direction, as are ``bisection_links``, 0 where not known; ``rings``: links close to rings;
+    ``ordered``: packets pass dimensions in an order.
+    """
+
+    cores: int
+    places: tuple[tuple[int, ...], ...]
+    ports: tuple[tuple[int, int], ...]
+    most_ports: int
+    links: int
+    bisection_links: int
+    rings: bool
+    ordered: bool
+
+
+def fabric(spec: schema.Noc) -> Fabric:
+    """Of the topology and shape of a section. Raises ConfigError that begins with the key: ``shape: found ...``."""
+    known = registry.modules(TOPOLOGIES)
+    if spec.topology == _LISTED:
+        others = ", ".join(name for name in known if name != _LISTED)
+        raise NotBuiltError(
+            f"topology: '{_LISTED}' needs a list of links, which chips cannot state yet; it has: {others}"
+        )
+    module = registry.load(TOPOLOGIES, spec.topology)
+    if _least_nodes(spec) > MOST_NODES:
+        raise ConfigError(f"shape: found {_shape(spec)}; allowed at most {MOST_NODES} nodes")
+    try:
+        found = module.build(spec.shape)
+    except ConfigError as error:
+        raise ConfigError(str(error).removeprefix(f"topology {spec.topology}: ")) from None
+    nodes = len(found.nodes)
+    return Fabric(
+        cores=nodes,
+        places=found.coordinates or tuple((router,) for router in range(found.routers)),
+        ports=_ports(found),
+        most_ports=found.ports,
+        links=len(found.links),
+        bisection_links=found.bisection_links,
+        rings=any(found.wraps),
+        ordered=bool(found.order),
+    )
+
+
+def _least_nodes(spec: schema.Noc) -> int:
+    """Nodes that a shape means at least, before anything is built: a fat tree's are a power."""
+    shape = spec.shape
+    return int(shape[0] ** shape[1]) if spec.topology == "fat_tree" and len(shape) == 2 else prod(shape)
+
+
+def _shape(spec: schema.Noc) -> str:
+    return "x".join(str(size) for size in spec.shape)
+
+
+def _ports(found: Any) -> tuple[tuple[int, int], ...]:
+    inputs, outputs = [0] * found.routers, [0] * found.routers
+    for link in found.links:
+        outputs[link.source] += 1
+        inputs[link.target] += 1
+    for node in found.nodes:
+        inputs[node.router] += 1
+        outputs[node.sink] += 1
+    return tuple(zip(inputs, outputs, strict=True))

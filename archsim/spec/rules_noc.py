@@ -1,0 +1,196 @@
+"""Rules on networks: what they join, where shared memories are attached, and what fits in their routers."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from archsim import registry, units
+from archsim.errors import ConfigError, NotBuiltError, nearest
+from archsim.spec import schema
+from archsim.spec.architecture import ROLES
+from archsim.spec.declared import Declared, File, explicit
+from archsim.spec.fabric import TOPOLOGIES, Fabric, fabric
+from archsim.spec.nodes import Mark
+
+_KERNEL = "archsim.noc.kernel"
+_NEEDS = {"cache": "a cache in a chip with a network", "dram": "a dram below a network"}
+_KEYS = ("topology", "shape")
+
+_Part = Declared[schema.Part]
+_Noc = Declared[schema.Noc]
+
+
+def check(file: File) -> Fabric | None:
+    """Add a problem for every broken rule; what the topology says, None without a network or with one that is wrong."""
+    networks = list(file.of(schema.Noc))
+    if not networks:
+        return None
+    for extra in networks[1:]:
+        message = "a second network is not built yet; this version has one in a chip"
+        file.problems.not_built(extra.at.mark, extra.spec.name, message)
+    part = networks[0]
+    for rule in (_kinds, _keepers, _ports_of_cores, _packets):
+        rule(file, part)
+    found = _fabric(file, part)
+    if found is not None:
+        for routed in (_routes, _attached, _unattached, _switches):
+            routed(file, part, found)
+    return found
+
+
+def below(file: File) -> list[_Part]:
+    """The parts that each core has, the DMA's engines among them; none without a network."""
+    at = next((n for n, part in enumerate(file.parts) if isinstance(part.spec, schema.Noc)), None)
+    if at is None:
+        return []
+    dma = [part for part in file.parts[:at] if isinstance(part.spec, schema.Dma)]
+    return dma + [part for part in file.parts[at + 1 :] if not isinstance(part.spec, schema.Host)]
+
+
+def _split(file: File) -> tuple[list[Declared[schema.Storage]], list[Declared[schema.Storage]]]:
+    """Explicit memories above the network, and below it."""
+    inner = {part.spec.name for part in below(file)}
+    found = [part for part in file.of(schema.Storage) if explicit(part)]
+    return [part for part in found if part.spec.name not in inner], [part for part in found if part.spec.name in inner]
+
+
+def _kinds(file: File, _: _Noc) -> None:
+    inner = {part.spec.name for part in below(file)}
+    for part in file.parts:
+        kind = part.at.kind
+        if isinstance(part.spec, schema.Cache) or (isinstance(part.spec, schema.Dram) and part.spec.name in inner):
+            message = f"{_NEEDS[kind]} is not built yet; allowed drams above it, and no cache"
+            file.problems.not_built(part.at.mark, part.spec.name, message)
+
+
+def _keepers(file: File, noc: _Noc) -> None:
+    """Each core computes from memories of its own."""
+    above, inner = _split(file)
+    for role in ROLES:
+        outer = [part for part in above if role in part.spec.keeps and not isinstance(part.spec, schema.Dram)]
+        if outer and not any(role in part.spec.keeps for part in inner):
+            name = noc.spec.name
+            message = f"'{role}' has no keeper below the network '{name}'; allowed an sram below it that keeps it too"
+            file.add(outer[-1], "keeps", message)
+
+
+def _ports_of_cores(file: File, _: _Noc) -> None:
+    for part in _split(file)[0]:
+        for engine in ("array", "vector"):
+            if isinstance(part.spec, schema.Sram) and getattr(part.spec.ports, engine) is not None:
+                message = "has no meaning above a network, below which arrays and vector units are"
+                file.add(part, f"ports.{engine}", f"{message}; allowed in an sram below it")
+
+
+def _packets(file: File, part: _Noc) -> None:
+    spec = part.spec
+    link, packet, message = (units.exact(size, units.SIZE) for size in (spec.link, spec.packet, spec.message))
+    if spec.packet < spec.link:
+        file.add(part, "packet", f"found {packet}; allowed at least {link}, one flit")
+    if spec.message < spec.packet:
+        file.add(part, "message", f"found {message}; allowed at least {packet}, the packet")
+    flits = -(-spec.packet // spec.link)
+    if spec.multicast and spec.fidelity == "flit" and flits + spec.header > spec.buffer:
+        file.add(
+            part,
+            "buffer",
+            f"found {spec.buffer} flits; a packet of {packet} is {flits} flits of {link} and {spec.header} of header; "
+            f"allowed at least {flits + spec.header}, or `multicast: false`, of which packets need not fit",
+        )
+
+
+def _fabric(file: File, part: _Noc) -> Fabric | None:
+    """What the topology says of the shape; None, with a problem at the key, when there is no such network."""
+    name, known = part.spec.topology, list(registry.modules(TOPOLOGIES))
+    if name not in known:
+        file.add(part, "topology", f"found '{name}'; allowed {', '.join(known)}{nearest(name, known)}")
+        return None
+    try:
+        return fabric(part.spec)
+    except NotBuiltError as error:
+        file.problems.not_built(part.mark("topology"), f"{part.spec.name}.topology", _rest(str(error), "topology"))
+    except ConfigError as error:
+        key = next((key for key in _KEYS if str(error).startswith(f"{key}: ")), "topology")
+        file.add(part, key, _rest(str(error), key))
+    return None
+
+
+def _rest(message: str, key: str) -> str:
+    return message.removeprefix(f"{key}: ")
+
+
+def _routes(file: File, part: _Noc, found: Fabric) -> None:
+    """Keys that this topology would ignore, or cannot do with."""
+    spec = part.spec
+    if spec.routing == "yx" and not found.ordered:
+        file.add(part, "routing", f"found 'yx', which has no meaning for a {spec.topology}; allowed xy")
+    if found.rings and spec.vcs < 2:
+        file.add(
+            part, "vcs", f"found {spec.vcs}; allowed at least 2, without which packets of a ring block one another"
+        )
+    if not found.links and "link_length" in spec.model_fields_set:
+        file.add(part, "link_length", f"has no meaning for a {spec.topology}, which has no links between routers")
+    if spec.speculative and {spec.vc_allocator, spec.switch_allocator} != {"islip"}:
+        file.add(part, "speculative", "found true with another allocator; allowed with islip for both")
+
+
+def _attached(file: File, part: _Noc, found: Fabric) -> None:
+    named = {other.spec.name: other for other in file.parts}
+    allowed = [memory.spec.name for memory in _split(file)[0]]
+    for name, places in part.spec.attach.items():
+        if name not in allowed:
+            _not_attachable(file, part, name, named.get(name), allowed)
+        for index, place in enumerate(places):
+            if place not in found.places:
+                first, last = (list(found.places[end]) for end in (0, -1))
+                what = f"a router of the {part.spec.topology}"
+                _at(file, part, name, index, f"found {list(place)}; allowed {first} to {last}, {what}")
+
+
+def _not_attachable(file: File, part: _Noc, name: str, other: _Part | None, allowed: list[str]) -> None:
+    hint = f"allowed explicit memories above the network: {', '.join(allowed) or 'none'}"
+    key = f"attach.{name}"
+    if other is None:
+        file.add(part, key, f"no part '{name}'; {hint}{nearest(name, allowed)}")
+    elif isinstance(other.spec, schema.Host):
+        message = f"a host at a port of a network is not built yet; {hint}"
+        file.problems.not_built(part.mark(key), f"{part.spec.name}.{key}", message)
+    elif other in below(file) and not isinstance(other.spec, schema.Dma):
+        file.add(part, key, f"found '{name}', which is below the network: every core has its own; {hint}")
+    else:
+        file.add(part, key, f"found '{name}', a {other.at.kind}; {hint}")
+
+
+def _at(file: File, part: _Noc, name: str, index: int, message: str) -> None:
+    """A problem with one place of a part's ports."""
+    node = part.at.node.mapping["attach"].mapping[name]
+    mark: Mark = node.items[index].mark if index < len(node.items) else node.mark
+    file.problems.add(mark, f"{part.spec.name}.attach.{name}[{index}]", message)
+
+
+def _unattached(file: File, part: _Noc, found: Fabric) -> None:
+    """What sends to memories below the network, or receives from them, needs a port."""
+    above, inner = _split(file)
+    sending: dict[str, list[str]] = {}
+    for role in ROLES:
+        last = [memory for memory in above if role in memory.spec.keeps][-1:]
+        if last and any(role in memory.spec.keeps for memory in inner):
+            sending.setdefault(last[0].spec.name, []).append(role)
+    for name, roles in sending.items():
+        if name not in part.spec.attach:
+            example = f"{name}: [{list(found.places[0])}]"
+            message = f"no port of '{name}', through which {', '.join(roles)} pass"
+            file.add(part, "attach", f"{message}; allowed `{example}` or other routers")
+
+
+def _switches(file: File, part: _Noc, found: Fabric) -> None:
+    """Routers that the kernel can hold: its sets of ports are bits of a word."""
+    spec = part.spec
+    if spec.fidelity != "flit" and not spec.multicast:
+        return
+    most = int(registry.load(_KERNEL, "layout").MOST_PORTS)
+    at_one = Counter(place for places in spec.attach.values() for place in places)
+    ports = found.most_ports + max(at_one.values(), default=0)
+    if ports > most:
+        message = f"found a router of {ports} ports, attached ones among them; allowed at most {most}"
+        file.add(part, "shape", f"{message}, or `fidelity: link` with `multicast: false`")
