@@ -93,7 +93,7 @@ def _check_instances(program: Program, architecture: Architecture) -> None:
         core = _core(queue, architecture)
         users.setdefault((core, queue.unit, "dma" if merged else queue.engine), []).append(queue)
     for (core, unit, engine), queues in users.items():
-        engines = _unit(queues[0], architecture).copies // architecture.cores
+        engines = max(1, _unit(queues[0], architecture).copies // architecture.cores)
         if engine in ("load", "store", "dma"):
             engines *= architecture.dma_queues
         if len(queues) > engines:
