@@ -102,9 +102,16 @@ class Machine:
             counts=self._tally.counts(),
             dram=dram,
             bandwidth=self._tally.bandwidth(),
-            fidelity={name: part.model.fidelity for name, part in self._drams.items()},
+            fidelity=self._fidelity(),
             caches={name: cache.stats for name, cache in self._caches.items()},
+            noc=self._fabric.close() if self._fabric is not None else None,
         )
+
+    def _fidelity(self) -> dict[str, str]:
+        """What was simulated how, by part."""
+        found = {name: part.model.fidelity for name, part in self._drams.items()}
+        noc = self._architecture.noc
+        return found if noc is None else found | {noc.name: noc.fidelity}
 
     def repeat(self, at_end: Callable[[int, Machine], bool]) -> None:
         """Run the Program again and again, each time from the instant at which it has ended.
@@ -115,10 +122,15 @@ class Machine:
         self._simulate()
 
     def entry(self, at_ps: int, *, align: bool) -> bytes:
-        """In which state the idle machine is at ``at_ps``, relative to then; see DramModel."""
+        """In which state the idle machine is at ``at_ps``, relative to then; see DramModel.
+
+        With a network no two instants are alike: who comes first at its routers is kept from run to run.
+        """
         clocks = dict.fromkeys(queue.clock for queue in self._queues)
         parts = [part.model.entry(at_ps, align=align) for part in self._drams.values()]
         held = [cache.state for cache in self._caches.values()]
+        if self._fabric is not None:
+            held.append(at_ps.to_bytes(8, "little"))
         return b"".join([*parts, *held, *(clock.phase(at_ps) for clock in clocks)])
 
     def _repetitions(self, at_end: Callable[[int, Machine], bool]) -> ProcessBody:

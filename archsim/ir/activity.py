@@ -74,6 +74,29 @@ class CacheStats:
     write_misses: int
 
 
+class LinkFlits(NamedTuple):
+    """Flits, headers too, that entered the link from router ``source`` to router ``target``."""
+
+    source: int
+    target: int
+    flits: int
+
+
+@dataclass(frozen=True, slots=True)
+class NocStats:
+    """Totals of a network over ``cycles`` of its own clock. A link takes a flit a cycle at most.
+
+    ``links``: in the topology's order; ``node_in``, ``node_out``: flits that each node has sent into the network and
+    that have left it for the node.
+    """
+
+    name: str
+    cycles: int
+    links: tuple[LinkFlits, ...]
+    node_in: tuple[int, ...]
+    node_out: tuple[int, ...]
+
+
 class Bandwidth(NamedTuple):
     """Bytes moved on a memory over [start_ps, end_ps) by one stream, for plots and traces.
 
@@ -102,7 +125,8 @@ class Activity:
     ``counts``: (layer, part, action) -> integer. Actions: memories ``read_bytes``, ``write_bytes``, ``read_accesses``,
     ``write_accesses`` (dram also ``pin_read_bytes``, ``pin_write_bytes``, ``row_hits``, ``row_misses``,
     ``row_conflicts``, ``activates``, ``refreshes``, ``row_open_ps``; caches ``lookups``); arrays ``mac`` and the
-    dataflow's inner actions; vector ``lane_ops``; host ``flops``, ``link_bytes``.
+    dataflow's inner actions; vector ``lane_ops``; host ``flops``, ``link_bytes``; networks ``link_flits``,
+    ``router_flits``. All cores' copies of a part are counted together.
     """
 
     program: str
@@ -114,6 +138,7 @@ class Activity:
     bandwidth: tuple[Bandwidth, ...]
     fidelity: Mapping[str, str]
     caches: Mapping[str, CacheStats] = field(default_factory=dict)
+    noc: NocStats | None = None
 
 
 def to_cycles(time_ps: int, hz: int) -> int:

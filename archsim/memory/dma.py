@@ -32,14 +32,14 @@ from archsim.ir.footprint import Footprint, clip, footprint
 from archsim.ir.program import Affine, Region
 from archsim.ir.unroll import Step
 from archsim.memory.cache import TableCache
-from archsim.memory.crossing import Crossings, Journey
+from archsim.memory.crossing import Crossings
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion
 from archsim.memory.gather import RowEngine
 from archsim.memory.leg import Leg
 from archsim.memory.offchip import OffChip
 from archsim.memory.routes import Fabric, Route, Side
 from archsim.sim.clock import Clock
-from archsim.sim.engine import Demand, Execution, Outcome, Phases, Streams
+from archsim.sim.engine import Demand, Execution, Outcome, Streams
 from archsim.sim.kernel import Event
 from archsim.sim.machine import Surroundings, TileEngine
 from archsim.sim.tally import Bill, Entry, memory_entries
@@ -87,7 +87,7 @@ class DmaEngine(TileEngine):
         self._crossings: Crossings | None = None
         if fabric is not None and core is not None:
             self._crossings = Crossings(around, fabric, self.clock, core, port, spec.outstanding)
-        self._rows = RowEngine(around, spec, drams, caches, port)
+        self._rows = RowEngine(around, spec, drams, caches, port, self._crossings)
         self._plans: dict[tuple[int, ...], Plan] = {}
         self._clips: dict[int, tuple[Affine, ...]] = {}
 
@@ -117,22 +117,12 @@ class DmaEngine(TileEngine):
         plan.bill.times += 1
         self.around.tally.streamed(plan.streams.demands, start_ps, flow.end_ps)
         if journey is not None:
-            return Outcome(self._crossed(plan, journey, start_ps, last_beat_ps))
+            return Outcome(journey.phases(start_ps, plan.own_cycles, last_beat_ps, reads=plan.reads))
         if transfers:
             return Outcome((("dram", last_beat_ps), ("sram_port", kernel.now)))
         if not plan.own_cycles:
             return Outcome((("sram_port", kernel.now),))
         return Outcome((("noc", clock.edge(clock.cycle(start_ps) + plan.own_cycles)), ("sram_port", kernel.now)))
-
-    def _crossed(self, plan: Plan, journey: Journey, start_ps: int, last_beat_ps: int) -> Phases:
-        """The phases of a move over the network: where its bytes were, in their order."""
-        clock, end_ps = self.clock, self.around.kernel.now
-        beat_ps = max(last_beat_ps, clock.at_or_after(journey.beat_ps))
-        flit_ps = clock.at_or_after(journey.flit_ps)
-        own_ps = clock.edge(clock.cycle(start_ps) + plan.own_cycles)
-        if plan.reads:
-            return ("dram", beat_ps), ("noc", flit_ps), ("sram_port", end_ps)
-        return ("noc", max(flit_ps, own_ps)), ("dram", beat_ps), ("sram_port", end_ps)
 
     def _submit(self, step: Step, leg: Leg, number: int) -> Event:
         address = self.around.stores.address(step, leg.region) + leg.region.offset.at(step.env) + leg.shift

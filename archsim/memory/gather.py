@@ -7,6 +7,8 @@ are one transfer of the memory model, which takes them in by that rule (``memory
 while the other side streams through its ports, as of a MOVE: at the peak rate of the DRAM or the ports', if lower, and
 no faster than the descriptors. The command ends at the first edge at or after both.
 
+Over a network, rows go as ``archsim.memory.crossing`` says.
+
 Rows of a role that a cache keeps go through it (``archsim.memory.cache``). A table on the chip is read and written
 through its ports. ``combine`` reads what it combines with: a scatter reads each row before it writes it, a transfer
 each, when the read is retired.
@@ -33,8 +35,10 @@ from archsim.ir.program import Region
 from archsim.ir.streams import rows_of
 from archsim.ir.unroll import Step
 from archsim.memory.cache import TableCache
+from archsim.memory.crossing import Crossings
 from archsim.memory.dram.interface import Completion, RowList
 from archsim.memory.offchip import OffChip
+from archsim.memory.row_crossing import RowCrossing
 from archsim.memory.runs import Runs, dense, stretches
 from archsim.ops.lru.lines import BoolArray, IntArray, Touches
 from archsim.sim.clock import Clock
@@ -78,8 +82,10 @@ class RowEngine:
         drams: Mapping[str, OffChip],
         caches: Mapping[str, TableCache],
         port: int,
+        crossings: Crossings | None = None,
     ) -> None:
         self._around = around
+        self._crossing = RowCrossing(crossings, around.stores, spec) if crossings is not None else None
         self._storage = around.storage.seen_by("dma")
         self._spec = spec
         self._clock = Clock(spec.clock_hz, spec.sync_stages)
@@ -102,13 +108,20 @@ class RowEngine:
         start_ps = kernel.now
         own_cycles, streams = self._streams(task)
         flow = streams.begin()
-        yield from self._issue(step, task)
-        last_beat_ps = kernel.now
+        journey = self._crossing.begin(step, _table(step), task.dram, task.first) if self._crossing else None
+        if journey is None:
+            yield from self._issue(step, task)
+        last_beat_ps = kernel.now if journey is None else start_ps
+        if journey is not None and journey.left:
+            yield journey.event
         if not flow.ended:
             yield flow.event
         for part, action, amount in (*task.entries, *memory_entries(task.demands)):
             around.tally.add(command.layer, part, action, amount)
         around.tally.streamed(streams.demands, start_ps, flow.end_ps)
+        if journey is not None:
+            reads = command.op == "GATHER" and task.in_dram
+            return Outcome(journey.phases(start_ps, 0 if task.in_dram else own_cycles, start_ps, reads=reads))
         if not task.in_dram:
             own_ps = max(last_beat_ps, self._clock.edge(self._clock.cycle(start_ps) + own_cycles))
             return Outcome((("noc", own_ps), ("sram_port", kernel.now)))

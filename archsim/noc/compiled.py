@@ -10,16 +10,17 @@ from archsim.errors import ConfigError
 from archsim.noc.kernel import layout as k
 from archsim.noc.kernel.knuth import generator
 from archsim.noc.kernel.matching import matching
-from archsim.noc.parameters import ALLOCATORS, RouterParameters
+from archsim.noc.parameters import ALLOCATORS, WHOLE, Packets, RouterParameters
 from archsim.noc.routing import NONE as NO_WAY
 from archsim.noc.routing import Routes
 from archsim.noc.topology import Link, Node, Topology
 
 
-def initial(topology: Topology, routes: Routes, parameters: RouterParameters, seed: int = 0) -> k.State:
-    """The arrays of an empty network at cycle 0, without packets. Raises ConfigError on what does not fit."""
-    _check(topology, routes, parameters)
-    rules = _rules(topology, parameters)
+def initial(
+    topology: Topology, routes: Routes, parameters: RouterParameters, seed: int = 0, packets: Packets = WHOLE
+) -> k.State:
+    """The arrays of an empty network at cycle 0, without messages. Raises ConfigError on what does not fit."""
+    rules = rules_of(topology, routes, parameters, packets)
     ports, vcs = topology.routers * topology.ports, parameters.vcs
     channels, switch = ports * vcs, topology.ports * parameters.input_speedup
     found = k.State(
@@ -33,8 +34,9 @@ def initial(topology: Topology, routes: Routes, parameters: RouterParameters, se
         ports=np.zeros(ports + len(topology.nodes), k.PORT),
         outputs=np.zeros(channels + len(topology.nodes) * vcs, k.OUTPUT_VC),
         switch=np.zeros(topology.routers * switch, k.INPUT),
-        nodes=np.zeros(len(topology.nodes), k.NODE),
-        packets=np.zeros(0, k.PACKET),
+        nodes=idle_nodes(len(topology.nodes), vcs),
+        messages=np.zeros(0, k.MESSAGE),
+        done=np.zeros(1 + len(topology.nodes), k.INDEX),
         sending=np.zeros(1 + len(topology.nodes), k.INDEX),
         arriving=np.zeros((2 * int(rules["slots"][0]), int(rules["flit_room"][0])), k.INDEX),
         fronts=np.zeros(1 + channels, k.INDEX),
@@ -51,7 +53,7 @@ def initial(topology: Topology, routes: Routes, parameters: RouterParameters, se
         streams=generator(seed),
         holding=np.zeros(1 + topology.routers * switch, k.INDEX),
         matching=matching(topology.routers, max(topology.ports * vcs, switch)),
-        counts=np.zeros(4, np.int64),
+        counts=idle_counts(),
     )
     _connect(found, topology, parameters)
     return found
@@ -69,7 +71,23 @@ def _check(topology: Topology, routes: Routes, parameters: RouterParameters) -> 
         raise ConfigError(f"{what}: vcs: found {parameters.vcs}; its rings need at least {routes.classes}")
 
 
-def _rules(topology: Topology, parameters: RouterParameters) -> Any:
+def idle_counts() -> Any:
+    """Nothing has happened, nothing is to come."""
+    found = np.zeros(k.COUNTS, np.int64)
+    found[[k.COMING, k.COMING_LAST]] = k.NONE
+    return found
+
+
+def idle_nodes(count: int, vcs: int) -> Any:
+    """Nodes without messages."""
+    found = np.zeros(count, k.NODE)
+    found["first"], found["vc"], found["last_vc"] = k.NO_INDEX, k.NONE, vcs - 1
+    return found
+
+
+def rules_of(topology: Topology, routes: Routes, parameters: RouterParameters, packets: Packets) -> Any:
+    """Sizes and behaviour as the kernels' record. Raises ConfigError on what does not fit."""
+    _check(topology, routes, parameters)
     found = np.zeros(1, k.RULES)
     slowest = max([link.delay_cycles for link in topology.links] + [node.delay_cycles for node in topology.nodes])
     reach = max(slowest + k.WIRE + k.CROSSBAR + parameters.credit_delay, parameters.routing_delay) + 1
@@ -92,6 +110,9 @@ def _rules(topology: Topology, parameters: RouterParameters) -> Any:
         "speedup": parameters.input_speedup,
         "vc_allocator": ALLOCATORS.index(parameters.vc_allocator),
         "switch_allocator": ALLOCATORS.index(parameters.switch_allocator),
+        "packet_flits": packets.payload_flits,
+        "header_flits": packets.header_flits,
+        "sink_cycles": k.CROSSBAR + k.WIRE + min(node.delay_cycles for node in topology.nodes),
     }
     for name, value in values.items():
         found[name] = value
@@ -119,10 +140,8 @@ def route_table(routes: Routes) -> Any:
 
 
 def flits_by_port(state: k.State) -> Any:
-    """Flits that have left each output port of the routers."""
-    rules = state.rules[0]
-    sent = state.outputs["sent"][: rules["channels"]]
-    return sent.reshape(-1, rules["vcs"]).sum(axis=1)
+    """Flits that have left each output port of the routers, then each node."""
+    return state.outputs["sent"].reshape(-1, state.rules[0]["vcs"]).sum(axis=1)
 
 
 def _connect(state: k.State, topology: Topology, parameters: RouterParameters) -> None:
@@ -138,7 +157,6 @@ def _connect(state: k.State, topology: Topology, parameters: RouterParameters) -
     inputs = topology.ports * parameters.input_speedup
     state.switch["number"], state.switch["held_output"] = np.arange(state.switch.size) % inputs, k.NONE
     state.switch["first_vc"] = np.arange(state.switch.size) % parameters.input_speedup
-    state.nodes["first"], state.nodes["vc"], state.nodes["last_vc"] = k.NO_INDEX, k.NONE, vcs - 1
     for link in topology.links:
         _connect_link(state, topology, parameters, link)
     for number, node in enumerate(topology.nodes):

@@ -13,7 +13,9 @@ from itertools import count
 from typing import Protocol
 
 from archsim.errors import ProgramError
+from archsim.ir.activity import LinkFlits, NocStats
 from archsim.noc.interface import Delivery, Message
+from archsim.noc.network import NetworkStats
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Event, Kernel
 from archsim.sim.tally import Tally
@@ -37,6 +39,10 @@ class NetworkModel(Protocol):
 
     def ports(self, part: str) -> tuple[int, ...]:
         """The nodes of the ports of a part above the network, in their order."""
+
+    @property
+    def stats(self) -> NetworkStats:
+        """Totals since time 0."""
 
     def least_ps(self, flits: int, source: int | None = None, targets: tuple[int, ...] = ()) -> int:
         """No message of so many flits ends sooner after it was submitted."""
@@ -89,6 +95,12 @@ class Fabric:
             return self._kernel.timeout(clock.at_or_after(self._kernel.now) - self._kernel.now)
         message = Message(next(self._ids), source, others, flits)
         return self._kernel.submit(self._number, order, message, clock, self.model.least_ps(flits, source, others))
+
+    def close(self) -> NocStats:
+        """Totals, once the model has reached the end of the simulation."""
+        stats = self.model.stats
+        links = tuple(LinkFlits(link.source, link.target, link.flits) for link in stats.links)
+        return NocStats(self.name, stats.cycles, links, stats.node_in, stats.node_out)
 
     def charge(self, layer: str, delivery: Delivery | None) -> None:
         """Count what a message of ``layer`` cost on links and in routers."""

@@ -11,6 +11,7 @@ from archsim.noc.parameters import RouterParameters
 from archsim.noc.routing import NONE, Routes
 from archsim.noc.topology import Topology
 from archsim.noc.traffic import Traffic
+from archsim.noc.ways import Ways, head_cycles
 
 
 def link_loads(topology: Topology, routes: Routes, traffic: Traffic) -> Any:
@@ -55,35 +56,16 @@ def _ways(routes: Routes, router: int, target: int) -> list[int]:
 def lone_cycles(
     topology: Topology, routes: Routes, parameters: RouterParameters, source: int, target: int, flits: int
 ) -> int:
-    """Cycles from the making of a packet to its last flit's arrival when nothing else moves.
-
-    Each router takes a head ``routing_delay`` cycles, one for a channel (none if speculative) and one through the
-    switch; each wire its delay and one; the other flits follow, one a cycle. Holds for buffers that do not throttle a
-    lone packet: of at least ``unthrottled`` flits. Source of the form: BookSim 2.0, measured.
-    """
-    router_cycles = parameters.routing_delay + (0 if parameters.speculative else 1) + CROSSBAR
-    ahead = {(link.source, link.source_port): link for link in topology.links}
-    router, end = topology.nodes[source].router, topology.nodes[target]
-    total = WIRE + topology.nodes[source].delay_cycles
-    while router != end.sink:
-        link = ahead[router, int(routes.port[router, target])]
-        total += router_cycles + WIRE + link.delay_cycles
-        router = link.target
-    return total + router_cycles + WIRE + end.delay_cycles + flits - 1
+    """Cycles of a lone packet from its making to its last flit's arrival (``Ways.lone_cycles``)."""
+    return Ways(topology, routes).lone_cycles(parameters, source, target, flits)
 
 
 def hops(topology: Topology, routes: Routes, source: int, target: int) -> int:
     """Links on the way from one node to another, of two equal ones the first."""
-    ahead = {(link.source, link.source_port): link.target for link in topology.links}
-    router, count = topology.nodes[source].router, 0
-    while router != topology.nodes[target].sink:
-        router = ahead[router, int(routes.port[router, target])]
-        count += 1
-    return count
+    return len(Ways(topology, routes).links(source, target))
 
 
 def unthrottled(topology: Topology, parameters: RouterParameters) -> int:
     """Flits of a buffer that keep a link busy: as many as leave until the first one's credit is back."""
     delays = [link.delay_cycles for link in topology.links] + [node.delay_cycles for node in topology.nodes]
-    head = parameters.routing_delay + (0 if parameters.speculative else 1)
-    return CROSSBAR + 2 * (WIRE + max(delays)) + parameters.credit_delay + head
+    return CROSSBAR + 2 * (WIRE + max(delays)) + parameters.credit_delay + head_cycles(parameters)

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from archsim.noc import compiled
-from archsim.noc.kernel.layout import ARRIVED, NEVER, NEXT, NONE, NOW, PACKET, State
+from archsim.noc.kernel.layout import ARRIVED, MADE, MESSAGE, NEVER, NONE, NOW, State
 from archsim.noc.parameters import RouterParameters
-from archsim.noc.reservation import reserve
+from archsim.noc.replay import replay, through_links, through_routers
 from archsim.noc.routing import Routes
 from archsim.noc.topology import Topology
 from archsim.noc.traffic import Traffic, arrivals
@@ -83,8 +83,8 @@ class _Run:
         while self.now < until:
             run.advance_random(self.state, self.sources, until)
             if self.now < until:
-                fresh = np.empty(max(ROOM, self.state.packets.size), PACKET)
-                self.state = self.state._replace(packets=np.concatenate([self.state.packets, fresh]))
+                fresh = np.empty(max(ROOM, self.state.messages.size), MESSAGE)
+                self.state = self.state._replace(messages=np.concatenate([self.state.messages, fresh]))
 
     def begin_period(self) -> None:
         """Packets and flits count from now on."""
@@ -93,7 +93,7 @@ class _Run:
 
     def made(self, first: int = 0) -> Any:
         """All packets so far, from ``first`` on."""
-        return self.state.packets[first : int(self.state.counts[NEXT])]
+        return self.state.messages[first : int(self.state.counts[MADE])]
 
     def pass_arrived(self, warm: bool) -> None:
         """Sum up the packets before the first that has not arrived: no later look needs them again."""
@@ -119,6 +119,7 @@ def offer(
     *,
     rate: float,
     flits: int,
+    fidelity: str = "flit",
     seed: int = 0,
     procedure: Procedure | None = None,
 ) -> Offered:
@@ -126,6 +127,8 @@ def offer(
     from archsim.noc.kernel.bernoulli import Sources
 
     how = procedure or Procedure()
+    if fidelity == "link":
+        return _offer_reserved(topology, routes, parameters, traffic, rate, flits, seed, how)
     sources = Sources(
         probability=rate / flits,
         flits=flits,
@@ -135,7 +138,7 @@ def offer(
     nodes = len(topology.nodes)
     expected = sources.probability * nodes * how.period_cycles * (how.warm_up + SETTLED + 1)
     state = compiled.initial(topology, routes, parameters, seed)
-    run = _Run(state._replace(packets=np.empty(int(expected) + ROOM, PACKET)), sources, nodes, flits)
+    run = _Run(state._replace(messages=np.empty(int(expected) + ROOM, MESSAGE)), sources, nodes, flits)
     stable = _settle(run, how) and _drain(run, how)
     return _result(run, topology, rate, stable)
 
@@ -193,17 +196,19 @@ def _so_far(run: _Run, *, warm: bool) -> tuple[float, float, float]:
 def _result(run: _Run, topology: Topology, rate: float, stable: bool) -> Offered:
     made = run.made()
     counted = made[run.counts(made)]
-    flits = compiled.flits_by_port(run.state)
-    return result(topology, rate, stable, counted, _so_far(run, warm=False)[2], run.now, flits)
-
-
-def result(
-    topology: Topology, rate: float, stable: bool, counted: Any, accepted: float, cycles: int, flits: Any
-) -> Offered:
-    """Of the packets that count and have arrived; ``flits``: by output port, in all ``cycles``."""
     counted = counted[counted["ended"] != NONE]
-    latencies = np.sort(counted["ended"] - counted["time"])
-    links = [float(flits[link.source * topology.ports + link.source_port]) / max(1, cycles) for link in topology.links]
+    flow = compiled.flits_by_port(run.state)
+    return _offered(
+        rate, stable, counted["ended"] - counted["time"], _so_far(run, warm=False)[2], run.now,
+        through_links(topology, flow), through_routers(topology, flow),
+    )  # fmt: skip
+
+
+def _offered(
+    rate: float, stable: bool, latencies: Any, accepted: float, cycles: int, link_flits: Any, flit_hops: int
+) -> Offered:
+    """Of the packets that count and have arrived; flits in all ``cycles``."""
+    latencies = np.sort(latencies)
     return Offered(
         rate=rate,
         stable=stable,
@@ -214,41 +219,37 @@ def result(
         latency_max=_rank(latencies, 100),
         accepted=accepted,
         cycles=cycles,
-        flit_hops=int(flits.sum()),
-        link_load=tuple(links),
+        flit_hops=flit_hops,
+        link_load=tuple((link_flits / max(1, cycles)).tolist()),
     )
 
 
-def offer_reserved(
+def _offer_reserved(
     topology: Topology,
     routes: Routes,
     parameters: RouterParameters,
     traffic: Traffic,
-    *,
     rate: float,
     flits: int,
-    seed: int = 0,
-    procedure: Procedure | None = None,
+    seed: int,
+    how: Procedure,
 ) -> Offered:
-    """As ``offer``, with links reserved packet by packet (fidelity ``link``), over the least number of periods.
-
-    Stable: the mean latency stays below the limit, and the last period's is no more than ``change`` above the mean.
-    """
-    how = procedure or Procedure()
+    """Over the least number of periods. Stable: the mean latency stays below the limit, and the last period's is at
+    most ``change`` above the mean."""
     nodes, start = len(topology.nodes), how.warm_up * how.period_cycles
     stop = start + SETTLED * how.period_cycles
     generator = np.random.default_rng(seed)
     times, sources, targets = arrivals(traffic, nodes, rate / flits, 0, stop + how.period_cycles, generator)
-    packets = np.zeros(times.size, PACKET)
-    packets["time"], packets["source"], packets["target"], packets["flits"] = times, sources, targets, flits
-    flow = reserve(topology, routes, parameters, packets, seed)
-    counted = packets[(times >= start) & (times < stop)]
-    late = counted[counted["time"] >= stop - how.period_cycles]
-    mean, last = (float((part["ended"] - part["time"]).mean()) if part.size else 0.0 for part in (counted, late))
-    came = np.count_nonzero((packets["ended"] >= start) & (packets["ended"] < stop)) * flits
+    sizes = np.full(times.size, flits)
+    found = replay(topology, routes, parameters, times, sources, targets, sizes, fidelity="link", seed=seed)
+    latencies = found.ended - times
+    counted = (times >= start) & (times < stop)
+    late = counted & (times >= stop - how.period_cycles)
+    mean, last = (float(latencies[part].mean()) if part.any() else 0.0 for part in (counted, late))
+    came = np.count_nonzero((found.ended >= start) & (found.ended < stop)) * flits
     stable = mean <= how.limit_cycles and last <= (1 + how.change) * mean
     accepted = came / nodes / (stop - start)
-    return result(topology, rate, stable, counted, accepted, int(packets["ended"].max(initial=0)), flow)
+    return _offered(rate, stable, latencies[counted], accepted, found.cycles, found.link_flits, found.router_flits)
 
 
 def _rank(values: Any, percent: int) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from archsim.errors import ConfigError, nearest
 
 ALLOCATORS = ("islip", "separable_input_first", "wavefront", "max_size")
+WHOLE_FLITS = 1 << 30  # of a message that is one packet
 _MOST = {"vcs": 32, "vc_buffer": 1 << 16, "routing_delay": 64, "credit_delay": 64, "input_speedup": 4}
 _LEAST = {"vcs": 1, "vc_buffer": 1, "routing_delay": 0, "credit_delay": 0, "input_speedup": 1}
 
@@ -44,3 +45,23 @@ class RouterParameters:
             if value not in ALLOCATORS:
                 known = ", ".join(ALLOCATORS)
                 raise ConfigError(f"router {name}: found '{value}'; allowed {known}{nearest(value, ALLOCATORS)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Packets:
+    """How messages are cut: at most ``payload_flits`` of them in a packet, behind ``header_flits``; a message without
+    payload is one header."""
+
+    payload_flits: int = WHOLE_FLITS
+    header_flits: int = 0
+
+    def count(self, flits: int) -> int:
+        """Packets of a message of ``flits``."""
+        return max(1, -(-flits // self.payload_flits))
+
+    def flits(self, flits: int) -> int:
+        """All flits of a message of ``flits``, headers too."""
+        return flits + self.count(flits) * self.header_flits
+
+
+WHOLE = Packets()  # every message is one packet

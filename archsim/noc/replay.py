@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from archsim.errors import ConfigError, SimulationError
-from archsim.noc import compiled, multicast
-from archsim.noc.kernel.layout import NONE, PACKET, UNDER_WAY
+from archsim.noc.engine import Engine, Trees, engine, now, send, under_way
+from archsim.noc.kernel.layout import ARRIVED, COMING, MESSAGE, NONE
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.routing import Routes
 from archsim.noc.topology import Topology
+from archsim.noc.ways import Ways
 
-_SPAN_CYCLES = 1 << 20  # between two looks whether all has arrived
-_STUCK_CYCLES = 1 << 22  # without an arrival: more than any route, buffer and rival can explain
+STUCK_CYCLES = 1 << 22  # without an arrival: more than any route, buffer and rival can explain
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +40,7 @@ def replay(
     flits: Any,
     *,
     groups: tuple[tuple[int, ...], ...] = (),
+    fidelity: str = "flit",
     seed: int = 0,
 ) -> Delivered:
     """Send packet i at ``times[i]``, never falling, from node ``sources[i]``: ``flits[i]`` >= 1 of them to node
@@ -47,52 +48,85 @@ def replay(
 
     Raises ConfigError on times that fall and nodes that are not there, SimulationError when packets stand still.
     """
-    from archsim.noc.kernel import run  # the compiler is slow to import: only now
-
     packets = packets_of(topology, times, sources, targets, flits, groups)
-    trees, packets["tree"], packets["left"] = multicast.trees(topology, routes, parameters, packets, groups)
-    state = compiled.initial(topology, routes, parameters, seed)._replace(packets=packets, trees=trees)
+    found = engine(fidelity, topology, routes, parameters, seed=seed)
+    if fidelity == "flit":
+        _check_fit(packets, len(topology.nodes), parameters)
+    _aim(packets, Trees(found, Ways(topology, routes)), len(topology.nodes), groups)
+    found.state = found.state._replace(messages=packets)
     if packets.size:
-        run.advance(state, packets.size, int(packets["time"][-1]) + 1)
-    waited, before = 0, -1
-    while state.counts[UNDER_WAY]:
-        run.advance(state, packets.size, int(state.counts[0]) + _SPAN_CYCLES)
-        waited = 0 if before != state.counts[UNDER_WAY] else waited + _SPAN_CYCLES
-        before = int(state.counts[UNDER_WAY])
-        if waited > _STUCK_CYCLES:
-            raise SimulationError(f"network {topology.name}: {before} packets stand still: routes block one another")
-    flow = compiled.flits_by_port(state)
+        send(found.state, range(packets.size))
+    finish(found, topology.name)
+    flow = found.flits()
     return Delivered(
         started=packets["started"].copy(),
         ended=packets["ended"].copy(),
-        link_flits=np.array(
-            [flow[link.source * topology.ports + link.source_port] for link in topology.links], np.int64
-        ),
-        router_flits=int(flow.sum()),
+        link_flits=through_links(topology, flow),
+        router_flits=through_routers(topology, flow),
         cycles=int(packets["ended"].max(initial=0)),
     )
+
+
+def through_links(topology: Topology, flow: Any) -> Any:
+    """Of flits by output port: those of each link of the topology."""
+    return flow[[link.source * topology.ports + link.source_port for link in topology.links]]
+
+
+def through_routers(topology: Topology, flow: Any) -> int:
+    """Of flits by output port: through all routers' switches."""
+    return int(flow[: topology.routers * topology.ports].sum())
+
+
+def finish(found: Engine, name: str) -> None:
+    """Run until every message has ended. Raises SimulationError when those under way stand still."""
+    while found.state.counts[COMING] != NONE:
+        found.advance(int(found.state.messages["time"][-1]) + 1, stops=False)
+    while under_way(found.state):
+        before = int(found.state.counts[ARRIVED]), under_way(found.state)
+        found.advance(now(found.state) + STUCK_CYCLES, stops=False)
+        if before == (int(found.state.counts[ARRIVED]), under_way(found.state)):
+            raise SimulationError(f"network {name}: {before[1]} packets stand still: routes block one another")
 
 
 def packets_of(
     topology: Topology, times: Any, sources: Any, targets: Any, flits: Any, groups: tuple[tuple[int, ...], ...]
 ) -> Any:
-    """The kernel's records. Raises ConfigError for the first packet that cannot be."""
+    """The kernel's records, each a message of one packet. Raises ConfigError for the first that cannot be."""
     nodes = len(topology.nodes)
-    found = np.zeros(len(times), PACKET)
-    for name, values, least, most in (
-        ("time", times, 0, 1 << 61),
-        ("source", sources, 0, nodes - 1),
-        ("target", targets, 0, nodes + len(groups) - 1),
-        ("flits", flits, 1, 1 << 30),
+    found = np.zeros(len(times), MESSAGE)
+    for name, field, values, least, most in (
+        ("time", "time", times, 0, 1 << 61),
+        ("source", "source", sources, 0, nodes - 1),
+        ("target", "where", targets, 0, nodes + len(groups) - 1),
+        ("flits", "flits", flits, 1, 1 << 30),
     ):
         wrong = np.flatnonzero((np.asarray(values) < least) | (np.asarray(values) > most))
         if wrong.size:
             place = int(wrong[0])
             raise ConfigError(f"packet {place}: {name}: found {values[place]}; allowed {least} to {most}")
-        found[name] = values
+        found[field] = values
     falls = np.flatnonzero(np.diff(found["time"]) < 0)
     if falls.size:
         place = int(falls[0]) + 1
         raise ConfigError(f"packet {place}: time: found {times[place]}; allowed times that do not fall")
+    found["rest"], found["left"], found["whole"] = found["flits"], 1, np.arange(found.size)
     found["ended"] = found["started"] = NONE
     return found
+
+
+def _check_fit(packets: Any, nodes: int, parameters: RouterParameters) -> None:
+    long = np.flatnonzero((packets["where"] >= nodes) & (packets["flits"] > parameters.vc_buffer))
+    if long.size:
+        place = int(long[0])
+        raise ConfigError(
+            f"packet {place}: flits: found {packets['flits'][place]} to several nodes; allowed at most "
+            f"{parameters.vc_buffer}, a virtual channel's buffer"
+        )
+
+
+def _aim(packets: Any, trees: Trees, nodes: int, groups: tuple[tuple[int, ...], ...]) -> None:
+    """Give packets to groups their trees."""
+    for place in np.flatnonzero(packets["where"] >= nodes).tolist():
+        group = groups[int(packets["where"][place]) - nodes]
+        packets["where"][place] = trees.where(int(packets["source"][place]), group)
+        packets["left"][place] = len(group)

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from archsim.errors import ConfigError
 from archsim.noc import catalogue, deadlock, load, multicast, routing, traffic
 from archsim.noc.catalogue import network
+from archsim.noc.engine import FIDELITIES
 from archsim.noc.offered import Procedure, offer
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
-from archsim.noc.reservation import replay_reserved
+from archsim.noc.ways import Ways
 
 pytestmark = pytest.mark.slow  # compiles the routers
 
@@ -58,8 +59,10 @@ def test_law_30_lone_packets_take_the_formula(
     nodes = len(topology.nodes)
     pairs = [data.draw(st.tuples(st.integers(0, nodes - 1), st.integers(0, nodes - 1))) for _ in range(6)]
     times = np.arange(len(pairs)) * 1000
-    for send in (replay, replay_reserved):
-        found = send(topology, routes, router, times, *zip(*pairs, strict=True), [flits] * len(pairs))
+    for fidelity in FIDELITIES:
+        found = replay(
+            topology, routes, router, times, *zip(*pairs, strict=True), [flits] * len(pairs), fidelity=fidelity
+        )
         expected = [load.lone_cycles(topology, routes, router, *pair, flits) for pair in pairs]
         assert (found.ended - times).tolist() == expected
 
@@ -112,7 +115,7 @@ def test_law_28_multicast(name: tuple[str, tuple[int, ...]], router: RouterParam
     group = tuple(data.draw(st.lists(st.integers(0, nodes - 1), min_size=2, max_size=nodes, unique=True)))
     flits = data.draw(st.integers(1, router.vc_buffer))
     once = replay(topology, routes, router, [0], [source], [nodes], [flits], groups=(group,))
-    tree = multicast.tree(topology, routes, source, group)
+    tree = multicast.tree(Ways(topology, routes), source, group)
     edges = {(r, link.source_port) for r, links in enumerate(topology.outgoing()) for link in links}
     used = {(r, port) for r in range(topology.routers) for port in range(topology.ports) if tree[r, 0] >> port & 1}
     assert once.link_flits.sum() == flits * len(used & edges)

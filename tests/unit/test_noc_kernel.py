@@ -10,7 +10,7 @@ import pytest
 from archsim.noc import compiled, routing
 from archsim.noc.kernel import knuth, run
 from archsim.noc.kernel.bernoulli import Sources
-from archsim.noc.kernel.layout import NEXT, NONE, NOW, PACKET
+from archsim.noc.kernel.layout import MADE, MESSAGE, NONE, NOW
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import Delivered, replay
 from archsim.noc.topologies import mesh, torus
@@ -25,7 +25,7 @@ def _offered(topology: Topology, parameters: RouterParameters, rate: float, flit
     nodes = np.arange(len(topology.nodes), dtype=np.int64)
     sources = Sources(rate / flits, flits, np.zeros(0, np.int64), nodes)
     state = compiled.initial(topology, routing.routes(topology), parameters, seed=3)
-    state = state._replace(packets=np.zeros(ROOM, PACKET))
+    state = state._replace(messages=np.zeros(ROOM, MESSAGE))
     for step in range(1, steps + 1):
         run.advance_random(state, sources, CYCLES * step // steps)
     assert state.counts[NOW] == CYCLES
@@ -34,7 +34,7 @@ def _offered(topology: Topology, parameters: RouterParameters, rate: float, flit
 
 def _latencies(state: Any) -> tuple[int, int, int]:
     """Packets that arrived, the sum of their latencies, and that sum weighted with the packets' numbers."""
-    made = state.packets[: int(state.counts[NEXT])]
+    made = state.messages[: int(state.counts[MADE])]
     ended = np.flatnonzero(made["ended"] != NONE)
     latencies = made["ended"][ended] - made["time"][ended]
     return ended.size, int(latencies.sum()), int((latencies * ended).sum())

@@ -10,7 +10,7 @@ import pytest
 from archsim.lab.validate import noc
 from archsim.noc import traffic
 from archsim.noc.catalogue import network
-from archsim.noc.offered import offer_reserved
+from archsim.noc.offered import offer
 from archsim.noc.parameters import RouterParameters
 
 DATA = Path(__file__).parents[2] / "studies" / "validation" / "noc"
@@ -62,6 +62,6 @@ def test_reserved_links_are_as_far_off_as_the_docs_say(flits: int, rate: float, 
     point = next(point for point in row["curve"] if point["injection_rate"] == rate)
     topology, routes = network("mesh", (4, 4))
     pattern = traffic.by_name("uniform", 16, (4, 4))
-    found = offer_reserved(topology, routes, RouterParameters(), pattern, rate=rate, flits=flits)
+    found = offer(topology, routes, RouterParameters(), pattern, rate=rate, flits=flits, fidelity="link")
     error_pct = 100 * (found.latency_mean / point["pkt_lat"] - 1)
     assert -most_pct <= error_pct < 0.5

@@ -12,7 +12,7 @@ from archsim.errors import ConfigError
 from archsim.lab import cache
 from archsim.noc import load, traffic
 from archsim.noc.catalogue import network
-from archsim.noc.offered import Offered, offer, offer_reserved
+from archsim.noc.offered import Offered, offer
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
 from archsim.noc.routing import Routes
@@ -58,10 +58,10 @@ class _Network:
 
     def offer(self, rate: float) -> Offered:
         asked = self.asked
-        how = offer if asked.fidelity == "flit" else offer_reserved
-        return how(
-            self.topology, self.routes, asked.router, self.pattern, rate=rate, flits=asked.flits, seed=asked.seed
-        )
+        return offer(
+            self.topology, self.routes, asked.router, self.pattern,
+            rate=rate, flits=asked.flits, fidelity=asked.fidelity, seed=asked.seed,
+        )  # fmt: skip
 
 
 def measure(asked: Asked, say: Progress = quiet) -> dict[str, Any]:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,7 @@ from archsim.lab import cache
 from archsim.lab.noc.measure import SCHEMA, Asked, Progress, described, link_rows, quiet
 from archsim.lab.trace_table import Numbers, check, integers, read
 from archsim.noc.catalogue import network
-from archsim.noc.replay import Delivered, replay
-from archsim.noc.reservation import replay_reserved
+from archsim.noc.replay import replay
 
 LAST_CYCLE = 1 << 40
 MOST_FLITS = 1 << 20  # of a packet
@@ -74,10 +72,9 @@ def deliver(asked: Asked, path: Path, say: Progress = quiet) -> dict[str, Any]:
     packets = load(path, len(topology.nodes))
     cache.announce(cache.PACKETS, say)
     say("sending the packets")
-    send: Callable[..., Delivered] = replay if asked.fidelity == "flit" else replay_reserved
-    found = send(
+    found = replay(
         topology, routes, asked.router, packets.times, packets.sources, packets.targets, packets.flits,
-        groups=packets.groups, seed=asked.seed,
+        groups=packets.groups, fidelity=asked.fidelity, seed=asked.seed,
     )  # fmt: skip
     latencies = np.sort(found.ended - packets.times)
     loads = [float(flits) / max(1, found.cycles) for flits in found.link_flits]

@@ -7,25 +7,24 @@ from typing import Any
 from archsim.kernels import inlined
 from archsim.noc.kernel.aiming import to_front
 from archsim.noc.kernel.bits import lowest
-from archsim.noc.kernel.layout import ARRIVED, EMPTYING, IDLE, INDEX, NO_INDEX, PACKET_BITS, TAIL
+from archsim.noc.kernel.layout import ARRIVED, EMPTYING, IDLE, INDEX, MESSAGE_BITS, NO_INDEX, TAIL
 from archsim.noc.kernel.places import branch_to, slot
 
 
 @inlined
-def receive(state: Any, now: int) -> int:
-    """Take in all flits of the cycle; the packets that ended are counted."""
+def receive(state: Any, now: int) -> None:
+    """Take in all flits of the cycle; the messages that ended are listed."""
     rules = state.rules[0]
     row = INDEX(2 * (now & (rules.slots - 1)))
     arriving, delivered = state.arriving[row], state.arriving[INDEX(row + 1)]
     for place in range(1, arriving[0] + 1):
         _store(state, arriving[place])
     arriving[0] = 0
-    ended = 0
+    state.done[0] = 0
     for place in range(1, delivered[0] + 1):
-        ended += _deliver(state, delivered[place], now)
+        _deliver(state, delivered[place], now)
     state.counts[ARRIVED] += delivered[0]
     delivered[0] = 0
-    return ended
 
 
 @inlined
@@ -124,19 +123,19 @@ def _store(state: Any, channel: int) -> None:
 
 
 @inlined
-def _deliver(state: Any, to: int, now: int) -> int:
+def _deliver(state: Any, to: int, now: int) -> None:
     rules = state.rules[0]
     ahead = INDEX(to - rules.channels)
     output = state.outputs[ahead]
     flit = state.buffers[slot(rules, to, output.taken)]
     output.taken += 1
-    packet = state.packets[INDEX(flit >> PACKET_BITS)]
+    number = INDEX(flit >> MESSAGE_BITS)
+    message = state.messages[number]
     post_credit(state, ahead, now + state.ports[output.port].sink_after)
-    packet.arrived += 1
-    if not flit & TAIL:
-        return 0
-    packet.left -= 1
-    if packet.left:
-        return 0
-    packet.ended = now
-    return 1
+    message.arrived += 1
+    if flit & TAIL:
+        message.left -= 1
+        if message.left == 0:
+            message.ended = now
+            state.done[0] += 1
+            state.done[INDEX(state.done[0])] = number

@@ -24,21 +24,24 @@ def ask(state: Any) -> None:
             channels = state.lanes[lane]
             source = INDEX(number * speedup + lane)
             if (port.sending | guessing) & channels and state.switch[source].held_output == NONE:
-                _ask(state, port, number, source, port.sending & channels)
+                state.switch[source].asked = 0
+                _ask(state, port, number, source, port.sending & channels, False)
                 if guessing & channels:
                     _ask_guessing(state, port, number, source, guessing & channels)
 
 
 @inlined
-def _ask(state: Any, port: Any, number: int, source: int, channels: int) -> None:
+def _ask(state: Any, port: Any, number: int, source: int, channels: int, guessing: bool) -> None:
+    """On behalf of the channels, in turn: for the outputs to which they can send, or which their heads want, and for
+    which no channel before has asked."""
     rules = state.rules[0]
     own = state.switch[source]
-    own.asked = 0
     while channels:
         vc = next_of(channels, own.first_vc, rules.vcs)
         channels &= ~(1 << vc)
         channel = INDEX(number * rules.vcs + vc)
-        fresh = state.inputs[channel].ready & ~own.asked
+        asks = state.inputs[channel].want if guessing else state.inputs[channel].ready
+        fresh = asks & ~own.asked
         while fresh:
             _add_ask(state, port, source, channel, lowest(fresh))
             fresh &= fresh - 1
@@ -46,17 +49,8 @@ def _ask(state: Any, port: Any, number: int, source: int, channels: int) -> None
 
 @njit
 def _ask_guessing(state: Any, port: Any, number: int, source: int, channels: int) -> None:
-    """Heads ask for the outputs for which no other channel of the input asks."""
-    rules = state.rules[0]
-    own = state.switch[source]
-    while channels:
-        vc = next_of(channels, own.first_vc, rules.vcs)
-        channels &= ~(1 << vc)
-        channel = INDEX(number * rules.vcs + vc)
-        fresh = state.inputs[channel].want & ~own.asked
-        while fresh:
-            _add_ask(state, port, source, channel, lowest(fresh))
-            fresh &= fresh - 1
+    """After all that can send, called: it is rare."""
+    _ask(state, port, number, source, channels, True)
 
 
 @inlined

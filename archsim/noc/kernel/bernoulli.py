@@ -1,6 +1,6 @@
-"""Synthetic sources: in each cycle every node makes a packet with the same probability.
+"""Synthetic sources: in each cycle every node makes a packet with the same probability, a message of its own.
 
-A node that still has a packet to send draws later, for the cycles that it missed: the packets are those of an
+A node that still has one to send draws later, for the cycles that it missed: the messages are those of an
 unlimited queue, made at the cycle for which they were drawn.
 """
 
@@ -25,7 +25,7 @@ class Sources(NamedTuple):
 
 @inlined
 def make(state: Any, sources: Any, first: int, now: int) -> int:
-    """Each idle node draws until it has a packet or has drawn for ``now``; packets from ``first`` on are counted."""
+    """Each idle node draws until it has a message or has drawn for ``now``; those from ``first`` on are counted."""
     count = 0
     for number in range(state.rules[0].nodes):
         node = state.nodes[number]
@@ -38,13 +38,13 @@ def make(state: Any, sources: Any, first: int, now: int) -> int:
 
 
 @inlined
-def _make(state: Any, sources: Any, packet: int, source: int, now: int) -> None:
-    made = state.packets[INDEX(packet)]
+def _make(state: Any, sources: Any, number: int, source: int, now: int) -> None:
+    made = state.messages[INDEX(number)]
     if sources.targets.size:
-        made.target = sources.targets[source]
+        made.where = sources.targets[source]
     else:
-        made.target = sources.drawn[below(state.streams, sources.drawn.size)]
+        made.where = sources.drawn[below(state.streams, sources.drawn.size)]
     below(state.streams, 1)  # the generator's next number chooses among networks, of which there is one
-    made.source, made.flits, made.tree, made.left = source, sources.flits, NONE, 1
+    made.source, made.flits, made.rest, made.left, made.whole = source, sources.flits, sources.flits, 1, number
     made.time, made.made, made.ended, made.arrived = state.nodes[source].drawn, now, NONE, 0
-    enqueue(state, packet)
+    enqueue(state, number)

@@ -4,9 +4,10 @@ An input port or output port of router r is ``r * ports + p``, and after all of 
 through which it sends; virtual channel v of a port is ``port * vcs + v``. What is only an index has no sign: the
 compiled code need not look for negative ones. What one visit reads lies in one or two cache lines.
 
-A flit is packet << 32 | where << 1 | TAIL; ``where`` it goes: to a node, or from ``nodes`` on along a multicast's tree.
-It is written into the buffer at the other end of its channel when it is sent, and counts there when it arrives; those
-to a node have a buffer too, after all of the routers'.
+A flit is message << 32 | where << 1 | TAIL; ``where`` it goes: to a node, or from ``nodes`` on along a multicast's
+tree. Packets have no numbers: their flits follow one another in a channel up to a TAIL. A flit is written into the
+buffer at the other end of its channel when it is sent, and counts there when it arrives; those to a node have a buffer
+too, after all of the routers'.
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ NUMBER: Any = np.int64
 NO_INDEX = (1 << 32) - 1
 NO_PORT = (1 << 8) - 1  # in a route
 EMPTYING = NO_INDEX - 1  # owner of a channel ahead whose packet has left for it, until its buffer is empty
-TAIL, WHERE_BITS, PACKET_BITS = 1, 1, 32  # of a flit: bits below ``where`` and below the packet's number
+TAIL, WHERE_BITS, MESSAGE_BITS = 1, 1, 32  # of a flit: bits below ``where`` and below the message's number
 IDLE, WAITING, ACTIVE = range(3)  # input channel: no packet; its head waits for a channel ahead; some branch has one
 ISLIP, SEPARABLE, WAVEFRONT, MAX_SIZE = range(4)  # allocators
 ALL_VCS = 2  # in class_masks, after the two classes
 WIRE = 1  # cycles in a link beyond its delay: it is written at the end of one cycle and read at the start of another
 CROSSBAR = 1  # cycles through the switch
-NOW, UNDER_WAY, NEXT, ARRIVED = range(4)  # of State.counts: cycle; packets sent off and not ended; the next one; flits
+# of State.counts: the cycle; messages under way, and of those at their sources; made by synthetic traffic; flits that
+# reached a node; the cycle from which nothing moves once nothing is under way; first and last message to come, or NONE
+NOW, UNDER_WAY, AT_SOURCE, MADE, ARRIVED, QUIET, COMING, COMING_LAST = range(8)
+COUNTS = 8
 MOST_PORTS = 60  # sets of ports and of virtual channels are bits of one word
 MOST_VCS = 32
 SPREAD = (1 << 6) - 1  # bits of an output's number
@@ -64,6 +68,9 @@ class Rules:
     speedup: int  # inputs of the switch for each port
     vc_allocator: int
     switch_allocator: int
+    packet_flits: int  # of payload in a packet, at most
+    header_flits: int
+    sink_cycles: int  # from the last switch to a node, the least
 
 
 class InputVc:
@@ -141,31 +148,34 @@ class Input:
 
 
 class Node:
-    """A queue of packets that wait to be sent, one flit a cycle."""
+    """A queue of messages that have packets to send, in turn, one flit a cycle."""
 
-    drawn: int  # cycles for which it has been drawn whether a packet is made
+    drawn: int  # cycles for which it has been drawn whether a message is made
     first: Index  # or NO_INDEX
     last: Index
     port: Index  # its own
-    vc: Small  # that the first packet holds, or NONE
+    vc: Small  # that the packet which is being sent holds, or NONE
     last_vc: Small
-    sent: Small  # flits of the first packet
+    sent: Small  # flits of that packet
+    size: Small  # in all, its header too
 
 
-class Packet:
-    """``left``: nodes that it has not reached whole; ``tree``: of a multicast; ``arrived``: flits at their nodes."""
+class Message:
+    """What a node sends in one or more packets. Of a message to several nodes without a tree each copy is a record."""
 
     time: int  # from which its latency counts
     made: int  # when it joined the queue: later, if the node had to draw later
     started: int
     ended: int
     source: Small
-    target: Small
-    flits: Small
-    tree: Small
-    left: Small
-    arrived: Small
-    next: Index
+    where: Small  # to a node, or from ``nodes`` on along a tree
+    flits: Small  # of payload
+    rest: Small  # of them, not in a packet that has been sent whole
+    left: Small  # packets, each times the nodes to which it goes, that have not arrived
+    arrived: Small  # flits at their nodes
+    next: Index  # in the queue of its node; before, of those to come
+    whole: Index  # the record that counts what arrives: of several copies the first
+    flight: Small  # cycles of its last flit from the source to where it arrives last, at least
 
 
 class Route:
@@ -195,8 +205,8 @@ class Request:
     before: Index
 
 
-(RULES, INPUT_VC, PORT, OUTPUT_VC, INPUT, NODE, PACKET, ROUTE, BRANCH, REQUEST) = map(
-    record, (Rules, InputVc, Port, OutputVc, Input, Node, Packet, Route, Branch, Request)
+(RULES, INPUT_VC, PORT, OUTPUT_VC, INPUT, NODE, MESSAGE, ROUTE, BRANCH, REQUEST) = map(
+    record, (Rules, InputVc, Port, OutputVc, Input, Node, Message, Route, Branch, Request)
 )
 
 
@@ -215,7 +225,8 @@ class State(NamedTuple):
     outputs: Any
     switch: Any
     nodes: Any
-    packets: Any
+    messages: Any
+    done: Any  # messages that ended in this cycle
     sending: Any  # nodes that have a packet
     arriving: Any  # buffers
     fronts: Any  # channels whose heads are to be routed
@@ -232,4 +243,4 @@ class State(NamedTuple):
     streams: Any  # which break the ties
     holding: Any  # inputs of switches whose packets keep their way
     matching: Any
-    counts: Any  # NOW to ARRIVED
+    counts: Any  # NOW to COMING_LAST

@@ -11,66 +11,55 @@ from archsim.noc.kernel.aiming import route_fronts
 from archsim.noc.kernel.arrive import receive, take_credits
 from archsim.noc.kernel.bernoulli import Sources, make
 from archsim.noc.kernel.channels import ask_channels, take_channels
-from archsim.noc.kernel.layout import NEXT, NONE, NOW, UNDER_WAY
-from archsim.noc.kernel.sources import enqueue, send
+from archsim.noc.kernel.ending import bound
+from archsim.noc.kernel.layout import MADE, NEVER, NOW, QUIET, UNDER_WAY
+from archsim.noc.kernel.sources import next_time, send, start
 from archsim.noc.kernel.speculating import guess, send_guessed
 from archsim.noc.kernel.switching import switch
 from archsim.noc.kernel.ties import break_ties
 
+_SILENT = Sources(0.0, 1, np.zeros(0, np.int64), np.zeros(0, np.int64))
 
-def advance(state: Any, packets: int, until: int) -> None:
-    """Run to cycle ``until``; of ``packets``, in order of time, each joins its node's queue at its time."""
-    none = np.zeros(0, np.int64)
-    _advance(state, Sources(0.0, 1, none, none), packets, until)
+
+def advance(state: Any, until: int, *, stops: bool = False) -> tuple[int, int]:
+    """Run the cycles before ``until``; the messages to come, in order of time, join their nodes' queues at theirs.
+
+    ``stops``: at the end of the first cycle in which a message ends. Returns how many of ``state.done`` ended in it,
+    and a cycle before which no further one can, NEVER where none is left.
+    """
+    found: tuple[int, int] = _advance(state, _SILENT, False, stops, until)
+    return found
 
 
 def advance_random(state: Any, sources: Sources, until: int) -> None:
-    """Run to cycle ``until`` with synthetic traffic, or until there might be no room for another cycle's packets."""
-    _advance(state, sources, NONE, until)
+    """Run to cycle ``until`` with synthetic traffic, or until there might be no room for another cycle's messages."""
+    _advance(state, sources, True, False, until)
 
 
 @njit
-def _advance(state: Any, sources: Any, packets: int, until: int) -> None:
-    """One loop for both, so that it is compiled once; ``packets``: NONE for synthetic traffic."""
+def _advance(state: Any, sources: Any, synthetic: bool, stops: bool, until: int) -> tuple[int, int]:
+    """One loop for both, so that it is compiled once."""
     counts = state.counts
     now = counts[NOW]
-    room = state.packets.size - (state.rules[0].nodes if packets == NONE else 0)
-    while now < until and counts[NEXT] <= room:
-        if packets != NONE and counts[UNDER_WAY] == 0:
-            now = _pass_idle(state, packets, now, until)
+    room = state.messages.size - (state.rules[0].nodes if synthetic else 0)
+    state.done[0] = 0
+    while now < until and counts[MADE] <= room and not (stops and state.done[0]):
+        if not synthetic and counts[UNDER_WAY] == 0 and now >= counts[QUIET]:
+            now = max(now, min(until, next_time(state)))
             if now == until:
                 break
         fronts = state.fronts[0]
-        counts[UNDER_WAY] -= receive(state, now)
+        receive(state, now)
         take_credits(state, now)
-        new = make(state, sources, counts[NEXT], now) if packets == NONE else _submit(state, packets, now)
-        counts[NEXT] += new
-        counts[UNDER_WAY] += new
+        new = make(state, sources, counts[MADE], now) if synthetic else start(state, now)
+        counts[MADE] += new if synthetic else 0
+        counts[UNDER_WAY] += new - state.done[0]
+        if state.done[0]:
+            counts[QUIET] = now + state.rules[0].slots  # what is on its way back then has come, and the rest follows
         _end_cycle(state, fronts, now)
         now += 1
     counts[NOW] = now
-
-
-@inlined
-def _pass_idle(state: Any, packets: int, now: int, until: int) -> int:
-    """The cycle from which to go on when nothing is under way but credits: whole turns of the calendars before the next
-    packet, and at least one turn, in which the credits come back."""
-    counts, slots = state.counts, state.rules[0].slots
-    if counts[NEXT] == packets:
-        return until
-    turns: int = (min(until, state.packets[counts[NEXT]].time) - now) // slots - 1
-    passed: int = max(0, turns) * slots
-    return now + passed
-
-
-@inlined
-def _submit(state: Any, packets: int, now: int) -> int:
-    first: int = state.counts[NEXT]
-    number = first
-    while number < packets and state.packets[number].time <= now:
-        enqueue(state, number)
-        number += 1
-    return number - first
+    return (state.done[0], bound(state, now)) if stops else (0, NEVER)
 
 
 @inlined

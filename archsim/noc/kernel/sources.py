@@ -1,4 +1,4 @@
-"""Nodes: queues of packets, each sent flit by flit into a free channel of the node's router."""
+"""Nodes: queues of messages, one packet of each in turn, sent flit by flit into a free channel of the node's router."""
 
 from __future__ import annotations
 
@@ -7,22 +7,56 @@ from typing import Any
 from archsim.kernels import inlined
 from archsim.noc.kernel.arrive import post_flit
 from archsim.noc.kernel.bits import next_of
-from archsim.noc.kernel.layout import INDEX, NO_INDEX, NONE, NUMBER, PACKET_BITS, TAIL, WHERE_BITS
+from archsim.noc.kernel.layout import (
+    AT_SOURCE,
+    COMING,
+    INDEX,
+    MESSAGE_BITS,
+    NEVER,
+    NO_INDEX,
+    NONE,
+    NUMBER,
+    TAIL,
+    WHERE_BITS,
+)
+
+
+@inlined
+def next_time(state: Any) -> int:
+    """Of the first message to come."""
+    first = state.counts[COMING]
+    time: int = NEVER if first == NONE else state.messages[INDEX(first)].time
+    return time
+
+
+@inlined
+def start(state: Any, now: int) -> int:
+    """Messages whose time has come join the queues; those that are not copies of others are counted."""
+    counts = state.counts
+    started = 0
+    while counts[COMING] != NONE and state.messages[INDEX(counts[COMING])].time <= now:
+        number = INDEX(counts[COMING])
+        message = state.messages[number]
+        counts[COMING] = NONE if message.next == NO_INDEX else message.next
+        started += 1 if message.whole == number else 0
+        enqueue(state, number)
+    return started
 
 
 @inlined
 def enqueue(state: Any, number: int) -> None:
-    """The packet joins its node's queue."""
-    packet = state.packets[INDEX(number)]
-    node = state.nodes[INDEX(packet.source)]
-    packet.next = NO_INDEX
+    """The message joins its node's queue."""
+    message = state.messages[INDEX(number)]
+    node = state.nodes[INDEX(message.source)]
+    message.next = NO_INDEX
+    state.counts[AT_SOURCE] += 1 if message.whole == number else 0
     if node.first == NO_INDEX:
         node.first = number
         sending = state.sending
         sending[0] += 1
-        sending[sending[0]] = packet.source
+        sending[sending[0]] = message.source
     else:
-        state.packets[node.last].next = number
+        state.messages[node.last].next = number
     node.last = number
 
 
@@ -42,26 +76,42 @@ def send(state: Any, now: int) -> None:
 
 @inlined
 def _send(state: Any, node: Any, now: int) -> None:
-    base = node.port * state.rules[0].vcs
+    rules = state.rules[0]
+    base = node.port * rules.vcs
+    message = state.messages[node.first]
     if node.vc == NONE:
         _take_channel(state, node, base)
         if node.vc == NONE:
             return
+        node.size = min(message.rest, rules.packet_flits) + rules.header_flits
     output = state.outputs[INDEX(base + node.vc)]
     if output.credits == 0:
         return
-    packet = state.packets[node.first]
-    where = packet.target if packet.tree == NONE else state.rules[0].nodes + packet.tree
-    flit = NUMBER(node.first) << PACKET_BITS | where << WHERE_BITS
-    if node.sent == 0:
-        packet.started = now
+    flit = NUMBER(message.whole) << MESSAGE_BITS | message.where << WHERE_BITS
+    if node.sent == 0 and message.rest == message.flits:
+        message.started = now
     node.sent += 1
-    if node.sent == packet.flits:
+    if node.sent == node.size:
         flit |= TAIL
-        node.first = packet.next
-        node.vc = NONE
-        node.sent = 0
+        next_packet(state, node, message)
     post_flit(state, output, flit, now)
+
+
+@inlined
+def next_packet(state: Any, node: Any, message: Any) -> None:
+    """A packet is sent: the next message has its turn, and this one again after all others if there is more of it."""
+    number = node.first
+    message.rest -= node.size - state.rules[0].header_flits
+    node.vc = NONE
+    node.sent = 0
+    if message.rest == 0:
+        state.counts[AT_SOURCE] -= 1 if message.whole == number else 0
+        node.first = message.next
+    elif message.next != NO_INDEX:
+        node.first = message.next
+        message.next = NO_INDEX
+        state.messages[node.last].next = number
+        node.last = number
 
 
 @inlined

@@ -1,0 +1,199 @@
+"""What a command sends over the network, on its way: asked for, read, sent, arrived, written.
+
+Each stage begins in the callback of the event that ends the one before, so parts overtake one another as they can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from archsim.ir.unroll import Step
+from archsim.memory.offchip import OffChip
+from archsim.memory.routes import Fabric
+from archsim.memory.window import Window
+from archsim.sim.clock import Clock
+from archsim.sim.engine import Phases
+from archsim.sim.kernel import Event, Kernel
+
+Then = Callable[[Event], None]
+
+
+class Way(NamedTuple):
+    """From ``memory`` above the network to ``targets``, or (``source`` is a node) to it; '' between cores."""
+
+    memory: str
+    source: int | None
+    targets: tuple[int, ...]
+
+
+class Freight(NamedTuple):
+    """A part: its first byte's address above the network, the flits of each of its messages.
+
+    ``transfer``: asks ``dram`` for it, if it is there, with an end on edges of a clock; so many ``bursts`` at most. The
+    engine comes to it ``after_cycles`` of its clock.
+    """
+
+    address: int
+    messages: tuple[int, ...]
+    dram: OffChip | None = None
+    transfer: Callable[[Clock], Event] | None = None
+    bursts: int = 0
+    after_cycles: int = 0
+
+
+class Journey:
+    """All that one command sends. ``event``: it has arrived and is written; ``left``: messages that have not yet.
+
+    ``beat_ps``: last beat in a DRAM, ``flit_ps``: last arrival, as far as they are known.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        fabric: Fabric,
+        clock: Clock,
+        node: int,
+        engine: tuple[int, Step],
+        outstanding: int | None,
+    ) -> None:
+        """``node``: the engine's own; ``engine``: its rank, and the command."""
+        self.event = kernel.event()
+        self.left = 0
+        self.beat_ps = 0
+        self.flit_ps = 0
+        self._kernel = kernel
+        self._fabric = fabric
+        self._clock = clock
+        self._node = node
+        self._rank, step = engine
+        self._index, self._layer = step.index, step.command.layer
+        self._outstanding = outstanding
+        self._orders = 0
+        self._windows: dict[str, Window] = {}
+
+    def start(self, way: Way, freight: Sequence[Freight]) -> None:
+        """Send all parts, or ask for them."""
+        self.left += sum(len(item.messages) for item in freight)
+        if way.source is None:
+            self._request(way, freight)
+        else:
+            for item in freight:
+                self._later(item, partial(self._leave, way, item))
+
+    def phases(self, start_ps: int, own_cycles: int, beat_ps: int, *, reads: bool) -> Phases:
+        """Where the command's bytes were, in their order, at its end; ``beat_ps``: last beat of what did not travel.
+
+        Read from a DRAM: dram until the last beat, then noc until the last flit; else noc first, as long as it takes
+        alone at least, then dram. What follows is the ports'.
+        """
+        clock, end_ps = self._clock, self._kernel.now
+        beat_ps, flit_ps = max(beat_ps, clock.at_or_after(self.beat_ps)), clock.at_or_after(self.flit_ps)
+        if reads:
+            return ("dram", beat_ps), ("noc", flit_ps), ("sram_port", end_ps)
+        own_ps = clock.edge(clock.cycle(start_ps) + own_cycles)
+        return ("noc", max(flit_ps, own_ps)), ("dram", beat_ps), ("sram_port", end_ps)
+
+    def order(self) -> tuple[int, ...]:
+        """Where the next request of this instant stands among others'."""
+        self._orders += 1
+        return self._rank, self._index, self._orders
+
+    # from a memory above
+
+    def _request(self, way: Way, freight: Sequence[Freight]) -> None:
+        """Ask each port for its parts."""
+        by_port: dict[int, list[Freight]] = {}
+        for item in freight:
+            by_port.setdefault(self._fabric.port(way.memory, item.address), []).append(item)
+        for port, items in by_port.items():
+            if self._fabric.request_flits:
+                asked = partial(self._asked, way, port, items)
+                self._send(self._node, (port,), self._fabric.request_flits, self._fabric.clock, asked)
+            else:
+                self._serve(way, port, items)
+
+    def _asked(self, way: Way, port: int, items: Sequence[Freight], event: Event) -> None:
+        self._fabric.charge(self._layer, event.value)
+        self._serve(way, port, items)
+
+    def _serve(self, way: Way, port: int, items: Sequence[Freight]) -> None:
+        """A port knows what to send."""
+        for item in items:
+            self._later(item, partial(self._fetch, way, port, item))
+
+    def _fetch(self, way: Way, port: int, item: Freight) -> None:
+        if item.transfer is None:
+            self._deliver(way, port, item)
+        else:
+            self._transfer(item, self._fabric.clock, partial(self._read, way, port, item))
+
+    def _read(self, way: Way, port: int, item: Freight, event: Event) -> None:
+        """A part's last byte was read."""
+        self._beat(item, event)
+        self._deliver(way, port, item)
+
+    def _deliver(self, way: Way, port: int, item: Freight) -> None:
+        for flits in item.messages:
+            self._send(port, way.targets, flits, self._clock, self._arrived)
+
+    # from a core
+
+    def _leave(self, way: Way, item: Freight) -> None:
+        """Send a part to a memory above, or to other cores."""
+        assert way.source is not None
+        targets = (self._fabric.port(way.memory, item.address),) if way.memory else way.targets
+        clock, then = self._clock, self._arrived
+        if item.transfer is not None:
+            clock, then = self._fabric.clock, partial(self._write, item, [len(item.messages)])
+        for flits in item.messages:
+            self._send(way.source, targets, flits, clock, then)
+
+    def _write(self, item: Freight, to_come: list[int], event: Event) -> None:
+        """A message has arrived at the port of a DRAM; the part is written when all of it has."""
+        self._flit(event)
+        to_come[0] -= 1
+        if not to_come[0]:
+            self._transfer(item, self._clock, partial(self._written, item))
+
+    def _written(self, item: Freight, event: Event) -> None:
+        self._beat(item, event)
+        self._end(len(item.messages))
+
+    def _arrived(self, event: Event) -> None:
+        self._flit(event)
+        self._end(1)
+
+    # steps that all ways share
+
+    def _later(self, item: Freight, then: Callable[[], None]) -> None:
+        if not item.after_cycles:
+            then()
+        else:
+            self._kernel.at(self._clock.edge(self._clock.cycle(self._kernel.now) + item.after_cycles), then)
+
+    def _send(self, source: int, targets: Sequence[int], flits: int, clock: Clock, then: Then) -> None:
+        self._fabric.send(self.order(), source, targets, flits, clock).callbacks.append(then)
+
+    def _transfer(self, item: Freight, clock: Clock, then: Then) -> None:
+        assert item.dram is not None and item.transfer is not None
+        window = self._windows.get(item.dram.name)
+        if window is None:
+            window = self._windows[item.dram.name] = Window(self._outstanding)
+        window.ask(item.bursts, partial(item.transfer, clock), then)
+
+    def _beat(self, item: Freight, event: Event) -> None:
+        assert item.dram is not None
+        completion: Any = event.value
+        item.dram.charge(self._layer, completion)
+        self.beat_ps = max(self.beat_ps, completion.time_ps)
+
+    def _flit(self, event: Event) -> None:
+        self._fabric.charge(self._layer, event.value)
+        self.flit_ps = max(self.flit_ps, self._kernel.now)
+
+    def _end(self, messages: int) -> None:
+        self.left -= messages
+        if not self.left:
+            self.event.succeed()

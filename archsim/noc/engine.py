@@ -1,0 +1,109 @@
+"""A network's compiled kernel with the messages in it, at one of the fidelities: the frame that all users share.
+
+The states of both kernels have the same records of messages and trees, the same lists and the same counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from archsim.errors import ConfigError
+from archsim.noc import multicast
+from archsim.noc.kernel.layout import ARRIVED, COMING, COMING_LAST, MESSAGE, NO_INDEX, NONE, NOW, UNDER_WAY
+from archsim.noc.parameters import WHOLE, Packets, RouterParameters
+from archsim.noc.routing import Routes
+from archsim.noc.topology import Topology
+
+FIDELITIES = ("flit", "link")
+FIRST_TREES = 4
+
+
+class Engine(Protocol):
+    """What runs messages; time in cycles."""
+
+    state: Any
+
+    def advance(self, until: int, *, stops: bool) -> tuple[int, int]:
+        """Run the cycles before ``until``; if it ``stops``, to the first end. How many of ``state.done`` ended in
+        it, and the cycle before which no further one can, NEVER where none is left."""
+
+    def flits(self) -> Any:
+        """That have left each output port of the routers, then each node."""
+
+
+def engine(
+    fidelity: str,
+    topology: Topology,
+    routes: Routes,
+    parameters: RouterParameters,
+    packets: Packets = WHOLE,
+    *,
+    seed: int = 0,
+) -> Engine:
+    """An idle network at cycle 0. Raises ConfigError on what it cannot be."""
+    if fidelity not in FIDELITIES:
+        raise ConfigError(f"fidelity: found '{fidelity}'; allowed {', '.join(FIDELITIES)}")
+    if fidelity == "link":
+        from archsim.noc.reserved import Reserved
+
+        return Reserved(topology, routes, parameters, packets, seed)
+    from archsim.noc.routers import Routers
+
+    return Routers(topology, routes, parameters, packets, seed)
+
+
+def send(state: Any, slots: Sequence[int]) -> None:
+    """The messages of ``slots``, whose records are filled, are to come in this order, after all before."""
+    following = state.messages["next"]
+    following[slots[:-1]] = slots[1:]
+    following[slots[-1]] = NO_INDEX
+    if state.counts[COMING] == NONE:
+        state.counts[COMING] = slots[0]
+    else:
+        following[state.counts[COMING_LAST]] = slots[0]
+    state.counts[COMING_LAST] = slots[-1]
+
+
+def with_messages(state: Any, count: int) -> Any:
+    """The state with room for ``count`` messages more."""
+    return state._replace(messages=np.concatenate([state.messages, np.zeros(count, MESSAGE)]))
+
+
+class Trees:
+    """The trees of an engine by (source, targets); each is built once."""
+
+    def __init__(self, found: Engine, ways: Any) -> None:
+        self._engine = found
+        self._ways = ways
+        self._known: dict[tuple[int, tuple[int, ...]], int] = {}
+
+    def where(self, source: int, targets: tuple[int, ...]) -> int:
+        """What a message to ``targets`` says in its record. Raises ConfigError on a node that is not there."""
+        key = (source, targets)
+        if key not in self._known:
+            tree = multicast.tree(self._ways, source, targets)
+            state, count = self._engine.state, len(self._known)
+            if count == len(state.trees):
+                more = np.zeros((max(FIRST_TREES, count), *state.trees.shape[1:]), np.int64)
+                state = self._engine.state = state._replace(trees=np.concatenate([state.trees, more]))
+            state.trees[count] = tree
+            self._known[key] = len(self._ways.topology.nodes) + count
+        return self._known[key]
+
+
+def now(state: Any) -> int:
+    """The next cycle to be run."""
+    return int(state.counts[NOW])
+
+
+def under_way(state: Any) -> int:
+    """Messages that have joined their queues and have not ended."""
+    return int(state.counts[UNDER_WAY])
+
+
+def progress(state: Any) -> tuple[int, int]:
+    """Messages under way, and flits that have arrived so far: of those that stand still neither changes."""
+    return under_way(state), int(state.counts[ARRIVED])

@@ -1,0 +1,284 @@
+"""The network of a chip, simulated beside the event kernel: messages in, deliveries out.
+
+Time inside is counted in cycles of the network's clock by a compiled kernel (kernel/run.py, fidelity ``flit``;
+kernel/reserve.py, ``link``); this class cuts messages into packets, knows the way from each node to those it sends to,
+keeps the records of messages under way and turns picoseconds into edges and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+from archsim.errors import ConfigError, SimulationError
+from archsim.noc import attachment, engine
+from archsim.noc.interface import Delivery, Message
+from archsim.noc.kernel.layout import NEVER, NO_INDEX, NONE
+from archsim.noc.parameters import Packets, RouterParameters
+from archsim.noc.replay import STUCK_CYCLES
+from archsim.noc.ways import Ways, head_cycles
+from archsim.sim.clock import Clock
+from archsim.spec.network import Noc
+
+FIRST_MESSAGES = 64  # under way before the arrays first grow
+
+
+class _Way(NamedTuple):
+    """From a node to those that one copy of a message reaches: as the kernel's record says it, what it passes, and the
+    cycles of a flit there, of a head ``lone_cycles``."""
+
+    where: int
+    nodes: int
+    links: int
+    routers: int
+    flight_cycles: int
+    lone_cycles: int
+
+
+class _Sent(NamedTuple):
+    """A message under way: its id, what its delivery will say, and the records of its copies."""
+
+    id: int
+    link_flits: int
+    router_flits: int
+    slots: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFlits:
+    """Flits, headers too, that have entered a link of the topology, and the routers that it joins."""
+
+    source: int
+    target: int
+    flits: int
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkStats:
+    """Since time 0. ``links``: in the topology's order; ``node_in``, ``node_out``: flits that each node has sent into
+    the network and that have left it for the node; ``router_flits``: flits times the routers that they have entered;
+    ``busiest_share``: of the cycles so far, those in which the busiest link took a flit."""
+
+    links: tuple[LinkFlits, ...]
+    node_in: tuple[int, ...]
+    node_out: tuple[int, ...]
+    router_flits: int
+    cycles: int
+    busiest_share: float
+
+
+class Network:
+    """A ``sim.kernel.Model`` of the network ``spec``.
+
+    Raises ConfigError on an unknown topology, places that it does not have, routes that can block one another, and
+    packets to several nodes that do not fit a buffer.
+    """
+
+    seed: ClassVar[int] = 0  # of the choices between equally short ways
+
+    def __init__(self, spec: Noc) -> None:
+        self.spec = spec
+        self.packets = Packets(max(1, -(-spec.packet_bytes // spec.link_bytes)), spec.header_flits)
+        _check_fit(spec, self.packets)
+        self._clock = Clock(spec.clock_hz)
+        self.topology, routes, self._ports = attachment.network(spec)
+        parameters = _parameters(spec)
+        self._head_cycles = head_cycles(parameters)
+        self._ways = Ways(self.topology, routes)
+        self._engine = engine.engine(spec.fidelity, self.topology, routes, parameters, self.packets, seed=self.seed)
+        self._trees = engine.Trees(self._engine, self._ways)
+        self._known: dict[tuple[int, tuple[int, ...]], tuple[_Way, ...]] = {}
+        self._sent: dict[int, _Sent] = {}  # by the record that counts what arrives
+        self._free: list[int] = []
+        self._grow()
+        self._next_end: int = NEVER
+        self._submitted_ps = self._now_ps = 0
+
+    def node(self, core: int) -> int:
+        """The node of a core."""
+        if not 0 <= core < self.spec.cores:
+            raise SimulationError(f"network {self.spec.name}: core {core}; allowed 0 to {self.spec.cores - 1}")
+        return core
+
+    def ports(self, part: str) -> tuple[int, ...]:
+        """The nodes of the ports of an attached part, in the order of ``attach``."""
+        if part not in self._ports:
+            raise SimulationError(f"network {self.spec.name}: no port of '{part}'")
+        return self._ports[part]
+
+    def least_ps(self, flits: int, source: int | None = None, targets: tuple[int, ...] = ()) -> int:
+        """No message of ``flits`` from ``source`` to ``targets`` arrives sooner after it was submitted: what it takes
+        alone. Where it goes may be left out: then the nearest two nodes."""
+        total = self.packets.flits(flits)
+        if source is None or not targets:
+            return self._clock.edge(total - 1 + self._shortest)
+        ways = self._to(source, targets)
+        copies = max(way.lone_cycles for way in ways), len(ways) * total + min(way.lone_cycles for way in ways)
+        return self._clock.edge(max(total + copies[0], copies[1]) - 1)
+
+    def submit(self, at_ps: int, messages: Sequence[Message]) -> None:
+        """Take all messages of the instant ``at_ps``, in order; they are at their nodes at the first edge after it.
+
+        Raises SimulationError when ``at_ps`` is before the time reached or before an earlier submit, or a message is
+        empty or goes to no node, to its own, or twice to one.
+        """
+        reached_ps = max(self._now_ps, self._submitted_ps)
+        if at_ps < reached_ps:
+            raise SimulationError(f"network: message submitted at {at_ps} ps, after it reached {reached_ps} ps")
+        self._submitted_ps = at_ps
+        visible = self._clock.cycle(at_ps + 1)
+        slots: list[int] = []
+        for message in messages:
+            slots += self._take_in(message, visible)
+        if slots:
+            engine.send(self._engine.state, slots)
+
+    def advance(self, until_ps: int) -> list[Delivery]:
+        """Run to the first instant <= ``until_ps`` with deliveries and return all of that instant, or []."""
+        if until_ps < self._now_ps:
+            raise SimulationError(f"network: told to run to {until_ps} ps, already at {self._now_ps} ps")
+        until = min(self._clock.cycle(until_ps + 1), NEVER - 1)
+        count = 0
+        while not count and engine.now(self._engine.state) < until:
+            count = self._run(until)
+        if not count:
+            self._now_ps = until_ps
+            return []
+        ended = self._engine.state.done[1 : count + 1].tolist()
+        self._now_ps = self._clock.edge(int(self._ended[ended[0]]))
+        return [self._deliver(slot) for slot in ended]
+
+    def next_event_ps(self) -> int | None:
+        """A lower bound of the next delivery; None when nothing is under way."""
+        return None if self._next_end == NEVER else self._clock.edge(self._next_end)
+
+    @property
+    def stats(self) -> NetworkStats:
+        """Totals since time 0."""
+        topology, flow = self.topology, self._engine.flits().tolist()
+        routers = topology.routers * topology.ports
+        links = tuple(
+            LinkFlits(link.source, link.target, flow[link.source * topology.ports + link.source_port])
+            for link in topology.links
+        )
+        through = [link.flits for link in links]
+        cycles = self._clock.cycle(self._now_ps)
+        return NetworkStats(
+            links=links,
+            node_in=tuple(flow[routers:]),
+            node_out=tuple(flow[node.sink * topology.ports + node.port] for node in topology.nodes),
+            router_flits=sum(flow[routers:]) + sum(through),
+            cycles=cycles,
+            busiest_share=max(through, default=0) / max(1, cycles),
+        )
+
+    @cached_property
+    def _shortest(self) -> int:
+        """Cycles of a head between the two nodes of which that takes the fewest."""
+        nodes = range(len(self.topology.nodes))
+        return min((self._alone(a, b) for a in nodes for b in nodes if a != b), default=0)
+
+    def _alone(self, source: int, target: int) -> int:
+        routers = len(self._ways.links(source, target)) + 1
+        return self._ways.flight_cycles(source, target) + routers * self._head_cycles
+
+    def _to(self, source: int, targets: tuple[int, ...]) -> tuple[_Way, ...]:
+        """The ways of a message's copies: one along a tree, or one to each node."""
+        key = (source, targets)
+        if key not in self._known:
+            self._check(source, targets)
+            if len(targets) == 1 or not self.spec.multicast:
+                self._known[key] = tuple(self._way(source, (target,), target) for target in targets)
+            else:
+                self._known[key] = (self._way(source, targets, self._trees.where(source, targets)),)
+        return self._known[key]
+
+    def _way(self, source: int, targets: tuple[int, ...], where: int) -> _Way:
+        links = {link for target in targets for link in self._ways.links(source, target)}
+        return _Way(
+            where=where,
+            nodes=len(targets),
+            links=len(links),
+            routers=len(links) + 1,
+            flight_cycles=max(self._ways.flight_cycles(source, target) for target in targets),
+            lone_cycles=max(self._alone(source, target) for target in targets),
+        )
+
+    def _check(self, source: int, targets: tuple[int, ...]) -> None:
+        nodes = range(len(self.topology.nodes))
+        if not targets or len(set(targets)) < len(targets) or not {source, *targets} <= set(nodes):
+            raise SimulationError(
+                f"network: message from {source} to {list(targets)}; allowed different nodes of 0 to {len(nodes) - 1}"
+            )
+        if source in targets:
+            raise SimulationError(f"network: message from node {source} to itself")
+
+    def _take_in(self, message: Message, visible: int) -> list[int]:
+        """Write the records of a message's copies, of which the first counts what arrives."""
+        ways = self._to(message.source, message.targets)
+        flits, total = message.flits, self.packets.flits(message.flits)
+        if flits < 0 or total < 1:
+            raise SimulationError(f"network: message {message.id} of {flits} flits and no header; allowed 1 or more")
+        if len(self._free) < len(ways):
+            self._grow()
+        slots = [self._free.pop() for _ in ways]
+        left = self.packets.count(flits) * sum(way.nodes for way in ways)
+        for slot, way in zip(slots, ways, strict=True):
+            self._messages[slot] = (
+                visible, visible, NONE, NONE, message.source, way.where, flits, flits, left, 0, NO_INDEX, slots[0],
+                way.flight_cycles,
+            )  # fmt: skip
+        self._sent[slots[0]] = _Sent(
+            message.id, total * sum(way.links for way in ways), total * sum(way.routers for way in ways), slots
+        )
+        self._next_end = min(self._next_end, visible + total - 1 + ways[0].flight_cycles)
+        return slots
+
+    def _run(self, until: int) -> int:
+        """Up to the first end, or so far that something must have moved. Raises SimulationError when nothing has."""
+        state = self._engine.state
+        before = engine.progress(state)
+        limit = min(until, engine.now(state) + STUCK_CYCLES)
+        count, self._next_end = self._engine.advance(limit, stops=True)
+        if limit < until and before[0] and before == engine.progress(state):
+            raise SimulationError(f"network {self.spec.name}: {before[0]} messages stand still")
+        return count
+
+    def _deliver(self, slot: int) -> Delivery:
+        sent = self._sent.pop(slot)
+        self._free += reversed(sent.slots)
+        return Delivery(sent.id, self._now_ps, sent.link_flits, sent.router_flits)
+
+    def _grow(self) -> None:
+        """Double the records, at least so that every node can have a message under way to every other one."""
+        slots = self._engine.state.messages.size
+        more = max(FIRST_MESSAGES, slots, len(self.topology.nodes))
+        self._engine.state = engine.with_messages(self._engine.state, more)
+        self._messages = self._engine.state.messages
+        self._ended = self._messages["ended"]
+        self._free = [*range(slots + more - 1, slots - 1, -1), *self._free]
+
+
+def _parameters(spec: Noc) -> RouterParameters:
+    return RouterParameters(
+        vcs=spec.vcs,
+        vc_buffer=spec.buffer_flits,
+        routing_delay=spec.routing_delay_cycles,
+        credit_delay=spec.credit_delay_cycles,
+        vc_allocator=spec.vc_allocator,
+        switch_allocator=spec.switch_allocator,
+        speculative=spec.speculative,
+    )
+
+
+def _check_fit(spec: Noc, packets: Packets) -> None:
+    longest = packets.payload_flits + packets.header_flits
+    if spec.multicast and longest > spec.buffer_flits:
+        raise ConfigError(
+            f"{spec.name}.packet: found {packets.payload_flits} flits ({spec.packet_bytes} B in links of "
+            f"{spec.link_bytes} B) with a header of {packets.header_flits}; allowed with {spec.name}.buffer "
+            f"{spec.buffer_flits}: at most {spec.buffer_flits} in all, for a packet to several nodes waits whole in a "
+            "buffer; or say multicast: false"
+        )

@@ -1,0 +1,108 @@
+"""The network as links that packets reserve (fidelity ``link``), behind the frame of ``engine``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from archsim.errors import SimulationError
+from archsim.noc import compiled
+from archsim.noc.kernel import layout as k
+from archsim.noc.kernel.knuth import generator
+from archsim.noc.parameters import Packets, RouterParameters
+from archsim.noc.routing import Routes
+from archsim.noc.topology import Topology
+from archsim.noc.ways import head_cycles
+
+FIRST_TURNS = 4096
+
+
+class Reserved:
+    """An ``engine.Engine`` of reservations."""
+
+    def __init__(
+        self, topology: Topology, routes: Routes, parameters: RouterParameters, packets: Packets, seed: int
+    ) -> None:
+        from archsim.noc.kernel import reserve  # the compiler is slow to import: only now
+
+        self._kernel = reserve
+        self.state = _initial(topology, routes, parameters, packets, seed)
+
+    def advance(self, until: int, *, stops: bool) -> tuple[int, int]:
+        """See ``Engine.advance``."""
+        self._make_room()
+        count, ready = self._kernel.advance(self.state, until, stops, True)
+        while not ready:
+            self._make_room()
+            count, ready = self._kernel.advance(self.state, until, stops, False)
+        return count, self._kernel.bound(self.state)
+
+    def flits(self) -> Any:
+        """See ``Engine.flits``."""
+        return np.concatenate([self.state.outputs["flits"], self.state.entries["flits"]])
+
+    def _make_room(self) -> None:
+        """For as many ends and lists as there are messages, and for turns to come when there are few records left."""
+        state, messages = self.state, self.state.messages.size
+        if messages >= 1 << self._kernel.NUMBER_BITS:
+            raise SimulationError(f"network: {messages} messages under way; allowed fewer than 2**28")
+        more = max(0, messages - state.end_times.size)
+        state = state._replace(
+            done=_padded(state.done, more), end_times=_padded(state.end_times, more),
+            end_entries=_padded(state.end_entries, more),
+        )  # fmt: skip
+        turns = state.turns.size
+        if self._kernel.is_full(state):
+            more = max(FIRST_TURNS, turns, len(state.nodes))
+            if turns + more >= 1 << self._kernel.NUMBER_BITS:
+                raise SimulationError(f"network: {turns} packets under way; allowed fewer than 2**28")
+            state = state._replace(
+                turns=_padded(state.turns, more), turn_times=_padded(state.turn_times, more),
+                turn_entries=_padded(state.turn_entries, more),
+            )  # fmt: skip
+            state.turns["free"][turns:] = [*range(turns + 1, turns + more), int(state.sizes[self._kernel.FREE])]
+            state.sizes[self._kernel.FREE] = turns
+        self.state = state
+
+
+def _padded(array: Any, count: int) -> Any:
+    return np.concatenate([array, np.zeros(count, array.dtype)]) if count else array
+
+
+def _initial(topology: Topology, routes: Routes, parameters: RouterParameters, packets: Packets, seed: int) -> Any:
+    from archsim.noc.kernel import reserve
+
+    none, nodes = np.zeros(0, np.int64), len(topology.nodes)
+    found = reserve.Reservations(
+        rules=compiled.rules_of(topology, routes, parameters, packets),
+        routes=compiled.route_table(routes),
+        trees=np.zeros((0, topology.routers, 2), np.int64),
+        messages=np.zeros(0, k.MESSAGE),
+        done=np.zeros(1, k.INDEX),
+        sending=np.zeros(1 + nodes, k.INDEX),
+        nodes=compiled.idle_nodes(nodes, parameters.vcs),
+        entries=np.zeros(nodes, reserve.ENTRY),
+        outputs=np.zeros(topology.routers * topology.ports, reserve.OUTPUT),
+        turns=np.zeros(0, reserve.TURN),
+        turn_times=none,
+        turn_entries=none,
+        end_times=none,
+        end_entries=none,
+        sizes=np.zeros(reserve.SIZES, np.int64),
+        streams=generator(seed),
+        counts=compiled.idle_counts(),
+        pipeline=head_cycles(parameters),
+    )
+    _connect(found, topology)
+    return found
+
+
+def _connect(state: Any, topology: Topology) -> None:
+    for link in topology.links:
+        output = state.outputs[link.source * topology.ports + link.source_port]
+        output["to"], output["cycles"] = link.target, k.CROSSBAR + k.WIRE + link.delay_cycles
+    for number, node in enumerate(topology.nodes):
+        output = state.outputs[node.sink * topology.ports + node.port]
+        output["sink"], output["cycles"] = 1, k.CROSSBAR + k.WIRE + node.delay_cycles
+        state.entries[number]["router"], state.entries[number]["cycles"] = node.router, k.WIRE + node.delay_cycles

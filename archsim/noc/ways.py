@@ -1,0 +1,49 @@
+"""What lies between a node and those it sends to, and how long a lone packet takes."""
+
+from __future__ import annotations
+
+from archsim.noc.kernel.layout import CROSSBAR, WIRE
+from archsim.noc.parameters import RouterParameters
+from archsim.noc.routing import Routes
+from archsim.noc.topology import Link, Topology
+
+
+class Ways:
+    """The routes of a network, link by link; of two equally short ones the first."""
+
+    def __init__(self, topology: Topology, routes: Routes) -> None:
+        self.topology = topology
+        self.routes = routes
+        self._ahead = {(link.source, link.source_port): link for link in topology.links}
+
+    def links(self, source: int, target: int) -> list[Link]:
+        """From the router of node ``source`` to that of ``target``."""
+        router, end = self.topology.nodes[source].router, self.topology.nodes[target].sink
+        found: list[Link] = []
+        while router != end:
+            link = self._ahead[router, int(self.routes.port[router, target])]
+            found.append(link)
+            router = link.target
+        return found
+
+    def flight_cycles(self, source: int, target: int) -> int:
+        """Of a flit that waits for nothing, from when its node sends it: through the switches and over the wires."""
+        first, last = self.topology.nodes[source].delay_cycles, self.topology.nodes[target].delay_cycles
+        links = self.links(source, target)
+        wires = first + last + sum(link.delay_cycles for link in links)
+        return wires + WIRE * (len(links) + 2) + CROSSBAR * (len(links) + 1)
+
+    def lone_cycles(self, parameters: RouterParameters, source: int, target: int, flits: int) -> int:
+        """Cycles from the making of a packet to its last flit's arrival when nothing else moves.
+
+        Each router takes a head ``routing_delay`` cycles, one for a channel (none if speculative) and one through the
+        switch; each wire its delay and one; the other flits follow, one a cycle. Holds for buffers that do not throttle
+        a lone packet: of at least ``load.unthrottled`` flits. Source of the form: BookSim 2.0, measured.
+        """
+        routers = len(self.links(source, target)) + 1
+        return self.flight_cycles(source, target) + routers * head_cycles(parameters) + flits - 1
+
+
+def head_cycles(parameters: RouterParameters) -> int:
+    """Of a head in a router before it asks for the switch."""
+    return parameters.routing_delay + (0 if parameters.speculative else 1)
