@@ -8,8 +8,7 @@ from math import ceil, prod
 
 from archsim import registry
 from archsim.ir.program import Command, Node, Program, Region
-from archsim.spec.fabric import TOPOLOGIES
-from archsim.spec.network import Noc, core_of
+from archsim.spec.network import TOPOLOGIES, Noc, core_of
 
 _MOVES = ("MOVE", "GATHER", "SCATTER")
 _Cost = Callable[[Command], int]

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from archsim import registry
 from archsim.errors import ConfigError, NotBuiltError
 from archsim.spec import schema
+from archsim.spec.network import TOPOLOGIES
 
-TOPOLOGIES = "archsim.noc.topologies"
 MOST_NODES = 1024  # tables of routes have an entry for each router and node
 _LISTED = "point_to_point"  # links are a list of its own
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from archsim.spec.part import Part
 
+TOPOLOGIES = "archsim.noc.topologies"  # the package whose files they are
+
 
 @dataclass(frozen=True, slots=True)
 class Noc(Part):

@@ -56,18 +56,20 @@ def _memory(memory: Memory) -> str:
     if memory.kind == "dram":
         peak = dram_bytes_per_s(memory)
         return f"{memory.name}: peak {'infinite' if peak is None else si(peak, 'B/s')}{_dram_formula(memory)}"
-    one = memory.banks * memory.word_bytes
-    groups = [_directions(one, memory.ports)]
-    groups += [f"{engine} {_directions(one, own)}" for engine, own in memory.private_ports.items()]
+    groups = [_directions(memory, memory.ports)]
+    groups += [f"{engine} {_directions(memory, own)}" for engine, own in memory.private_ports.items()]
     each = f", each of {memory.copies} cores" if memory.copies > 1 else ""
     return f"{memory.name}: peak {'; '.join(groups)} (banks x word x ports){each}"
 
 
-def _directions(one: int, ports: PortSet) -> str:
+def _directions(memory: Memory, ports: PortSet) -> str:
+    def rate(count: int) -> str:
+        size = memory.banks * memory.word_bytes * count
+        return f"{size} B/cycle = {si(size * memory.clock_hz, 'B/s')}"
+
     if ports.shared:
-        return f"{one * ports.read} B/cycle, read or write"
-    rates = [f"{one * count} B/cycle {way}" for way, count in (("read", ports.read), ("write", ports.write)) if count]
-    return ", ".join(rates)
+        return f"{rate(ports.read)}, read or write"
+    return ", ".join(f"{rate(count)} {way}" for way, count in (("read", ports.read), ("write", ports.write)) if count)
 
 
 def _dram_formula(memory: Memory) -> str:

@@ -9,7 +9,8 @@ from archsim.errors import ConfigError, NotBuiltError, nearest
 from archsim.spec import schema
 from archsim.spec.architecture import ROLES
 from archsim.spec.declared import Declared, File, explicit
-from archsim.spec.fabric import TOPOLOGIES, Fabric, fabric
+from archsim.spec.fabric import Fabric, fabric
+from archsim.spec.network import TOPOLOGIES
 from archsim.spec.nodes import Mark
 
 _KERNEL = "archsim.noc.kernel"
