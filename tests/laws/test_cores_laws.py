@@ -1,0 +1,111 @@
+"""Layers spread over the cores of a chip: random networks, chips, topologies and mappings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from archsim.errors import MappingError
+from archsim.ir.check.program import check
+from archsim.ir.mapping import Loop
+from archsim.spec.architecture import Architecture
+from archsim.spec.network import Noc
+from archsim.system import simulate
+from mapper.compile import Compiled, Options, compile_model
+from mapper.execute.run import Executor
+from tests.tools.counts import compiler_counts, machine_counts
+from tests.tools.layers import PART, Net, random_net, small_chip
+
+ALL = ("inputs", "weights", "outputs")
+STAGES = (
+    (("l2", 1 << 13, ALL),),
+    (),
+    (("l2", 1 << 12, ("weights",)),),
+    (("l2", 1 << 13, ("inputs", "outputs")),),
+)
+SHAPES = (("mesh", (2, 2)), ("ring", (3,)), ("mesh", (3, 2)), ("torus", (4, 2)), ("crossbar", (5,)), ("mesh", (1, 1)))
+
+
+def networked(chip: Architecture, topology: str, shape: tuple[int, ...], **fields: object) -> Architecture:
+    """The chip with its innermost memories and its units once at each node of a network."""
+    cores = int(np.prod(shape))
+    inside = ("l1", "acc")
+    own = {memory.name: replace(memory, copies=cores) for memory in chip.memories if memory.name in inside}
+    corner = (0,) * len(shape) if topology != "crossbar" else (0,)
+    above = {memory.name: (corner,) for memory in chip.memories if memory.name not in inside}
+    made: dict[str, object] = {
+        **{**PART, "clock_hz": chip.clock_hz},
+        "name": "grid",
+        "kind": "noc",
+        "topology": topology,
+        "shape": shape,
+        "cores": cores,
+        "link_bytes": 4,
+        "attach": above,
+        "inside": inside,
+        "ports": ((5, 5),) * cores,
+        "links": 4,
+        "bisection_links": 2,
+        "packet_bytes": 16,
+        "message_bytes": 64,
+        "fidelity": "link",
+        **fields,
+    }
+    return replace(
+        chip,
+        noc=Noc(**made),
+        memories=tuple(own.get(memory.name, memory) for memory in chip.memories),
+        arrays=tuple(replace(array, copies=cores) for array in chip.arrays),
+        vectors=tuple(replace(vector, copies=cores) for vector in chip.vectors),
+        dma=replace(chip.dma, copies=cores),
+    )
+
+
+def chip_of(seed: int, rate: Fraction | None = Fraction(8)) -> Architecture:
+    topology, shape = SHAPES[seed % len(SHAPES)]
+    plain = small_chip(
+        (1 << 11, 1 << 10, 1 << 12)[seed % 3],
+        1 << 10,
+        dram_rate=rate,
+        stages=STAGES[seed // 3 % len(STAGES)],
+        channels=1 + seed // 7 % 2,
+    )
+    return networked(plain, topology, shape, multicast=seed % 4 != 3, fidelity=("link", "flit")[seed // 5 % 2])
+
+
+def options_of(seed: int) -> Options:
+    """Searched mappings by turns with random ones."""
+    return Options(objective=("latency", "energy", "edp")[seed % 3], random=f"{seed}" if seed % 2 else "")
+
+
+def spread(compiled: Compiled) -> int:
+    """Loops over cores."""
+    return sum(isinstance(node, Loop) and bool(node.axis) for layer in compiled.mapping.layers for node in layer.nodes)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_law_38_counts_agree_over_several_cores(seed: int) -> None:
+    """Law 38: the mapper's counts are the machine's, and the Program computes the model, however it is spread."""
+    net, workload = random_net(seed)
+    chip = chip_of(seed)
+    try:
+        compiled = compile_model(workload, chip, options_of(seed))
+    except MappingError as error:
+        assert "would do" in str(error)
+        return
+    check(compiled.program, chip)
+    for turn in range(2):
+        executor = Executor(compiled.program, numbers="float64", seed=seed + 1000 * turn)
+        for tensor in compiled.program.tensors:
+            if tensor.preloaded:
+                executor.fill(tensor.name, net.values[tensor.name])
+        executor.run()
+        for name, tensor in workload.tensors.items():
+            if tensor.kind == "output":
+                assert np.array_equal(executor.values(name), net.values[name])
+    activity = simulate(compiled.program, chip)
+    moved = {key: count for key, count in machine_counts(activity, chip).items() if key[1] != "grid"}
+    assert compiler_counts(compiled, workload, chip) == moved
