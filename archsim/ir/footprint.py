@@ -73,9 +73,11 @@ def footprint(
     Broadcast extents (stride 0 or absent) are not counted: an operand is touched once per command. Of the table of a
     lookup these are the bytes of row 0.
     """
+    offset = region.offset.at(step.env)
+    if step.is_empty:
+        return Footprint(offset, 0, ())
     if ranges is None:
         ranges = clip(region, step)
-    offset = region.offset.at(step.env)
     axes: list[tuple[int, int]] = []
     led: list[int] = []
     for dim, stride in region.strides:

@@ -25,6 +25,11 @@ class Step:
     fresh: bool
 
     @property
+    def is_empty(self) -> bool:
+        """Whether an extent is 0, beyond the end of a dim: then the command does nothing but take and give tokens."""
+        return 0 in self.extents.values()
+
+    @property
     def where(self) -> str:
         """Name and loop indices, for messages: ``conv1.load_w[k=1, p=3]``."""
         indices = ", ".join(f"{var}={value}" for var, value in self.env.items())

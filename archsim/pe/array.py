@@ -100,7 +100,7 @@ class ArrayEngine(TileEngine):
         spec, nest = self._spec, step.command.nest
         if nest is None:
             raise ProgramError(f"{step.where} of {step.queue}: MATMUL needs a nest")
-        if 0 in step.extents.values():
+        if step.is_empty:
             return NOTHING
         shape = ArrayShape(spec.rows, spec.cols, rate, spec.weight_double_buffer, spec.fold_overlap)
         parts = Nest(batch=nest.batch, m=nest.m, n=nest.n, k=nest.k)

@@ -139,7 +139,7 @@ def _nothing() -> Execution:
 
 def elements_of(region: Region, step: Step) -> int:
     """Elements that a command touches of ``region``: the product of the extents that move it."""
-    return prod(step.extents[dim] for dim, _ in region.strides)
+    return 0 if step.is_empty else prod(step.extents[dim] for dim, _ in region.strides)
 
 
 def region_of(step: Step, operand: str, regions: Iterable[Region]) -> Region:

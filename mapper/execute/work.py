@@ -37,7 +37,7 @@ class Work:
     def do(self, step: Step) -> None:
         """One command; raises ProgramError for what cannot be computed."""
         command = step.command
-        if not all(step.extents.values()):
+        if step.is_empty:
             return
         if command.op == "MOVE":
             self._move(step)

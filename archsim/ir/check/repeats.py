@@ -124,10 +124,10 @@ def _smaller(one: Number, two: Number) -> Number:
 
 
 def repeats_of(steps: Sequence[Step]) -> Iterator[Repeats]:
-    """The commands of a queue with operands, grouped by their text, in order of first use."""
+    """The commands of a queue that touch operands, grouped by their text, in order of first use."""
     groups: dict[int, list[Step]] = {}
     for step in steps:
-        if step.command.reads or step.command.writes:
+        if (step.command.reads or step.command.writes) and not step.is_empty:
             groups.setdefault(id(step.command), []).append(step)
     for group in groups.values():
         if len(group) < FEW:
