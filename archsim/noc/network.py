@@ -242,7 +242,7 @@ class Network:
         before = engine.progress(state)
         limit = min(until, engine.now(state) + STUCK_CYCLES)
         count, self._next_end = self._engine.advance(limit, stops=True)
-        if limit < until and before[0] and before == engine.progress(state):
+        if not count and limit < until and before[0] and before == engine.progress(state):
             raise SimulationError(f"network {self.spec.name}: {before[0]} messages stand still")
         return count
 
