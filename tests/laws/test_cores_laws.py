@@ -109,3 +109,16 @@ def test_law_38_counts_agree_over_several_cores(seed: int) -> None:
     activity = simulate(compiled.program, chip)
     moved = {key: count for key, count in machine_counts(activity, chip).items() if key[1] != "grid"}
     assert compiler_counts(compiled, workload, chip) == moved
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_law_38_the_bound_holds_over_several_cores(seed: int) -> None:
+    """Law 38: the analytic latency of a layer alone never exceeds the simulated one, however it is spread."""
+    net = Net(np.random.default_rng(seed))
+    x = net.source("x", (1, 6 + seed % 9, 8, 1 + seed % 11))
+    net.conv(x, "y", 4 + seed % 13, 1 + seed % 3, 1 + seed % 2, (seed % 2, 0, 1, 0))
+    workload = net.done("y")
+    for rate in (Fraction(1), Fraction(8), None):
+        chip = chip_of(seed, rate)
+        compiled = compile_model(workload, chip, options_of(seed))
+        assert compiled.mapping.layers[0].bound_cycles * 1000 <= simulate(compiled.program, chip).total_ps
