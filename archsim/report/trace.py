@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from archsim.ir.activity import Activity, Record
+from archsim.ir.activity import Activity, Bandwidth, Record
 from archsim.ir.program import Program
 from archsim.ir.result import Result
 from archsim.report.dram_windows import by_window, edge, hit_rate
@@ -108,8 +108,10 @@ def _span(tid: int, category: str, name: str, start_ps: int, end_ps: int, args: 
 def _bandwidth(activity: Activity) -> Iterator[Event]:
     """GB/s of each memory, read and written, averaged over windows of 1/BINS of the run."""
     total_ps, bins = activity.total_ps, min(BINS, activity.total_ps)
-    for memory in sorted({stream.memory for stream in activity.bandwidth}):
-        streams = [stream for stream in activity.bandwidth if stream.memory == memory]
+    by_memory: dict[str, list[Bandwidth]] = {}
+    for stream in activity.bandwidth:
+        by_memory.setdefault(stream.memory, []).append(stream)
+    for memory, streams in sorted(by_memory.items()):
         reads, writes = (
             by_window([s for s in streams if s.write is write], "size_bytes", total_ps, bins) for write in (False, True)
         )

@@ -112,17 +112,23 @@ class Held:
 class Slots:
     """The free slots of a ring: one is free again when all of its readers have signalled it."""
 
-    __slots__ = ("_free", "_freed", "readers")
+    __slots__ = ("_free", "_freed", "_holding", "readers")
 
     def __init__(self, free: Counter, readers: tuple[str, ...]) -> None:
         self._free = free
         self._freed = 0
+        self._holding = len(readers)  # readers that hold the oldest slot that is not free
         self.readers = {reader: Release(self) for reader in readers}
 
-    def released(self, arrival: Arrival) -> None:
-        """A reader has signalled: free the slots that this one was the last to hold."""
-        freed = min([release.given for release in self.readers.values()])
-        if freed > self._freed:
+    def released(self, before: int, arrival: Arrival) -> None:
+        """A reader has signalled, ``before`` slots earlier: free the slots that this one was the last to hold."""
+        if before > self._freed:
+            return
+        self._holding -= 1
+        if not self._holding:
+            given = [release.given for release in self.readers.values()]
+            freed = min(given)
+            self._holding = given.count(freed)
             self._free.give(freed - self._freed, arrival)
             self._freed = freed
 
@@ -141,9 +147,10 @@ class Release:
         self.given = 0
 
     def give(self, count: int, arrival: Arrival) -> None:
-        """Count the reader's signal."""
+        """Count the reader's signal of ``count`` >= 1 slots."""
+        before = self.given
         self.given += count
-        self._slots.released(arrival)
+        self._slots.released(before, arrival)
 
 
 def last_met(arrivals: list[Arrival]) -> Arrival:

@@ -36,6 +36,7 @@ class Wiring:
         self._counters: dict[tuple[str, str], Counter] = {}
         self._rings: dict[str, tuple[Ring, Slots]] = {}
         self._takers = _takers(program)
+        self._semaphores = dict.fromkeys(semaphore.name for semaphore in program.semaphores)
         self._sinks: dict[tuple[str, str], tuple[Sink, ...]] = {}
         for semaphore in program.semaphores:
             taker = self._takers.get(semaphore.name)
@@ -108,8 +109,8 @@ class Wiring:
         return (held, self._border(queue, ring.writer, release))
 
     def _to_semaphore(self, queue: str, token: str) -> tuple[Sink, ...]:
-        names = [semaphore.name for semaphore in self._program.semaphores]
-        if token not in names:
+        if token not in self._semaphores:
+            names = list(self._semaphores)
             raise ProgramError(f"queue '{queue}' signals unknown token '{token}'{nearest(token, names)}")
         taker = self._takers.get(token)
         return () if taker is None else (self._border(queue, taker, self._counters[taker, token]),)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
-from archsim.ir.program import Command, Loop, Node, Program, Queue
+from archsim.ir.program import Affine, Command, Loop, Node, Program
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import loads
 from archsim.spec.network import Noc
-from tests.laws.builders import matmul, move, program, queue, ring, tensor, tokens, vector
+from tests.laws.builders import flat, matmul, move, program, queue, ring, tensor, tokens, vector
 
 CHIP = """
 schema: archsim.chip/1
@@ -56,7 +55,7 @@ def to_cores(name: str, source: str, cores: tuple[int, ...], size: int, **fields
     return replace(plain, writes=tuple(replace(target, store=f"t{core}") for core in cores))
 
 
-def gemm_cores(cores: int, tiles: int, size: int = 64, sums: str = "y") -> Program:
+def gemm_cores(cores: int, tiles: int, size: int = 64) -> Program:
     """Each core: load a and b, multiply, requantise, store, ``tiles`` times, over rings with two slots."""
     rings, queues = [], []
     for core in range(cores):
@@ -102,22 +101,14 @@ def gemm_cores(cores: int, tiles: int, size: int = 64, sums: str = "y") -> Progr
                 move(
                     "store",
                     mine["out"],
-                    sums,
+                    "y",
                     area,
+                    writes=(flat("dst", "y", offset=Affine(core * area)),),
                     waits=tokens(f"{mine['out']}.full"),
                     signals=tokens(f"{mine['out']}.free"),
                 ),
             ),
         }
-        bodies["array"] = tuple(replace(c, fresh=()) for c in bodies["array"] if isinstance(c, Command))
         queues += [queue(names[kind], Loop(f"{kind}_i", tiles, body)) for kind, body in bodies.items()]
     tensors = (tensor("x", "dram"), tensor("y", "dram", base=2**20))
     return program(*queues, tensors=tensors, rings=rings)
-
-
-def per_cycle(size_bytes: int, rate: int) -> int:
-    """Cycles of bytes at a rate."""
-    return -(-size_bytes // rate)
-
-
-__all__ = ["CHIP", "Fraction", "Queue", "gemm_cores", "grid", "network", "one", "per_cycle", "to_cores"]

@@ -33,7 +33,8 @@ queue core[0].load engine load unit dma:
 """
 _CORE = """
 queue core[{i}].load1 engine load unit dma:
-    MOVE mine{i} [m=4, k=8] layer gemm role inputs wait a{i}.free src a{{m:8, k:1}}+{a} dst a{i}{{m:8, k:1}} signal a{i}.full
+    MOVE mine{i} [m=4, k=8] layer gemm role inputs
+        wait a{i}.free src a{{m:8, k:1}}+{a} dst a{i}{{m:8, k:1}} signal a{i}.full
 queue core[{i}].array engine array unit mxu:
     for i{i} in 2:
         MATMUL mm{i} [m=4, n=8, k=8] layer gemm role partials dtypes int8, int8 nest m(m) n(n) k(k)
@@ -48,6 +49,10 @@ queue core[{i}].store engine store unit dma:
             src s{i}{{m:32, n:4}} dst y{{m:64, n:4}}+{y}+32*o{i} signal s{i}.free, {done} if last(o{i})
 
 """
+_END = """
+queue core[0].store1 engine store unit dma:
+    MOVE write [m=4, n=16] layer total role partials wait summed src sum{m:64, n:4} dst total{m:64, n:4}
+"""
 
 
 def shared_gemm() -> Program:
@@ -57,5 +62,4 @@ def shared_gemm() -> Program:
         turn = "cleared" if core == 0 else f"turn{core}"
         done = "summed" if core == CORES - 1 else f"turn{core + 1}"
         text += _CORE.format(i=core, a=32 * core, y=256 * core, turn=turn, done=done)
-    end = "queue core[0].store1 engine store unit dma:\n    MOVE write [m=4, n=16] layer total role partials wait summed\n"
-    return parse_program(text + end + "        src sum{m:64, n:4} dst total{m:64, n:4}\n", "shared_gemm.asm")
+    return parse_program(text + _END, "shared_gemm.asm")
