@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from archsim.errors import ConfigError, NotBuiltError
+from archsim.registry import PLUGINS_VARIABLE
 from archsim.spec import load
 from archsim.spec.architecture import Architecture
 from archsim.spec.network import core_of, instance, part_of
@@ -122,6 +126,64 @@ def test_extends_changes_a_network(tmp_path: Path) -> None:
     chip = load.load(child)
     assert chip.noc is not None
     assert (chip.cores, chip.noc.link_bytes, chip.noc.attach["l2"]) == (32, 64, ((0, 0), (3, 1)))
+
+
+STAR = '''
+"""Star: one router in the middle of all nodes."""
+from archsim.noc.topologies.crossbar import build as crossbar
+
+
+def build(shape, link_delay_cycles=1):
+    return crossbar(shape, link_delay_cycles)
+'''
+
+
+def test_a_new_topology_file_is_a_word_in_chips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "topologies").mkdir()
+    (tmp_path / "topologies" / "star.py").write_text(STAR)
+    text = (
+        GRID.replace("topology: mesh", "topology: star").replace("[4, 2]", "[5]").replace("[[0, 0], [3, 1]]", "[[0]]")
+    )
+    with pytest.raises(ConfigError, match="mesh.topology: found 'star'; allowed bus, crossbar"):
+        load.loads(text)
+    monkeypatch.setenv(PLUGINS_VARIABLE, str(tmp_path))
+    assert load.loads(text).cores == 5
+
+
+@given(
+    shape=st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    torus=st.booleans(),
+    link=st.sampled_from(("8 B", "24 B", "64 B")),
+    ports=st.lists(st.integers(0, 63), min_size=1, max_size=4),
+    keys=st.fixed_dictionaries(
+        {},
+        optional={
+            "vcs": st.integers(2, 8),
+            "link_delay": st.integers(1, 9),
+            "header": st.integers(0, 3),
+            "request": st.integers(0, 3),
+            "fidelity": st.sampled_from(("flit", "link")),
+            "routing": st.sampled_from(("xy", "yx")),
+            "clock": st.sampled_from(("500 MHz", "1.5 GHz")),
+        },
+    ),
+)
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_any_grid_reads_back_with_its_ports_counted(
+    shape: list[int], torus: bool, link: str, ports: list[int], keys: dict[str, object]
+) -> None:
+    """A router has a way in and out for each neighbour, its node, and each port attached; the text says all of it."""
+    places = list(itertools.product(*(range(size) for size in shape)))
+    attach = [list(places[port % len(places)]) for port in ports]
+    text = GRID.replace("topology: mesh", f"topology: {'torus' if torus else 'mesh'}").replace("[4, 2]", str(shape))
+    text = text.replace("[[0, 0], [3, 1]]", str(attach)).replace("link: 32 B", f"link: {link}")
+    chip = load.loads(text, {"mesh.buffer": 32, **{f"mesh.{key}": value for key, value in keys.items()}})
+    assert chip.noc is not None
+    assert chip.cores == len(places)
+    ways = sum(inputs for inputs, _ in chip.noc.ports)
+    assert ways == sum(outputs for _, outputs in chip.noc.ports) == chip.noc.links + len(places) + len(ports)
+    again = load.loads(load.to_yaml(chip))
+    assert again == chip and load.to_yaml(again) == load.to_yaml(chip)
 
 
 SECOND = "  - noc: {name: two, topology: mesh, shape: [2, 2], link: 8 B, attach: {}}\n  - parallel:"
