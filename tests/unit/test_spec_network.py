@@ -73,6 +73,13 @@ def test_routers_count_the_ports_of_links_nodes_and_attached_parts() -> None:
     assert (noc.links, noc.bisection_links, noc.packet_flits, noc.link_bits) == (20, 2, 3, 256)
 
 
+def test_a_bus_takes_from_its_arbiter_and_gives_at_its_end() -> None:
+    text = GRID.replace("topology: mesh", "topology: bus").replace("[4, 2]", "[4]").replace("[3, 1]", "[0]")
+    noc = load.loads(text.replace("[0, 0]", "[0]")).noc
+    assert noc is not None
+    assert noc.ports == ((4 + 2, 1), (1, 4 + 2))
+
+
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_every_topology_has_a_text_form(topology: str) -> None:
     shape, port, cores = TOPOLOGIES[topology]
