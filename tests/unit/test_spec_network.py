@@ -269,9 +269,11 @@ def test_options_that_a_topology_would_ignore_are_refused(topology: str) -> None
             load.loads(text, {"mesh.link_length": "2 mm"})
 
 
-def test_a_packet_need_not_fit_without_multicast_or_flits() -> None:
+def test_a_packet_need_not_fit_a_buffer_without_multicast() -> None:
+    """With it, at either fidelity: a run may choose between them."""
     assert grid(mesh__packet="256 B", mesh__multicast=False).cores == 8
-    assert grid(mesh__packet="256 B", mesh__fidelity="link").cores == 8
+    with pytest.raises(ConfigError, match="mesh.buffer: found 8 flits"):
+        grid(mesh__packet="256 B", mesh__fidelity="link")
     assert grid(mesh__packet="256 B", mesh__buffer=9).cores == 8
 
 
