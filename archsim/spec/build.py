@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -233,7 +234,7 @@ def noc(spec: schema.Noc, base: dict[str, Any], found: Fabric, inside: tuple[str
 
 
 def _with_attached(found: Fabric, spec: schema.Noc) -> tuple[tuple[int, int], ...]:
-    """Ports of each router, with one in and one out for each place in `attach`."""
-    places = [place for ports in spec.attach.values() for place in ports]
-    extra = [places.count(place) for place in found.places]
-    return tuple((ins + more, outs + more) for (ins, outs), more in zip(found.ports, extra, strict=True))
+    """Ports of each router, with a way in, and one out where its nodes have theirs, for each place in `attach`."""
+    at = [found.places.index(place) for places in spec.attach.values() for place in places]
+    into, out = Counter(at), Counter(found.sinks[router] for router in at)
+    return tuple((ins + into[router], outs + out[router]) for router, (ins, outs) in enumerate(found.ports))

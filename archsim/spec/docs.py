@@ -60,6 +60,7 @@ above needs none.
     - noc:  {name: mesh, topology: mesh, shape: [4, 4], link: 32 B, attach: {l2: [[0, 0], [3, 3]]}}
     - sram: {name: l1, size: 256 KiB, banks: 8, word: 16 B, keeps: all}
 
+A packet is at least a flit; with `multicast: true` it fits, header and all, into the `buffer` of a virtual channel.
 A node of a network is a core, that at the root of a tree too. `show chips NAME` prints the peaks of all cores, of a
 link, of the bisection and of each part's ports. Timing: [noc.md](noc.md); energy: [energy.md](energy.md). Not built
 with a network: a second one, caches, a dram below it, a host at a port, the topology point_to_point.

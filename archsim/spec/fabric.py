@@ -20,14 +20,16 @@ _LISTED = "point_to_point"  # links are a list of its own
 class Fabric(NamedTuple):
     """``places``: what `attach` calls each router: its coordinates, or [number] where there are none.
 
-    ``ports``: of each router (inputs, outputs) to links and nodes; ``most_ports``: the numbers that its ports have.
-    ``links``: one for each direction, as are ``bisection_links``, 0 where not known; ``rings``: links close to rings;
-    ``ordered``: packets pass dimensions in an order.
+    ``ports``: of each router (inputs, outputs) to links and nodes; ``most_ports``: the numbers that its ports have;
+    ``sinks``: the router from which packets come to a router's nodes. ``links``: one for each direction, as are
+    ``bisection_links``, 0 where not known; ``rings``: links close to rings; ``ordered``: packets pass dimensions in an
+    order.
     """
 
     cores: int
     places: tuple[tuple[int, ...], ...]
     ports: tuple[tuple[int, int], ...]
+    sinks: tuple[int, ...]
     most_ports: int
     links: int
     bisection_links: int
@@ -55,6 +57,7 @@ def fabric(spec: schema.Noc) -> Fabric:
         cores=nodes,
         places=found.coordinates or tuple((router,) for router in range(found.routers)),
         ports=_ports(found),
+        sinks=_sinks(found),
         most_ports=found.ports,
         links=len(found.links),
         bisection_links=found.bisection_links,
@@ -82,3 +85,8 @@ def _ports(found: Any) -> tuple[tuple[int, int], ...]:
         inputs[node.router] += 1
         outputs[node.sink] += 1
     return tuple(zip(inputs, outputs, strict=True))
+
+
+def _sinks(found: Any) -> tuple[int, ...]:
+    sinks = {node.router: node.sink for node in found.nodes}
+    return tuple(int(sinks.get(router, router)) for router in range(found.routers))

@@ -22,19 +22,19 @@ class Noc(Part):
     ``header_flits``; ``message_bytes``: what a move sends at once from one port at most; ``request_flits``: of what
     asks a port for all that a move reads there. ``attach``: part above -> the places (coordinates of a router) of its
     ports. ``inside``: the memories below, of which each core has its own.
-    ``ports``: of each router (inputs, outputs), to links, nodes and attached parts; ``links`` and ``bisection_links``
-    (0: not known) are of one direction each.
+    As the topology's file says: ``ports`` of each router (inputs, outputs), to links, nodes and attached parts;
+    ``links`` and ``bisection_links`` (0: not known) of one direction each.
     """
 
     topology: str
     shape: tuple[int, ...]
     cores: int
-    ports: tuple[tuple[int, int], ...]
-    links: int
-    bisection_links: int
     link_bytes: int
     attach: Mapping[str, tuple[tuple[int, ...], ...]]
     inside: tuple[str, ...]
+    ports: tuple[tuple[int, int], ...] = ()
+    links: int = 0
+    bisection_links: int = 0
     link_delay_cycles: int | None = None  # None: the topology's own
     link_mm: float = 1.0  # length of a link between neighbours
     routing: str = "xy"

@@ -91,7 +91,7 @@ def _packets(file: File, part: _Noc) -> None:
     if spec.message < spec.packet:
         file.add(part, "message", f"found {message}; allowed at least {packet}, the packet")
     flits = -(-spec.packet // spec.link)
-    if spec.multicast and spec.fidelity == "flit" and flits + spec.header > spec.buffer:
+    if spec.multicast and flits + spec.header > spec.buffer:
         file.add(
             part,
             "buffer",

@@ -16,7 +16,11 @@ from archsim.spec import load
 pytestmark = pytest.mark.slow  # quantified over many documents
 
 ROOT = Path(__file__).resolve().parents[2]
-CHIPS = [ROOT / "tests/golden/chip.yaml", ROOT / "configs/accelerators/tpu_v1.yaml"]
+CHIPS = [
+    ROOT / "tests/golden/chip.yaml",
+    ROOT / "configs/accelerators/tpu_v1.yaml",
+    ROOT / "configs/accelerators/simba.yaml",
+]
 VALUES: list[object] = [
     None,
     True,
