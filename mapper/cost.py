@@ -19,11 +19,12 @@ from mapper.channels import load_channel
 from mapper.costs import ChipCosts
 from mapper.grid import Flow, Grid, Reals, Traffic
 from mapper.looked_up import row_elements
-from mapper.network import network_terms
+from mapper.network import network_terms, trip
 from mapper.operands import ACC, OUT, OperandPlan
 from mapper.problem import Problem
 from mapper.work import Work
 
+NEAR = 100  # latencies of spread layers that differ by less than one part in so many are alike
 Depths = Mapping[str, int]
 Cells = NDArray[np.intp]
 
@@ -57,8 +58,16 @@ class Costs:
 
     @cached_property
     def cycles(self) -> Reals:
-        """The same with DRAM traffic in whole bursts and a row that each move has to open, to rank mappings by."""
-        return np.ceil(_largest(self.terms) - 1e-6)
+        """The same with DRAM traffic in whole bursts and a row that each move has to open, to rank mappings by.
+
+        Of a layer that is spread over cores in steps of a hundredth of what its units need: less than the cores can
+        hold one another up on the network, so that among those the lesser energy and fewer moves decide.
+        """
+        found = _largest(self.terms)
+        if self.problem.spread is not None:
+            step = max(1.0, self.floor / NEAR)
+            found = np.ceil(found / step) * step
+        return np.ceil(found - 1e-6)
 
     @cached_property
     def terms(self) -> dict[str, Reals]:
@@ -202,6 +211,7 @@ def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow)
     """Engine time of all of an operand's tiles, and of the first one."""
     read, write = chip.read_rate(plan.home), chip.write_rate(plan.level)
     floor = chip.setup if plan.cached else chip.move_floor(plan.home, write=False)
+    floor += trip(chip, problem, plan, both_ways=True)
     pin = np.maximum(flow.touched * plan.element_bytes / read, flow.filled * plan.element_bytes / write)
     begun = flow.first * plan.element_bytes / read
     if plan.rows is not None:
@@ -238,7 +248,7 @@ def _store_time(chip: ChipCosts, problem: Problem, out: OperandPlan, moved: Mapp
     moves = moved["in0"].moves if copied and problem.operand("in0").buffered else flow.moves
     written = flow.touched * out.element_bytes / chip.write_rate(out.home)
     pin = np.maximum(written, source * out.element_bytes / chip.read_rate(out.level))
-    floor = chip.move_floor(out.home, write=True)
+    floor = chip.move_floor(out.home, write=True) + trip(chip, problem, out, both_ways=False)
     runs = _descriptors(chip, out, flow, flow.touched)
     total = np.maximum(pin + moves * floor + runs, moves * chip.edge)
     return total, np.zeros(()) + max(floor, chip.edge)

@@ -12,6 +12,8 @@ from mapper.grid import Flow, Reals
 from mapper.operands import OperandPlan
 from mapper.problem import Problem
 
+PASSAGE_CYCLES = 2  # of a head through the switch of a router and onto the wire
+
 
 def network_terms(chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow]) -> dict[str, Reals]:
     """Reference cycles that each kind of link at a node is busy; none where the layer is not spread."""
@@ -36,6 +38,20 @@ def network_terms(chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow]) 
     for (memory, way), size in ports.items():
         found[f"{noc.name} {way} of {memory}"] = size / (rate * len(noc.attach[memory]))
     return found
+
+
+def trip(chip: ChipCosts, problem: Problem, plan: OperandPlan, *, both_ways: bool) -> float:
+    """Reference cycles of a head over the network: half of its sides, once, or there and back for what asks first.
+
+    0 for what does not cross it, and in bounds, since a port may be next to the core.
+    """
+    noc = chip.architecture.noc
+    if noc is None or not chip.opens or not problem.crosses(plan):
+        return 0.0
+    router = noc.routing_delay_cycles + (0 if noc.speculative else 1) + PASSAGE_CYCLES
+    hops = sum(noc.shape) / 2
+    ways = 2 if both_ways and noc.request_flits else 1
+    return ways * hops * (router + (noc.link_delay_cycles or 1)) / chip.scale(noc)
 
 
 def link_rate(chip: ChipCosts, noc: Noc) -> float:
