@@ -240,7 +240,7 @@ class Network:
         """Up to the first end, or so far that something must have moved. Raises SimulationError when nothing has."""
         state = self._engine.state
         before = engine.progress(state)
-        limit = min(until, engine.now(state) + STUCK_CYCLES)
+        limit = min(until, max(engine.now(state), self._next_end) + STUCK_CYCLES)
         count, self._next_end = self._engine.advance(limit, stops=True)
         if limit < until and before[0] and before == engine.progress(state):
             raise SimulationError(f"network {self.spec.name}: {before[0]} messages stand still")
