@@ -109,9 +109,7 @@ def test_law_34_equals_the_listed_packets(spec: Noc, data: st.DataObject) -> Non
 def test_law_34_packets_of_messages_take_turns(spec: Noc, data: st.DataObject) -> None:
     """Law 34: messages of many packets, each instant's after those before have arrived, equal one call of the replay in
     which the packets are listed, of each message of a node one in turn; flits of links and nodes too."""
-    sends = [
-        (number * 10**9, sent) for number, (_, sent) in enumerate(data.draw(traffic(nodes_of(spec), longest=120)))
-    ]
+    sends = [(number * 10**9, sent) for number, (_, sent) in enumerate(data.draw(traffic(nodes_of(spec), longest=120)))]
     network = Network(spec)
     found: dict[int, int] = {}
     counted = np.zeros(2, int)
@@ -217,6 +215,7 @@ def test_law_34_networks_and_dram_in_one_loop(fidelity: str, topology: str, seed
     assert [time for _, time in beside.log] == sorted(time for _, time in beside.log)
 
 
+HOPS = {"mesh": {0, 1, 2, 3}, "torus": {0, 1, 2, 3}, "crossbar": {0}, "fat_tree": {0, 2}}
 CASES = [(name, fidelity) for name in ("mesh", "torus", "crossbar", "fat_tree") for fidelity in ("flit", "link")]
 
 
@@ -240,7 +239,9 @@ def test_law_30_lone_messages_take_the_formula(name: str, fidelity: str) -> None
                 assert came == Delivery(0, at_ps + 1000 + cycles * 1000, 3 * hops, 3 * (hops + 1))
                 assert network.least_ps(2, source, (target,)) == cycles * 1000 >= network.least_ps(2)
                 seen.add(hops)
-    assert seen >= set(range({"mesh": 4, "torus": 4, "crossbar": 1, "fat_tree": 3}[name])) - {1 if name == "fat_tree" else -1}
+    assert seen >= set(range({"mesh": 4, "torus": 4, "crossbar": 1, "fat_tree": 3}[name])) - {
+        1 if name == "fat_tree" else -1
+    }
 
 
 @settings(max_examples=40, deadline=None)
