@@ -243,7 +243,8 @@ class Network:
         before = engine.progress(state)
         limit = min(until, self._next_end + STUCK_CYCLES)
         count, self._next_end = self._engine.advance(limit, stops=True)
-        if limit < until and before[0] and before == engine.progress(state):
+        stopped = limit < until and engine.now(state) >= limit
+        if stopped and before[0] and before == engine.progress(state):
             raise SimulationError(f"network {self.spec.name}: {before[0]} messages stand still")
         return count
 
