@@ -87,7 +87,8 @@ class NocStats:
     """Totals of a network over ``cycles`` of its own clock. A link takes a flit a cycle at most.
 
     ``links``: in the topology's order; ``node_in``, ``node_out``: flits that each node has sent into the network and
-    that have left it for the node.
+    that have left it for the node. ``routers``: how many; ``places``: their coordinates, where they have any;
+    ``node_routers``: where each node stands, the cores first; ``ports``: nodes of each part above.
     """
 
     name: str
@@ -95,6 +96,10 @@ class NocStats:
     links: tuple[LinkFlits, ...]
     node_in: tuple[int, ...]
     node_out: tuple[int, ...]
+    routers: int = 0
+    places: tuple[tuple[int, ...], ...] = ()
+    node_routers: tuple[int, ...] = ()
+    ports: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 class Bandwidth(NamedTuple):

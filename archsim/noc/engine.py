@@ -5,7 +5,6 @@ The states of both kernels have the same records of messages and trees, the same
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -55,16 +54,22 @@ def engine(
     return Routers(topology, routes, parameters, packets, seed)
 
 
-def send(state: Any, slots: Sequence[int]) -> None:
-    """The messages of ``slots``, whose records are filled, are to come in this order, after all before."""
-    following = state.messages["next"]
-    following[slots[:-1]] = slots[1:]
-    following[slots[-1]] = NO_INDEX
-    if state.counts[COMING] == NONE:
-        state.counts[COMING] = slots[0]
+def send(counts: Any, following: Any, slot: int) -> None:
+    """The message of a record that is filled is to come after all before. ``following``: the records' ``next``."""
+    if counts[COMING] == NONE:
+        counts[COMING] = slot
     else:
-        following[state.counts[COMING_LAST]] = slots[0]
-    state.counts[COMING_LAST] = slots[-1]
+        following[counts[COMING_LAST]] = slot
+    counts[COMING_LAST] = slot
+
+
+def send_all(state: Any) -> None:
+    """All records of a network without messages are to come, in their order."""
+    count = state.messages.size
+    if count:
+        state.messages["next"][:-1] = np.arange(1, count)
+        state.messages["next"][-1] = NO_INDEX
+        state.counts[COMING], state.counts[COMING_LAST] = 0, count - 1
 
 
 def with_messages(state: Any, count: int) -> Any:

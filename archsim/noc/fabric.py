@@ -16,6 +16,7 @@ from archsim.errors import ProgramError
 from archsim.ir.activity import LinkFlits, NocStats
 from archsim.noc.interface import Delivery, Message
 from archsim.noc.network import NetworkStats
+from archsim.noc.topology import Topology
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Event, Kernel
 from archsim.sim.tally import Tally
@@ -24,6 +25,8 @@ from archsim.spec.network import Noc
 
 class NetworkModel(Protocol):
     """A network that is simulated beside the machine (``sim.kernel.Model``)."""
+
+    topology: Topology
 
     def submit(self, at_ps: int, messages: Sequence[Message], /) -> None:
         """Take the messages of one instant, in order."""
@@ -62,6 +65,7 @@ class Fabric:
         self._tally = tally
         self._number = kernel.attach(model)
         self._ids = count()
+        self._attached = tuple(spec.attach)
         self._ports: dict[str, tuple[int, ...]] = {}
 
     def node(self, core: int) -> int:
@@ -100,7 +104,18 @@ class Fabric:
         """Totals, once the model has reached the end of the simulation."""
         stats = self.model.stats
         links = tuple(LinkFlits(link.source, link.target, link.flits) for link in stats.links)
-        return NocStats(self.name, stats.cycles, links, stats.node_in, stats.node_out)
+        topology = self.model.topology
+        return NocStats(
+            self.name,
+            stats.cycles,
+            links,
+            stats.node_in,
+            stats.node_out,
+            topology.routers,
+            topology.coordinates,
+            tuple(node.router for node in topology.nodes),
+            {part: self.model.ports(part) for part in self._attached},
+        )
 
     def charge(self, layer: str, delivery: Delivery | None) -> None:
         """Count what a message of ``layer`` cost on links and in routers."""

@@ -17,6 +17,7 @@ from archsim.noc import attachment, engine
 from archsim.noc.interface import Delivery, Message
 from archsim.noc.kernel.layout import NEVER, NO_INDEX, NONE
 from archsim.noc.parameters import Packets, RouterParameters
+from archsim.noc.records import Records
 from archsim.noc.replay import STUCK_CYCLES
 from archsim.noc.ways import Ways, head_cycles
 from archsim.sim.clock import Clock
@@ -129,19 +130,19 @@ class Network:
             raise SimulationError(f"network: message submitted at {at_ps} ps, after it reached {reached_ps} ps")
         self._submitted_ps = at_ps
         visible = self._clock.cycle(at_ps + 1)
-        slots: list[int] = []
         for message in messages:
-            slots += self._take_in(message, visible)
-        if slots:
-            engine.send(self._engine.state, slots)
+            self._take_in(message, visible)
 
     def advance(self, until_ps: int) -> list[Delivery]:
-        """Run to the first instant <= ``until_ps`` with deliveries and return all of that instant, or []."""
+        """Run to the first instant <= ``until_ps`` with deliveries and return all of that instant, or [].
+
+        Where nothing can end by then the network is run later: what it does is the same.
+        """
         if until_ps < self._now_ps:
             raise SimulationError(f"network: told to run to {until_ps} ps, already at {self._now_ps} ps")
         until = min(self._clock.cycle(until_ps + 1), NEVER - 1)
         count = 0
-        while not count and engine.now(self._engine.state) < until:
+        while not count and self._next_end < until:
             count = self._run(until)
         if not count:
             self._now_ps = until_ps
@@ -215,7 +216,7 @@ class Network:
         if source in targets:
             raise SimulationError(f"network: message from node {source} to itself")
 
-    def _take_in(self, message: Message, visible: int) -> list[int]:
+    def _take_in(self, message: Message, visible: int) -> None:
         """Write the records of a message's copies, of which the first counts what arrives."""
         ways = self._to(message.source, message.targets)
         flits, total = message.flits, self.packets.flits(message.flits)
@@ -226,23 +227,24 @@ class Network:
         slots = [self._free.pop() for _ in ways]
         left = self.packets.count(flits) * sum(way.nodes for way in ways)
         for slot, way in zip(slots, ways, strict=True):
-            self._messages[slot] = (
-                visible, visible, NONE, NONE, message.source, way.where, flits, flits, left, 0, NO_INDEX, slots[0],
-                way.flight_cycles,
+            self._records.write(
+                slot, visible, visible, NONE, NONE, message.source, way.where, flits, flits, left, 0, NO_INDEX,
+                slots[0], way.flight_cycles,
             )  # fmt: skip
+            engine.send(self._engine.state.counts, self._next, slot)
         self._sent[slots[0]] = _Sent(
             message.id, total * sum(way.links for way in ways), total * sum(way.routers for way in ways), slots
         )
         self._next_end = min(self._next_end, visible + total - 1 + ways[0].flight_cycles)
-        return slots
 
     def _run(self, until: int) -> int:
         """Up to the first end, or so far that something must have moved. Raises SimulationError when nothing has."""
         state = self._engine.state
         before = engine.progress(state)
-        limit = min(until, engine.now(state) + STUCK_CYCLES)
+        limit = min(until, self._next_end + STUCK_CYCLES)
         count, self._next_end = self._engine.advance(limit, stops=True)
-        if not count and limit < until and before[0] and before == engine.progress(state):
+        stopped = limit < until and engine.now(state) >= limit
+        if stopped and before[0] and before == engine.progress(state):
             raise SimulationError(f"network {self.spec.name}: {before[0]} messages stand still")
         return count
 
@@ -256,8 +258,8 @@ class Network:
         slots = self._engine.state.messages.size
         more = max(FIRST_MESSAGES, slots, len(self.topology.nodes))
         self._engine.state = engine.with_messages(self._engine.state, more)
-        self._messages = self._engine.state.messages
-        self._ended = self._messages["ended"]
+        messages = self._engine.state.messages
+        self._records, self._next, self._ended = Records(messages), messages["next"], messages["ended"]
         self._free = [*range(slots + more - 1, slots - 1, -1), *self._free]
 
 

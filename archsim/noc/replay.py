@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from archsim.errors import ConfigError, SimulationError
-from archsim.noc.engine import Engine, Trees, engine, now, send, under_way
+from archsim.noc.engine import Engine, Trees, engine, now, send_all, under_way
 from archsim.noc.kernel.layout import ARRIVED, COMING, MESSAGE, NONE
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.routing import Routes
@@ -54,8 +54,7 @@ def replay(
         _check_fit(packets, len(topology.nodes), parameters)
     _aim(packets, Trees(found, Ways(topology, routes)), len(topology.nodes), groups)
     found.state = found.state._replace(messages=packets)
-    if packets.size:
-        send(found.state, range(packets.size))
+    send_all(found.state)
     finish(found, topology.name)
     flow = found.flits()
     return Delivered(

@@ -31,43 +31,50 @@ class Reserved:
 
     def advance(self, until: int, *, stops: bool) -> tuple[int, int]:
         """See ``Engine.advance``."""
-        self._make_room()
+        if self.state.end_times.size < self.state.messages.size:
+            self._make_room_for_ends()
         count, ready = self._kernel.advance(self.state, until, stops, True)
         while not ready:
-            self._make_room()
+            self._make_room_for_turns()
             count, ready = self._kernel.advance(self.state, until, stops, False)
-        return count, self._kernel.bound(self.state)
+        return count, self._kernel.bound(self.state) if stops else k.NEVER
 
     def flits(self) -> Any:
         """See ``Engine.flits``."""
         return np.concatenate([self.state.outputs["flits"], self.state.entries["flits"]])
 
-    def _make_room(self) -> None:
-        """For as many ends and lists as there are messages, and for turns to come when there are few records left."""
+    def _make_room_for_ends(self) -> None:
+        """As many as there are messages."""
         state, messages = self.state, self.state.messages.size
-        if messages >= 1 << self._kernel.NUMBER_BITS:
-            raise SimulationError(f"network: {messages} messages under way; allowed fewer than 2**28")
-        more = max(0, messages - state.end_times.size)
-        state = state._replace(
-            done=_padded(state.done, more), end_times=_padded(state.end_times, more),
+        self._check(messages, "messages")
+        more = messages - state.end_times.size
+        self.state = state._replace(
+            done=_padded(state.done, more),
+            end_times=_padded(state.end_times, more),
             end_entries=_padded(state.end_entries, more),
-        )  # fmt: skip
-        turns = state.turns.size
-        if self._kernel.is_full(state):
-            more = max(FIRST_TURNS, turns, len(state.nodes))
-            if turns + more >= 1 << self._kernel.NUMBER_BITS:
-                raise SimulationError(f"network: {turns} packets under way; allowed fewer than 2**28")
-            state = state._replace(
-                turns=_padded(state.turns, more), turn_times=_padded(state.turn_times, more),
-                turn_entries=_padded(state.turn_entries, more),
-            )  # fmt: skip
-            state.turns["free"][turns:] = [*range(turns + 1, turns + more), int(state.sizes[self._kernel.FREE])]
-            state.sizes[self._kernel.FREE] = turns
-        self.state = state
+        )
+
+    def _make_room_for_turns(self) -> None:
+        """Twice as many; the new ones are unused."""
+        state, turns, free = self.state, self.state.turns.size, self._kernel.FREE
+        more = max(FIRST_TURNS, turns, len(state.nodes))
+        self._check(turns + more, "packets")
+        state = self.state = state._replace(
+            turns=_padded(state.turns, more),
+            turn_times=_padded(state.turn_times, more),
+            turn_entries=_padded(state.turn_entries, more),
+        )
+        state.turns["free"][turns:] = [*range(turns + 1, turns + more), int(state.sizes[free])]
+        state.sizes[free] = turns
+
+    def _check(self, count: int, what: str) -> None:
+        most = 1 << self._kernel.NUMBER_BITS
+        if count >= most:
+            raise SimulationError(f"network: room for {count} {what} under way; allowed fewer than {most}")
 
 
 def _padded(array: Any, count: int) -> Any:
-    return np.concatenate([array, np.zeros(count, array.dtype)]) if count else array
+    return np.concatenate([array, np.zeros(count, array.dtype)])
 
 
 def _initial(topology: Topology, routes: Routes, parameters: RouterParameters, packets: Packets, seed: int) -> Any:

@@ -15,6 +15,8 @@ from archsim.report.causes import BOUND_CAUSE, bound_colour, bound_label, cause
 from archsim.report.charts.dram import LEGEND as DRAM_LEGEND
 from archsim.report.charts.dram import dram
 from archsim.report.charts.gantt import gantt
+from archsim.report.charts.network import LEGEND as NOC_LEGEND
+from archsim.report.charts.network import network
 from archsim.report.charts.overview import overview
 from archsim.report.charts.parts import parts
 from archsim.report.charts.roofline import roofline
@@ -23,6 +25,8 @@ from archsim.report.charts.waterfall import waterfall
 from archsim.report.dram_rows import parts_with_rows, sentence
 from archsim.report.format import count, percent
 from archsim.report.headline import headline, setting, title
+from archsim.report.noc_rows import busiest, by_kind, core_bars
+from archsim.report.noc_rows import sentence as sentence_of
 from archsim.report.promise import HEADINGS, PROMISES
 from archsim.report.rows import layer_row, operand_rows, refined_rows, refinement, why_rows
 from archsim.report.verdict import sentences, slow_layers
@@ -62,10 +66,14 @@ def _head(summary: Mapping[str, Any]) -> Page:
 
 def _time(summary: Mapping[str, Any]) -> Page:
     total = summary["cycles_total"]
+    breakdown, noc = summary["time_breakdown"], summary["details"].get("noc")
     units = [
         Bar(unit, causes, percent(causes.get("busy", 0) + causes.get("fill_drain", 0), total))
-        for unit, causes in summary["time_breakdown"].items()
+        for unit, causes in breakdown.items()
     ]
+    cores = core_bars(breakdown) if noc else []
+    if noc:
+        units = by_kind(breakdown)
     slow = slow_layers(summary, SLOW)
     critical = summary["details"].get("critical", {})
     bars = [
@@ -78,7 +86,10 @@ def _time(summary: Mapping[str, Any]) -> Page:
     ]
     shown = [key for bar in [*units, *bars] for key, cycles in bar.parts.items() if cycles]
     return {
-        "units": Markup(stacked(units, total, "Cycles of each unit by cause")),
+        "units": Markup(
+            stacked(units, max((sum(bar.parts.values()) for bar in units), default=1), "Cycles of each unit by cause")
+        ),
+        "cores": Markup(stacked(cores, total, "Cycles of each core's arrays by cause")) if cores else "",
         "critical": Markup(
             stacked(bars, max((sum(bar.parts.values()) for bar in bars), default=1), "Critical path by layer")
         ),
@@ -104,9 +115,17 @@ def _charts(summary: Mapping[str, Any]) -> Page:
         "overview": Markup(overview(summary)),
         "timelines": [{"layer": window["layer"], "chart": Markup(gantt(window))} for window in windows],
         "drams": _drams(summary),
+        "noc": _network(summary["details"].get("noc")),
+        "noc_legend": NOC_LEGEND,
         "dram_legend": DRAM_LEGEND,
         "timeline_legend": [(colour, name.removeprefix("waits for "), tip) for colour, name, tip in legend(colours)],
     }
+
+
+def _network(noc: Mapping[str, Any] | None) -> Page | None:
+    if noc is None:
+        return None
+    return {"name": noc["name"], "sentence": sentence_of(noc), "chart": Markup(network(noc)), "busiest": busiest(noc)}
 
 
 def _drams(summary: Mapping[str, Any]) -> list[Page]:
@@ -141,6 +160,7 @@ def _contents(page: Page) -> list[tuple[str, str]]:
         ("predicted", "Predicted and simulated", bool(page["refinement"])),
         ("roofline", "Roofline", bool(page["roofline"])),
         ("dram", "DRAM over time", bool(page["drams"])),
+        ("noc", "Network", bool(page["noc"])),
         ("energy", "Energy", True),
         ("timeline", "Timeline", True),
         ("layers", "Layers", True),

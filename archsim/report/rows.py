@@ -7,6 +7,7 @@ from typing import Any
 
 from archsim.report.causes import bound_colour, bound_label, cause, waiting
 from archsim.report.format import NONE, count, percent, shorten, si
+from archsim.report.noc_rows import array_count
 from archsim.report.verdict import operand_stalls
 
 Row = dict[str, Any]
@@ -68,7 +69,7 @@ def remarks(layer: Mapping[str, Any]) -> str:
 
 def operand_rows(summary: Mapping[str, Any], most: int = 12) -> list[Row]:
     """Waiting by cause and operand, longest first, each with the three layers that wait longest."""
-    rows = []
+    rows, arrays = [], array_count(summary)
     for key, cycles in list(operand_stalls(summary).items())[:most]:
         waits = sorted(
             ((layer["stalls"][key], layer["name"]) for layer in summary["layers"] if layer["stalls"].get(key)),
@@ -80,7 +81,7 @@ def operand_rows(summary: Mapping[str, Any], most: int = 12) -> list[Row]:
                 "operand": key.partition(".")[2] or NONE,
                 "colour": cause(key).colour,
                 "cycles": count(cycles),
-                "share": percent(cycles, summary["cycles_total"]),
+                "share": percent(cycles, summary["cycles_total"] * arrays),
                 "layers": ", ".join(f"{shorten(name, 30)} {count(size)}" for size, name in waits[:3]),
             }
         )

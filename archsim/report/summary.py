@@ -21,6 +21,7 @@ from typing import Any
 from archsim.errors import ConfigError
 from archsim.ir.result import SCHEMA, Result
 from archsim.report.dram_windows import dram_parts, row_hit_rates
+from archsim.report.noc_rows import network
 from archsim.report.timeline import timeline
 
 FILE = "summary.json"
@@ -43,6 +44,8 @@ def summarise(result: Result, why: Sequence[Mapping[str, Any]] = ()) -> dict[str
     }
     if result.activity is not None and result.activity.caches:
         details["caches"] = {name: asdict(stats) for name, stats in result.activity.caches.items()}
+    if result.activity is not None and result.activity.noc is not None:
+        details["noc"] = network(result.activity.noc)
     if result.predicted:
         details["predicted"] = {layer: dict(row) for layer, row in result.predicted.items()}
     if result.refinement:

@@ -10,8 +10,8 @@ same instants, whose waits are resolved in the same way, so that every instant e
 *holder*:
 
     holder                                            cause of the wait
-    load, store: its phase                            stall_dram, stall_noc (a move between places on chip, as long
-                                                      as it takes alone), stall_sram_port
+    load, store: its phase                            stall_dram, stall_noc (bytes on the network; a move between
+                                                      places on chip, as long as it takes alone), stall_sram_port
     host, SETUP                                       launch
     array, vector: same kind and layer, another core  imbalance
     array, vector: stretched by ports                 stall_sram_port

@@ -120,7 +120,6 @@ GROUPS: dict[str, dict[int, str]] = {
 WAITING: dict[int, str] = {
     20: "transformer configurations",
     21: "transformer configurations",
-    29: "collectives",
     31: "several cores",
     40: "scenarios with periods",
 }

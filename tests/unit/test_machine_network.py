@@ -15,6 +15,7 @@ from archsim.ir.check.program import check
 from archsim.ir.program import Affine, Clip, Command, Extent, Loop, Region
 from archsim.noc.interface import Delivery, Message
 from archsim.noc.network import NetworkStats
+from archsim.noc.topology import Topology
 from archsim.spec.network import Noc
 from archsim.system import simulate
 from tests.laws.builders import flat, move, program, queue, tensor, vector
@@ -30,6 +31,7 @@ class Fixed:
 
     def __init__(self, spec: Noc) -> None:
         self._waiting: list[tuple[int, Message]] = []
+        self.topology = Topology("none", 0, 0, (), ())
 
     def node(self, core: int) -> int:
         return core

@@ -71,8 +71,8 @@ TURN, OUTPUT, ENTRY = map(record, (Turn, Output, Entry))
 
 
 class Reservations(NamedTuple):
-    """All arrays; as in ``layout.State`` those of the same names. ``turn_*``, ``end_*``: heaps by time, of turns to come
-    and of messages whose end is known. ``pipeline``: cycles of a head in a router before the switch."""
+    """All arrays; as in ``layout.State`` those of the same names. ``turn_*``, ``end_*``: heaps by time: of turns to
+    come and of messages whose end is known. ``pipeline``: cycles of a head in a router before the switch."""
 
     rules: Any
     routes: Any
@@ -135,8 +135,7 @@ def bound(state: Any) -> int:
     found: int = min(first_to_come(state), _next(state.end_times, sizes[ENDS]))
     if sizes[TURNS]:
         found = min(found, state.turn_times[0] + state.pipeline + state.rules[0].sink_cycles)
-    found = max(found, now)
-    return found
+    return found if found > now else now
 
 
 @inlined

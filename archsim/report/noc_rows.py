@@ -1,0 +1,120 @@
+"""What the pages say of a network and of its cores: the links' load, and who waited for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from archsim.ir.activity import CAUSES, NocStats
+from archsim.report.charts.stacked import Bar
+from archsim.report.format import count, percent
+
+WORK, AFTER = ("busy", "fill_drain"), ("imbalance", "idle")
+BUSIEST = 5
+
+
+def network(stats: NocStats) -> dict[str, Any]:
+    """``details.noc`` of the summary: routers at their places, links with their flits, nodes with theirs."""
+    ports = {node: part for part, nodes in stats.ports.items() for node in nodes}
+    return {
+        "name": stats.name,
+        "cycles": stats.cycles,
+        "routers": stats.routers,
+        "places": [list(place) for place in stats.places],
+        "links": [list(link) for link in stats.links],
+        "nodes": [
+            {
+                "name": f"{ports[node]} port" if node in ports else f"core[{node}]",
+                "router": router,
+                "sent_flits": stats.node_in[node],
+                "received_flits": stats.node_out[node],
+            }
+            for node, router in enumerate(stats.node_routers)
+        ],
+    }
+
+
+def share(flits: int, cycles: int) -> float:
+    """Of the cycles, those in which a link took a flit."""
+    return flits / cycles if cycles else 0.0
+
+
+def busiest(noc: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The links with the most flits, ties by their routers."""
+    links = sorted(noc["links"], key=lambda link: (-link[2], link[0], link[1]))[:BUSIEST]
+    return [
+        {
+            "link": f"{where(noc, source)} \u2192 {where(noc, target)}",
+            "flits": count(flits),
+            "share": percent(flits, noc["cycles"]),
+        }
+        for source, target, flits in links
+        if flits
+    ]
+
+
+def where(noc: Mapping[str, Any], router: int) -> str:
+    """A router by its place, or by its number."""
+    return f"[{', '.join(map(str, noc['places'][router]))}]" if noc["places"] else f"router {router}"
+
+
+def sentence(noc: Mapping[str, Any]) -> str:
+    """How much of the network was in use."""
+    links, cycles = noc["links"], noc["cycles"]
+    total, most = sum(link[2] for link in links), max((link[2] for link in links), default=0)
+    return (
+        f"{count(total)} flits on {len(links)} links in {count(cycles)} cycles of the network: "
+        f"{percent(total, cycles * len(links))} of their cycles, {percent(most, cycles)} on the busiest."
+    )
+
+
+def core_bars(breakdown: Mapping[str, Mapping[str, int]]) -> list[Bar]:
+    """A row for each core's computing engines: what they did, waited for, and how long they were done."""
+    cores: dict[str, dict[str, int]] = {}
+    for unit, causes in breakdown.items():
+        core, _, kind = unit.rpartition(".")
+        if core and not kind.startswith(("load", "store", "vector", "dma")):
+            sums = cores.setdefault(core, dict.fromkeys(CAUSES, 0))
+            for cause, cycles in causes.items():
+                sums[cause] += cycles
+    return [Bar(core, causes, _note(causes)) for core, causes in sorted(cores.items(), key=_number)]
+
+
+def array_count(summary: Mapping[str, Any]) -> int:
+    """Cores whose arrays' waits are summed in a summary; 1 without a network."""
+    return max(1, len(core_bars(summary["time_breakdown"]))) if "noc" in summary["details"] else 1
+
+
+def by_kind(breakdown: Mapping[str, Mapping[str, int]]) -> list[Bar]:
+    """A row for each kind of engine, its instances in all cores together; the note says in how much of it they work."""
+    kinds: dict[str, dict[str, int]] = {}
+    counts: dict[str, int] = {}
+    for unit, causes in breakdown.items():
+        kind = unit.rpartition(".")[2]
+        counts[kind] = counts.get(kind, 0) + 1
+        sums = kinds.setdefault(kind, {})
+        for cause, cycles in causes.items():
+            sums[cause] = sums.get(cause, 0) + cycles
+    return [
+        Bar(f"{kind}, {counts[kind]} cores" if counts[kind] > 1 else kind, causes, _worked(causes))
+        for kind, causes in kinds.items()
+    ]
+
+
+def _worked(causes: Mapping[str, int]) -> str:
+    return percent(_sum(causes, WORK), sum(causes.values()))
+
+
+def _note(causes: Mapping[str, int]) -> str:
+    """busy, waiting, done."""
+    total = sum(causes.values())
+    done, busy = _sum(causes, AFTER), _sum(causes, WORK)
+    return " \u00b7 ".join(percent(part, total) for part in (busy, total - busy - done, done))
+
+
+def _sum(causes: Mapping[str, int], keys: Sequence[str]) -> int:
+    return sum(causes.get(key, 0) for key in keys)
+
+
+def _number(entry: tuple[str, Any]) -> int:
+    return int(entry[0].removeprefix("core[").removesuffix("]"))

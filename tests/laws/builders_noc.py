@@ -1,0 +1,96 @@
+"""Networks of chips for tests, and messages through them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from hypothesis import strategies as st
+
+from archsim.noc.interface import Delivery, Message
+from archsim.noc.network import Network
+from archsim.spec.network import Noc
+
+FAR_PS = 1 << 50
+TOPOLOGIES: dict[str, tuple[tuple[int, ...], int, dict[str, tuple[tuple[int, ...], ...]]]] = {
+    "mesh": ((3, 2), 6, {"dram": ((0, 0), (2, 1)), "l2": ((0, 0),)}),
+    "torus": ((4, 3), 12, {"l2": ((1, 2),)}),
+    "ring": ((5,), 5, {"dram": ((3,),)}),
+    "crossbar": ((4,), 4, {"dram": ((0,), (0,))}),
+    "fat_tree": ((2, 2), 4, {"l2": ((0,), (1,))}),
+    "tree": ((2, 3), 7, {"dram": ((0,),)}),
+    "bus": ((4,), 4, {"dram": ((0,),)}),
+    "point_to_point": ((4,), 4, {"dram": ((2,),)}),
+}
+
+
+def noc(topology: str = "mesh", **options: Any) -> Noc:
+    """A small network of a topology with ports of parts above it; ``options``: fields of Noc."""
+    shape, cores, attach = TOPOLOGIES[topology]
+    usual: dict[str, Any] = {
+        "name": "mesh", "kind": "noc", "clock_hz": 10**9, "sync_stages": 2, "scope": "chip", "energy_pj": {},
+        "area_mm2": None, "leakage_w": None, "copies": 1, "topology": topology, "shape": shape, "cores": cores,
+        "link_bytes": 32, "attach": attach, "inside": ("l1",),
+    }  # fmt: skip
+    return Noc(**{**usual, **options})
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> Noc:
+    """Any topology, fidelity, cut into packets, and clock."""
+    return noc(
+        draw(st.sampled_from(sorted(TOPOLOGIES))),
+        fidelity=draw(st.sampled_from(["flit", "link"])),
+        clock_hz=draw(st.sampled_from([10**9, 1_300_000_001, 700_000_000])),
+        vcs=draw(st.sampled_from([2, 4])),
+        packet_bytes=draw(st.sampled_from([32, 64, 160])),
+        header_flits=draw(st.sampled_from([0, 1, 2])),
+        multicast=draw(st.booleans()),
+        speculative=draw(st.booleans()),
+        credit_delay_cycles=draw(st.sampled_from([0, 3])),
+    )
+
+
+@st.composite
+def traffic(draw: st.DrawFn, nodes: int, *, longest: int = 40) -> list[tuple[int, list[Message]]]:
+    """Instants in ps and what is sent then: crowded, or far apart, to one node or several."""
+    found: list[tuple[int, list[Message]]] = []
+    time_ps, number = 0, 0
+    for _ in range(draw(st.integers(1, 12))):
+        time_ps += draw(st.sampled_from([0, 1, 769, 1000, 3500, 40_000, 10_000_000]))
+        sent = []
+        for _ in range(draw(st.integers(1, 5))):
+            several = draw(st.lists(st.integers(0, nodes - 1), min_size=2, max_size=5, unique=True))
+            targets = several[1:] if draw(st.booleans()) else several[1:2]
+            sent.append(Message(number, several[0], tuple(targets), draw(st.integers(1, longest))))
+            number += 1
+        if found and found[-1][0] == time_ps:
+            found[-1][1].extend(sent)
+        else:
+            found.append((time_ps, sent))
+    return found
+
+
+def run(spec: Noc, sends: Sequence[tuple[int, list[Message]]], bounds: Iterable[int] = ()) -> list[Delivery]:
+    """Every delivery, in order. ``bounds``: instants, rising, up to which the network is run before it goes on."""
+    network = Network(spec)
+    found: list[Delivery] = []
+    stops = sorted([*bounds, *(at_ps for at_ps, _ in sends)])
+    waiting = list(sends)
+    for stop_ps in stops:
+        found += _until(network, stop_ps)
+        while waiting and waiting[0][0] == stop_ps:
+            network.submit(*waiting.pop(0))
+    return found + _until(network, FAR_PS)
+
+
+def _until(network: Network, stop_ps: int) -> list[Delivery]:
+    found: list[Delivery] = []
+    while True:
+        least = network.next_event_ps()
+        came = network.advance(stop_ps)
+        assert all(least is not None and delivery.time_ps >= least for delivery in came)
+        assert len({delivery.time_ps for delivery in came}) <= 1
+        found += came
+        if not came:
+            return found
