@@ -38,8 +38,8 @@ def first_to_come(state: Any) -> int:
 
 @njit
 def _first_at_source(state: Any, node: Any, now: int, found: int) -> int:
-    """The lesser of ``found`` and the first end of the node's messages: of each one that waits for its turn those before
-    send a flit at least."""
+    """The lesser of ``found`` and the first end of the node's messages: before one that waits for its turn each other
+    sends a flit at least."""
     sent = node.sent
     number = node.first
     turn = now - sent
