@@ -31,7 +31,7 @@ class Reserved:
 
     def advance(self, until: int, *, stops: bool) -> tuple[int, int]:
         """See ``Engine.advance``."""
-        if self.state.end_times.size < self.state.messages.size:
+        if self.state.done.size <= self.state.messages.size:
             self._make_room_for_ends()
         count, ready = self._kernel.advance(self.state, until, stops, True)
         while not ready:
@@ -47,12 +47,7 @@ class Reserved:
         """As many as there are messages."""
         state, messages = self.state, self.state.messages.size
         self._check(messages, "messages")
-        more = messages - state.end_times.size
-        self.state = state._replace(
-            done=_padded(state.done, more),
-            end_times=_padded(state.end_times, more),
-            end_entries=_padded(state.end_entries, more),
-        )
+        self.state = state._replace(done=_padded(state.done, 1 + messages - state.done.size))
 
     def _make_room_for_turns(self) -> None:
         """Twice as many; the new ones are unused."""
@@ -94,8 +89,6 @@ def _initial(topology: Topology, routes: Routes, parameters: RouterParameters, p
         turns=np.zeros(0, reserve.TURN),
         turn_times=none,
         turn_entries=none,
-        end_times=none,
-        end_entries=none,
         sizes=np.zeros(reserve.SIZES, np.int64),
         streams=generator(seed),
         counts=compiled.idle_counts(),

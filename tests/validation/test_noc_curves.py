@@ -55,13 +55,13 @@ def test_a_knee_at_another_rate_fails() -> None:
     assert worst.case == "curve at 0.8: stable" and (worst.expected, worst.got) == (1.0, 0.0)
 
 
-@pytest.mark.parametrize(("flits", "rate", "most_pct"), [(1, 0.1, 1.0), (1, 0.35, 4.0), (8, 0.1, 2.5), (8, 0.35, 10.0)])
+@pytest.mark.parametrize(("flits", "rate", "most_pct"), [(1, 0.1, 0.5), (1, 0.35, 2.5), (8, 0.1, 1.0), (8, 0.35, 2.5)])
 def test_reserved_links_are_as_far_off_as_the_docs_say(flits: int, rate: float, most_pct: float) -> None:
-    """Against the recorded curve of the 4x4 mesh: low, and by no more than docs/noc.md states."""
+    """Against the recorded curve of the 4x4 mesh: up to half load by no more than docs/noc.md states."""
     row = next(row for row in CONFIG["runs"] if row["packet_size"] == flits and row["traffic"] == "uniform")
     point = next(point for point in row["curve"] if point["injection_rate"] == rate)
     topology, routes = network("mesh", (4, 4))
     pattern = traffic.by_name("uniform", 16, (4, 4))
     found = offer(topology, routes, RouterParameters(), pattern, rate=rate, flits=flits, fidelity="link")
     error_pct = 100 * (found.latency_mean / point["pkt_lat"] - 1)
-    assert -most_pct <= error_pct < 0.5
+    assert abs(error_pct) <= most_pct

@@ -20,7 +20,7 @@ def bound(state: Any, now: int) -> int:
     if counts[UNDER_WAY] > counts[AT_SOURCE]:
         found = min(found, _first_at_a_node(state, now))
     for place in range(1, state.sending[0] + 1):
-        found = min(found, _first_at_source(state, state.nodes[state.sending[place]], now))
+        found = _first_at_source(state, state.nodes[state.sending[place]], now, found)
     return found
 
 
@@ -29,7 +29,7 @@ def first_to_come(state: Any) -> int:
     """Of messages to come, if nothing held them up."""
     found: int = NEVER
     number = state.counts[COMING]
-    while number != NONE:
+    while number != NONE and state.messages[INDEX(number)].time < found:
         message = state.messages[INDEX(number)]
         found = min(found, message.time + _flits(state, message) - 1 + message.flight)
         number = NONE if message.next == NO_INDEX else message.next
@@ -37,15 +37,18 @@ def first_to_come(state: Any) -> int:
 
 
 @njit
-def _first_at_source(state: Any, node: Any, now: int) -> int:
-    found: int = NEVER
+def _first_at_source(state: Any, node: Any, now: int, found: int) -> int:
+    """The lesser of ``found`` and the first end of the node's messages: before one that waits for its turn each other
+    sends a flit at least."""
     sent = node.sent
     number = node.first
-    while number != NO_INDEX:
+    turn = now - sent
+    while number != NO_INDEX and turn < found:
         message = state.messages[number]
         if message.whole == number:
             found = min(found, now + _flits(state, message) - sent - 1 + message.flight)
         sent = 0
+        turn += 1
         number = message.next
     return found
 

@@ -1,10 +1,12 @@
 """The network as reservations: each link serves heads in the order in which they reach its router.
 
 A packet of L flits holds a link for L cycles from when its head passes the switch; buffers and virtual channels have no
-end. Without rivals it is exact; under load it leaves out what waits for buffers and allocators. A packet to several
-nodes holds each link of its tree once.
+end. Packets that reach a router by different links share an output flit by flit: the second ends as if it had waited
+for the first one's rest, and the first ends later by as many flits as the second puts between its own. Without rivals
+all this is exact; under load it leaves out what waits for buffers and allocators. A packet to several nodes holds each
+link of its tree once.
 
-In a cycle messages join their nodes' queues first, then heads and nodes have their turns in the order in which they
+In a cycle messages join their nodes' queues first, then packets and nodes have their turns in the order in which they
 became known: the same whatever is known of later cycles.
 """
 
@@ -23,6 +25,7 @@ from archsim.noc.kernel.layout import (
     NEVER,
     NO_INDEX,
     NO_PORT,
+    NONE,
     NOW,
     UNDER_WAY,
     Index,
@@ -33,26 +36,40 @@ from archsim.noc.kernel.sources import next_packet, next_time, start
 from archsim.records import record
 
 NUMBER_BITS = 28  # of a record in a heap's entry, below a number that says in which order entries became known
-# of Reservations.sizes: entries of both heaps, all so far, the first unused record
-TURNS, ENDS, ORDER, FREE = range(4)
-SIZES = 4
+# of Reservations.sizes: entries of the heap, all so far, the first unused record
+TURNS, ORDER, FREE = range(3)
+SIZES = 3
+AT_NODE = -1
 
 
 class Turn:
-    """The head of a packet of ``flits`` at a router, or a node that can send (``message``: NO_INDEX)."""
+    """A packet whose head is at a router, or whose tail is to reach a node; or a node that can send (``message``:
+    NO_INDEX).
 
+    ``lag``: cycles by which its last flit follows later than ``flits`` - 1 after the first; ``waited``: of its head.
+    """
+
+    number: int  # of all so far
+    due: int  # of a tail that does not lag: when it arrives
     message: Index
     flits: Small
-    at: Small
+    at: Small  # router or, of a tail, AT_NODE
+    came_by: Index  # output port, or from ``outputs`` on a node
+    lag: Small
+    waited: Small
     free: Index  # of an unused record: the next one
 
 
 class Output:
     """A router's output port: the cycle from which it is free, flits so far, the router at its other end and the cycles
-    to there; ``sink``: a node is there."""
+    to there; ``sink``: a node is there. ``last*``: the packet that passed last, as it was then."""
 
     free: int
     flits: int
+    last_number: int
+    last: Index
+    last_came_by: Index
+    last_waited: Small
     to: Small
     cycles: Small
     sink: Tiny
@@ -71,8 +88,8 @@ TURN, OUTPUT, ENTRY = map(record, (Turn, Output, Entry))
 
 
 class Reservations(NamedTuple):
-    """All arrays; as in ``layout.State`` those of the same names. ``turn_*``, ``end_*``: heaps by time: of turns to
-    come and of messages whose end is known. ``pipeline``: cycles of a head in a router before the switch."""
+    """All arrays; as in ``layout.State`` those of the same names. ``turn_*``: a heap, by time, of
+    turns to come. ``pipeline``: cycles of a head in a router before the switch."""
 
     rules: Any
     routes: Any
@@ -86,8 +103,6 @@ class Reservations(NamedTuple):
     turns: Any
     turn_times: Any
     turn_entries: Any
-    end_times: Any
-    end_entries: Any
     sizes: Any
     streams: Any
     counts: Any
@@ -104,7 +119,7 @@ def advance(state: Any, until: int, stops: bool, afresh: bool) -> tuple[int, boo
         state.done[0] = 0
     end = counts[NOW] + 1 if state.done[0] else until
     while not is_full(state):
-        now = min(next_time(state), _next(state.turn_times, sizes[TURNS]), _next(state.end_times, sizes[ENDS]))
+        now = min(next_time(state), _next(state.turn_times, sizes[TURNS]))
         if now >= end:
             counts[NOW] = max(counts[NOW], end)
             return state.done[0], True
@@ -112,11 +127,9 @@ def advance(state: Any, until: int, stops: bool, afresh: bool) -> tuple[int, boo
         if next_time(state) == now:
             counts[UNDER_WAY] += start(state, now)
             _plan(state, now)
-        elif _next(state.turn_times, sizes[TURNS]) == now:
-            _take_turn(state, now)
         else:
-            _end(state, stops)
-            end = now + 1 if stops else end
+            _take_turn(state, now, stops)
+            end = now + 1 if state.done[0] else end
     return state.done[0], False
 
 
@@ -131,11 +144,8 @@ def is_full(state: Any) -> bool:
 @njit
 def bound(state: Any) -> int:
     """As ``ending.bound``."""
-    sizes, now = state.sizes, state.counts[NOW]
-    found: int = min(first_to_come(state), _next(state.end_times, sizes[ENDS]))
-    if sizes[TURNS]:
-        found = min(found, state.turn_times[0] + state.pipeline + state.rules[0].sink_cycles)
-    return found if found > now else now
+    found: int = min(first_to_come(state), _next(state.turn_times, state.sizes[TURNS]))
+    return max(found, state.counts[NOW]) if found < NEVER else found
 
 
 @inlined
@@ -155,29 +165,51 @@ def _plan(state: Any, now: int) -> None:
 
 
 @inlined
-def _add(state: Any, time: int, message: int, flits: int, at: int) -> None:
+def _add(state: Any, time: int, message: int, flits: int, at: int) -> Any:
+    """A turn in a record of its own, which is returned."""
     sizes = state.sizes
-    number = sizes[FREE]
-    turn = state.turns[INDEX(number)]
+    place = INDEX(sizes[FREE])
+    turn = state.turns[place]
     sizes[FREE] = turn.free
-    turn.message, turn.flits, turn.at = message, flits, at
-    sizes[ORDER] += 1
-    sizes[TURNS] = push(state.turn_times, state.turn_entries, sizes[TURNS], time, sizes[ORDER] << NUMBER_BITS | number)
+    turn.message, turn.flits, turn.at, turn.lag, turn.waited = message, flits, at, 0, 0
+    turn.number = sizes[ORDER]
+    _again(state, time, place)
+    return turn
 
 
 @inlined
-def _take_turn(state: Any, now: int) -> None:
+def _again(state: Any, time: int, place: int) -> None:
     sizes = state.sizes
-    number = INDEX(state.turn_entries[0] & ((1 << NUMBER_BITS) - 1))
+    sizes[ORDER] += 1
+    entry = sizes[ORDER] << NUMBER_BITS | place
+    sizes[TURNS] = push(state.turn_times, state.turn_entries, sizes[TURNS], time, entry)
+
+
+@inlined
+def _drop(state: Any, place: int) -> None:
+    turn = state.turns[place]
+    turn.number = NONE
+    turn.free = state.sizes[FREE]
+    state.sizes[FREE] = place
+
+
+@inlined
+def _take_turn(state: Any, now: int, stops: bool) -> None:
+    sizes = state.sizes
+    place = INDEX(state.turn_entries[0] & ((1 << NUMBER_BITS) - 1))
     sizes[TURNS] = pop(state.turn_times, state.turn_entries, sizes[TURNS])
-    turn = state.turns[number]
-    turn.free = sizes[FREE]
-    sizes[FREE] = number
-    message, flits, at = turn.message, turn.flits, turn.at
-    if message == NO_INDEX:
-        _send(state, at, now)
+    turn = state.turns[place]
+    if turn.message == NO_INDEX:
+        number = turn.at
+        _drop(state, place)
+        _send(state, number, now)
+    elif turn.at != AT_NODE:
+        _pass_router(state, place, turn, now)
+    elif now < turn.due + turn.lag:
+        _again(state, turn.due + turn.lag, place)
     else:
-        _pass_router(state, message, flits, at, now)
+        _drop(state, place)
+        _arrive(state, turn.message, turn.flits, now, stops)
 
 
 @inlined
@@ -191,66 +223,83 @@ def _send(state: Any, number: int, now: int) -> None:
     node.size = min(message.rest, rules.packet_flits) + rules.header_flits
     entry.free = now + node.size
     entry.flits += node.size
-    _add(state, now + entry.cycles, node.first, node.size, entry.router)
+    sent = _add(state, now + entry.cycles, node.first, node.size, entry.router)
+    sent.came_by = state.outputs.size + number
     next_packet(state, node, message)
     if node.first != NO_INDEX:
         _add(state, entry.free, NO_INDEX, 0, number)
 
 
 @inlined
-def _pass_router(state: Any, number: int, flits: int, router: int, now: int) -> None:
-    """A head reserves the outputs of the router that it needs."""
+def _pass_router(state: Any, place: int, packet: Any, now: int) -> None:
+    """A head reserves the outputs of the router that it needs; from there on each branch is a packet."""
     rules = state.rules[0]
-    where = state.messages[number].where
+    where, router = state.messages[packet.message].where, packet.at
     if where >= rules.nodes:
         outputs = state.trees[where - rules.nodes, router, 0]
-        while outputs:
-            _pass(state, number, flits, router * rules.ports + lowest(outputs), now)
+        while outputs & (outputs - 1):
+            _pass_branch(state, packet, router * rules.ports + lowest(outputs), now)
             outputs &= outputs - 1
+        _pass(state, place, packet, router * rules.ports + lowest(outputs), now)
         return
     route = state.routes[router, where]
     port = route.port
     if route.other_port != NO_PORT and below(state.streams, 2) == 0:
         port = route.other_port
-    _pass(state, number, flits, router * rules.ports + port, now)
+    _pass(state, place, packet, router * rules.ports + port, now)
 
 
 @inlined
-def _pass(state: Any, number: int, flits: int, place: int, now: int) -> None:
-    output = state.outputs[place]
-    passes = max(now + state.pipeline, output.free)
-    output.free = passes + flits
-    output.flits += flits
-    reached = passes + output.cycles
+def _pass_branch(state: Any, packet: Any, number: int, now: int) -> None:
+    """One of several branches, in a record of its own."""
+    sizes = state.sizes
+    place = INDEX(sizes[FREE])
+    branch = state.turns[place]
+    sizes[FREE] = branch.free
+    branch.message, branch.flits, branch.number = packet.message, packet.flits, sizes[ORDER]
+    branch.came_by, branch.lag, branch.waited = packet.came_by, packet.lag, packet.waited
+    _pass(state, place, branch, number, now)
+
+
+@inlined
+def _pass(state: Any, place: int, packet: Any, number: int, now: int) -> None:
+    """Of packets that come by different ways the router sends flits in turn: what the second has to wait for the first
+    one, the last flit of the first waits for it, unless its head waits as long elsewhere."""
+    output = state.outputs[number]
+    asks = now + state.pipeline
+    wait = max(0, output.free - asks)
+    if wait and output.last_came_by != packet.came_by:
+        before = state.turns[output.last]
+        if before.number == output.last_number:
+            elsewhere = before.waited - output.last_waited
+            before.lag += max(0, min(wait, packet.flits) - elsewhere)
+    packet.waited += wait
+    packet.lag = max(0, packet.lag - wait)
+    output.last, output.last_number = place, packet.number
+    output.last_came_by, output.last_waited = packet.came_by, packet.waited
+    output.free = asks + wait + packet.flits
+    output.flits += packet.flits
+    packet.came_by = number
+    reached = asks + wait + output.cycles
     if output.sink:
-        _arrive(state, number, flits, reached + flits - 1)
+        packet.at, packet.due = AT_NODE, reached + packet.flits - 1
+        _again(state, packet.due + packet.lag, place)
     else:
-        _add(state, reached, number, flits, output.to)
+        packet.at = output.to
+        _again(state, reached, place)
 
 
 @inlined
-def _arrive(state: Any, number: int, flits: int, ended: int) -> None:
-    """A packet will be at one of its nodes at ``ended``, whole: of the message's last one that is the end."""
+def _arrive(state: Any, number: int, flits: int, now: int, stops: bool) -> None:
+    """A packet is at one of its nodes, whole."""
     whole = state.messages[number].whole
     message = state.messages[whole]
     message.arrived += flits
     message.left -= 1
-    message.ended = max(message.ended, ended)
     state.counts[ARRIVED] += flits
     if message.left == 0:
-        sizes = state.sizes
-        sizes[ORDER] += 1
-        sizes[ENDS] = push(
-            state.end_times, state.end_entries, sizes[ENDS], message.ended, sizes[ORDER] << NUMBER_BITS | whole
-        )
-
-
-@inlined
-def _end(state: Any, stops: bool) -> None:
-    sizes = state.sizes
-    number = INDEX(state.end_entries[0] & ((1 << NUMBER_BITS) - 1))
-    sizes[ENDS] = pop(state.end_times, state.end_entries, sizes[ENDS])
-    state.counts[UNDER_WAY] -= 1
-    if stops:
-        state.done[0] += 1
-        state.done[INDEX(state.done[0])] = number
+        message.ended = now
+        state.counts[UNDER_WAY] -= 1
+        if stops:
+            state.done[0] += 1
+            state.done[INDEX(state.done[0])] = whole
