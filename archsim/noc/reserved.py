@@ -9,6 +9,7 @@ import numpy as np
 from archsim.errors import SimulationError
 from archsim.noc import compiled
 from archsim.noc.kernel import layout as k
+from archsim.noc.kernel import reservations as r
 from archsim.noc.kernel.knuth import generator
 from archsim.noc.parameters import Packets, RouterParameters
 from archsim.noc.routing import Routes
@@ -51,7 +52,7 @@ class Reserved:
 
     def _make_room_for_turns(self) -> None:
         """Twice as many; the new ones are unused."""
-        state, turns, free = self.state, self.state.turns.size, self._kernel.FREE
+        state, turns, free = self.state, self.state.turns.size, r.FREE
         more = max(FIRST_TURNS, turns, len(state.nodes))
         self._check(turns + more, "packets")
         state = self.state = state._replace(
@@ -63,7 +64,7 @@ class Reserved:
         state.sizes[free] = turns
 
     def _check(self, count: int, what: str) -> None:
-        most = 1 << self._kernel.NUMBER_BITS
+        most = 1 << r.NUMBER_BITS
         if count >= most:
             raise SimulationError(f"network: room for {count} {what} under way; allowed fewer than {most}")
 
@@ -73,10 +74,8 @@ def _padded(array: Any, count: int) -> Any:
 
 
 def _initial(topology: Topology, routes: Routes, parameters: RouterParameters, packets: Packets, seed: int) -> Any:
-    from archsim.noc.kernel import reserve
-
     none, nodes = np.zeros(0, np.int64), len(topology.nodes)
-    found = reserve.Reservations(
+    found = r.Reservations(
         rules=compiled.rules_of(topology, routes, parameters, packets),
         routes=compiled.route_table(routes),
         trees=np.zeros((0, topology.routers, 2), np.int64),
@@ -84,12 +83,12 @@ def _initial(topology: Topology, routes: Routes, parameters: RouterParameters, p
         done=np.zeros(1, k.INDEX),
         sending=np.zeros(1 + nodes, k.INDEX),
         nodes=compiled.idle_nodes(nodes, parameters.vcs),
-        entries=np.zeros(nodes, reserve.ENTRY),
-        outputs=np.zeros(topology.routers * topology.ports, reserve.OUTPUT),
-        turns=np.zeros(0, reserve.TURN),
+        entries=np.zeros(nodes, r.ENTRY),
+        outputs=np.zeros(topology.routers * topology.ports, r.OUTPUT),
+        turns=np.zeros(0, r.TURN),
         turn_times=none,
         turn_entries=none,
-        sizes=np.zeros(reserve.SIZES, np.int64),
+        sizes=np.zeros(r.SIZES, np.int64),
         streams=generator(seed),
         counts=compiled.idle_counts(),
         pipeline=head_cycles(parameters),
