@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from operator import lt
+from typing import NoReturn
+
 from archsim.errors import ProgramError
 from archsim.ir.check.ledger import Ledger, Source
 from archsim.ir.program import Ring
@@ -10,8 +13,11 @@ from archsim.ir.program import Ring
 def check_ends(ledger: Ledger) -> None:
     """Raise ProgramError for tokens that are lost or missing at the end, and for slots signalled before taken."""
     for ring in ledger.program.rings:
-        for name in (ring.writer, *ring.readers):
-            _check_held(ledger, ring, ledger.numbers[name])
+        held = ledger.rings[ring.name]
+        for queue in (held.writer, *held.readers):
+            taken, given = held.slots(queue)
+            if len(given) != len(taken) or any(map(lt, given, taken)):
+                _refuse_slots(ledger, ring, queue)
     for (queue, _), draw in ledger.draws.items():
         for source in draw.sources:
             left = source.initial + source.total - len(draw.commands)
@@ -19,26 +25,22 @@ def check_ends(ledger: Ledger) -> None:
                 raise ProgramError(_lost(ledger, queue, source, len(draw.commands), left))
 
 
-def _check_held(ledger: Ledger, ring: Ring, queue: int) -> None:
+def _refuse_slots(ledger: Ledger, ring: Ring, queue: int) -> NoReturn:
     """The writer signals as many slots full as it took, a reader as many free, none before it took it."""
-    writing = ledger.name(queue) == ring.writer
-    kind = "full" if writing else "free"
-    taker = ledger.numbers[ring.readers[0]] if writing else ledger.numbers[ring.writer]
-    sources = ledger.draws[taker, f"{ring.name}.{kind}"].sources
-    given = next(indices for source in sources for giver, indices in source.givers if giver == queue)
-    taken = ledger.taken_slots(queue, ring)
+    held = ledger.rings[ring.name]
+    kind = "full" if queue == held.writer else "free"
+    taken, given = held.slots(queue)
     for number, (took, gave) in enumerate(zip(taken, given, strict=False)):
         if gave < took:
             raise ProgramError(
                 f"{ledger.steps[queue][gave].where} of {ledger.name(queue)} signals slot {number} of ring "
                 f"'{ring.name}' {kind} before it is taken by {ledger.steps[queue][took].where}"
             )
-    if len(given) != len(taken):
-        which = (given if len(given) > len(taken) else taken)[-1]
-        raise ProgramError(
-            f"lost tokens: {ledger.name(queue)} takes {len(taken)} slots of ring '{ring.name}' and signals "
-            f"{len(given)} {kind}; the last command to do so is {ledger.steps[queue][which].where}"
-        )
+    which = (given if len(given) > len(taken) else taken)[-1]
+    raise ProgramError(
+        f"lost tokens: {ledger.name(queue)} takes {len(taken)} slots of ring '{ring.name}' and signals "
+        f"{len(given)} {kind}; the last command to do so is {ledger.steps[queue][which].where}"
+    )
 
 
 def _lost(ledger: Ledger, taker: int, source: Source, taken: int, left: int) -> str:
