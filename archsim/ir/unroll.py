@@ -59,12 +59,8 @@ def unroll(queue: Queue) -> Iterator[Step]:
 
 def _fixed(command: Command) -> Fixed:
     """Extents, waits, signals and freshness of a command where they are the same in all its repetitions, else None."""
-    extents: dict[str, int] | None = {}
-    for extent in command.extents:
-        if extent.limits:
-            extents = None
-            break
-        extents[extent.dim] = extent.size if extent.size > 0 else 0
+    limited = any([extent.limits for extent in command.extents])
+    extents = None if limited else {extent.dim: max(extent.size, 0) for extent in command.extents}
     return extents, _always(command.waits), _always(command.signals), None if command.fresh else True
 
 

@@ -35,11 +35,10 @@ def leave_open(uses: Uses, order: Order) -> Open:
     loaded = np.array([isinstance(item, Tensor) and item.preloaded for item in uses.items], dtype=np.bool_)
     races, reused = [np.empty((0, 2), dtype=np.int64)], np.zeros(len(groups.store), dtype=np.bool_)
     unsure = _outside(uses)
-    for one, two in pairs_below(np.searchsorted(groups.store, groups.store, side="right")):
+    for lower, upper in pairs_below(np.searchsorted(groups.store, groups.store, side="right")):
+        keep = _near(uses, lower, upper)
+        one, two = lower[keep], upper[keep]
         filled = (groups.kind[one] == READS) & (groups.kind[two] == WRITES)
-        near = (groups.low[two] < groups.high[one]) & ((groups.low[one] < groups.high[two]) | filled)
-        keep = near & (groups.kind[two] != READS)
-        one, two, filled = one[keep], two[keep], filled[keep]
         other = groups.queue[one] != groups.queue[two]
         after = _before(uses, order, two, one)
         ordered = after | _before(uses, order, one, two)
@@ -51,6 +50,15 @@ def leave_open(uses: Uses, order: Order) -> Open:
         reused[one[filled & other & rings[store] & around]] = True
     unsure &= ~loaded[groups.store]
     return Open(np.concatenate(races), np.flatnonzero(reused), np.flatnonzero(unsure))
+
+
+def _near(uses: Uses, one: IntArray, two: IntArray) -> BoolArray:
+    """Pairs to ask about: one writes, and they may meet or reads come after what is written below their end."""
+    groups = uses.groups
+    filled = (groups.kind[one] == READS) & (groups.kind[two] == WRITES)
+    near = (groups.low[two] < groups.high[one]) & ((groups.low[one] < groups.high[two]) | filled)
+    found: BoolArray = near & (groups.kind[two] != READS)
+    return found
 
 
 def _before(uses: Uses, order: Order, one: IntArray, two: IntArray) -> BoolArray:
