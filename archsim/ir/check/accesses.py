@@ -79,13 +79,12 @@ class Store:
 
 def slot_starts(ring: Ring, ledger: Ledger) -> IntArray:
     """Tape byte at which each slot begins, in the order in which the writer takes them."""
-    held = ledger.rings[ring.name]
-    claims = [ledger.steps[held.writer][index].command for index in held.free.commands]
-    if ring.retain and claims and claims[0].retains:
-        first = ledger.steps[held.writer][held.free.commands[0]]
+    writer = ledger.numbers[ring.writer]
+    claims = [ledger.steps[writer][index] for index in ledger.slots(writer, ring)[0]]
+    if ring.retain and claims and claims[0].command.retains:
         raise ProgramError(
-            f"{first.where} of {ring.writer} takes the first slot of {describe(ring)} and is flagged 'retains'; "
+            f"{claims[0].where} of {ring.writer} takes the first slot of {describe(ring)} and is flagged 'retains'; "
             "there is nothing to retain yet"
         )
-    advance = [ring.slot_bytes - ring.retain * claim.retains for claim in claims[1:]]
+    advance = [ring.slot_bytes - ring.retain * claim.command.retains for claim in claims[1:]]
     return np.cumsum(np.array([0, *advance], dtype=np.int64))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from archsim.ir.check.accesses import slot_starts
 from archsim.ir.check.declarations import describe
 from archsim.ir.check.ledger import Ledger
 from archsim.ir.check.repeats import Bounds, Repeats, repeats_of, span
+from archsim.ir.check.tapes import Heads, slot_begins
 from archsim.ir.check.uses import READS, SCATTERS, WRITES, Groups, Kind, Uses
 from archsim.ir.program import Command, Program, Region, Ring, Tensor
 from archsim.ir.unroll import Step
@@ -130,44 +130,11 @@ class _Found:
         group = np.cumsum(opens) - 1
         heads = (store[begin], kind[begin], queue[begin])
         found = np.minimum.reduceat(order, begin) if count else order
-        shift = self._shift(heads, index, group, found)
+        shift = slot_begins(self.ledger, self.items, Heads(heads[0], heads[2], found), index, group)
         low, high = low + shift, high + shift
         spans = _spans(low, high, begin) if count else (low, high)
         groups = Groups(*heads, begin, end, index[begin], index[end - 1], *spans)
         return Uses(self.ledger, self.items, self.regions, index, low, high, region, group, groups)
-
-    def _shift(
-        self, heads: tuple[IntArray, IntArray, IntArray], index: IntArray, group: IntArray, found: IntArray
-    ) -> IntArray:
-        """Tape byte of the current slot at each access; 0 for tensors. ``found``: when a group was seen first."""
-        taken = [self._taken(store, queue) for store, queue in zip(heads[0].tolist(), heads[2].tolist(), strict=True)]
-        sizes = np.array([len(commands) for commands in taken], dtype=np.int64)
-        stride = max(map(len, self.ledger.steps), default=0) + 1
-        at = np.fromiter(chain.from_iterable(taken), dtype=np.int64, count=int(sizes.sum()))
-        keys = np.repeat(np.arange(len(taken)), sizes) * stride + at
-        slot = np.searchsorted(keys, group * stride + index, side="right") - (np.cumsum(sizes) - sizes)[group] - 1
-        if len(slot) and slot.min() < 0:
-            early = np.unique(group[slot < 0])
-            first = int(early[np.argmin(found[early])])
-            self._refuse_slot(int(heads[2][first]), int(heads[0][first]), int(index[np.argmax(group == first)]))
-        wide = np.array([item.slot_bytes if isinstance(item, Ring) else 0 for item in self.items], dtype=np.int64)
-        shift: IntArray = slot * wide[heads[0]][group]
-        for number in np.flatnonzero([getattr(self.items[store], "retain", 0) for store in heads[0].tolist()]).tolist():
-            item = self.items[int(heads[0][number])]
-            rows = slice(*np.searchsorted(group, (number, number + 1)).tolist())
-            if isinstance(item, Ring):
-                shift[rows] = slot_starts(item, self.ledger)[slot[rows]]
-        return shift
-
-    def _taken(self, store: int, queue: int) -> Sequence[int]:
-        """Command index at which a queue takes each slot of a ring; of a tensor it has the only one from the start."""
-        item = self.items[store]
-        return self.ledger.rings[item.name].slots(queue)[0] if isinstance(item, Ring) else (0,)
-
-    def _refuse_slot(self, queue: int, store: int, index: int) -> None:
-        step = self.ledger.steps[queue][index]
-        what = describe(self.items[store])
-        raise ProgramError(f"{step.where} of {step.queue} touches {what} before it took a slot")
 
 
 def _spans(low: IntArray, high: IntArray, begin: IntArray) -> tuple[IntArray, IntArray]:

@@ -7,18 +7,20 @@ interleaving, changes at some of its waits only: each distinct one is kept once,
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import deque
-from collections.abc import Sequence
+from bisect import bisect_right, insort
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from archsim.ir.check.deadlock import report_deadlock
-from archsim.ir.check.ledger import Ledger, Wait
+from archsim.ir.check.ledger import Ledger, Source
 from archsim.ir.check.leftovers import check_ends
+from archsim.ir.check.sources import Sources, needs_of, sources_of
 
 IntArray = NDArray[np.int64]
 Integers = IntArray | np.int64 | int
@@ -48,24 +50,81 @@ class Order:
 
 def run_tokens(ledger: Ledger) -> Order:
     """Run the Program's tokens alone; raises ProgramError on deadlock and on lost tokens."""
-    run = _Run(ledger)
+    sources = sources_of(ledger)
+    run = _Run([len(steps) for steps in ledger.steps], _waits(ledger, sources))
     run.go()
-    if any(run.head[queue] < len(waits) for queue, waits in enumerate(ledger.waits)):
+    if any(head < len(waits) for head, waits in zip(run.head, run.waits, strict=True)):
         report_deadlock(ledger, run.done)
-    check_ends(ledger)
+    check_ends(ledger, sources)
     return run.order()
+
+
+class Wait(NamedTuple):
+    """Command ``at`` waits: ``needs`` hold in every interleaving; ``counted``: (source of several givers, tokens)."""
+
+    at: int
+    needs: Sequence[tuple[int, int]]
+    counted: Sequence[tuple[Source, int]]
+
+
+def _waits(ledger: Ledger, sources: Sources) -> list[list[Wait]]:
+    """By queue, the commands that wait for what is not clear without."""
+    needs = needs_of(ledger, sources)
+    counted = _counted(ledger, sources)
+    pairs = list(zip(needs.giver.tolist(), needs.index.tolist(), strict=True))
+    opens = (np.diff(needs.queue, prepend=-1) != 0) | (np.diff(needs.at, prepend=-1) != 0)
+    begins = np.flatnonzero(opens)
+    ends = np.append(begins, len(pairs))[1:]
+    heads = zip(needs.queue[begins].tolist(), needs.at[begins].tolist(), strict=True)
+    found: list[list[Wait]] = [[] for _ in ledger.steps]
+    for (queue, at), begin, end in zip(heads, begins.tolist(), ends.tolist(), strict=True):
+        found[queue].append(Wait(at, pairs[begin:end], counted.pop((queue, at), ())))
+    for (queue, at), more in counted.items():
+        insort(found[queue], Wait(at, (), more), key=itemgetter(0))
+    return found
+
+
+def _counted(ledger: Ledger, sources: Sources) -> dict[tuple[int, int], list[tuple[Source, int]]]:
+    """By queue and command that waits: sources of several givers and tokens taken of each so far."""
+    found: dict[tuple[int, int], list[tuple[Source, int]]] = {}
+    known = {source.token: source for source in _several(ledger, sources)}
+    names = ledger.program.semaphores
+    events, first = ledger.taken, 2 * len(ledger.program.rings)
+    rows = np.flatnonzero(np.isin(events.key, sources.key[sources.givers > 1]))
+    taken = Counter[str]()
+    columns = (events.queue, events.token, events.at, events.n)
+    for queue, token, at, n in zip(*(column[rows].tolist() for column in columns), strict=True):
+        name = names[token - first].name
+        taken[name] += n
+        found.setdefault((queue, at), []).append((known[name], taken[name]))
+    return found
+
+
+def _several(ledger: Ledger, sources: Sources) -> Iterator[Source]:
+    """The sources of several givers."""
+    names, first = ledger.program.semaphores, 2 * len(ledger.program.rings)
+    rows = np.flatnonzero(sources.givers > 1)
+    givers = zip(sources.giver[rows].tolist(), sources.begin[rows].tolist(), sources.count[rows].tolist(), strict=True)
+    gives = [(giver, ledger.given.each_at[begin : begin + count].tolist()) for giver, begin, count in givers]
+    columns = (sources.token, sources.initial, sources.final, sources.total, sources.givers)
+    at = 0
+    while at < len(rows):
+        token, initial, final, total, several = (int(column[rows[at]]) for column in columns)
+        yield Source(names[token - first].name, initial, final, tuple(gives[at : at + several]), total)
+        at += several
 
 
 class _Run:
     """State of the token run: commands finished and the next wait of each queue; rows of its clocks and since when."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self.ledger = ledger
-        queues = len(ledger.steps)
+    def __init__(self, counts: Sequence[int], waits: Sequence[Sequence[Wait]]) -> None:
+        """``counts``: commands of each queue; ``waits``: those that wait."""
+        self.waits = waits
+        queues = len(counts)
         self.done = [0] * queues
         self.head = [0] * queues
-        self.counts = np.array([len(steps) for steps in ledger.steps], dtype=np.int64)
-        rows = 1 + sum(map(len, ledger.waits))  # the first: all start with nothing ended
+        self.counts = np.array(counts, dtype=np.int64)
+        rows = 1 + sum(map(len, waits))  # the first: all start with nothing ended
         self.clocks = np.zeros((rows, queues), dtype=np.min_scalar_type(int(self.counts.max(initial=0))))
         self.used = 1
         self.since: list[list[int]] = [[0] for _ in range(queues)]
@@ -84,7 +143,7 @@ class _Run:
                 self.sleepers[queue] = []
 
     def _advance(self, queue: int) -> None:
-        waits, done = self.ledger.waits[queue], self.done
+        waits, done = self.waits[queue], self.done
         for number in range(self.head[queue], len(waits)):
             wait = waits[number]
             done[queue] = wait.at
@@ -96,7 +155,7 @@ class _Run:
                 return
             self._merge(queue, wait)
         self.head[queue] = len(waits)
-        done[queue] = len(self.ledger.steps[queue])
+        done[queue] = int(self.counts[queue])
 
     def _blockers(self, wait: Wait) -> Sequence[int]:
         """Queues whose progress this wait is short of."""
