@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from archsim.ir.program import Command, Loop, Node, Queue, Token, When
 
+Resolved = tuple[tuple[str, int], ...]  # (token name, n)
+
 
 @dataclass(slots=True)  # frozen ones take three times as long to make, and there are many
 class Step:
     """One concrete command: ``index`` in its queue, loop indices ``env``, clamped ``extents``, tokens resolved.
 
-    ``waits`` and ``signals`` are (token name, n) in text order, conditions applied. Steps share what is equal: nobody
+    ``waits`` and ``signals`` are in text order, conditions applied. Steps share what is equal: nobody
     may change one.
     """
 
@@ -21,8 +23,8 @@ class Step:
     command: Command
     env: dict[str, int]
     extents: dict[str, int]
-    waits: tuple[tuple[str, int], ...]
-    signals: tuple[tuple[str, int], ...]
+    waits: Resolved
+    signals: Resolved
     fresh: bool
 
     @property
@@ -32,7 +34,6 @@ class Step:
         return f"{self.command.name}[{indices}]" if indices else self.command.name
 
 
-Resolved = tuple[tuple[str, int], ...]
 Fixed = tuple[dict[str, int] | None, Resolved | None, Resolved | None, bool | None]
 
 
@@ -59,15 +60,19 @@ def unroll(queue: Queue) -> Iterator[Step]:
 
 def _fixed(command: Command) -> Fixed:
     """Extents, waits, signals and freshness of a command where they are the same in all its repetitions, else None."""
-    limited = any([extent.limits for extent in command.extents])
-    extents = None if limited else {extent.dim: max(extent.size, 0) for extent in command.extents}
+    extents: dict[str, int] | None = {}
+    if command.extents:
+        limited = any([extent.limits for extent in command.extents])
+        extents = None if limited else {extent.dim: max(extent.size, 0) for extent in command.extents}
     return extents, _always(command.waits), _always(command.signals), None if command.fresh else True
 
 
 def _always(tokens: tuple[Token, ...]) -> Resolved | None:
-    for token in tokens:
-        if token.when:
-            return None
+    if len(tokens) == 1:
+        token = tokens[0]
+        return None if token.when else ((token.name, token.n),)
+    if any([token.when for token in tokens]):
+        return None
     return tuple([(token.name, token.n) for token in tokens])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
@@ -91,9 +92,11 @@ def _check_body(around: _Around, body: tuple[Node, ...], variables: tuple[str, .
         _check_operation(around, node, what)
         _check_names(around, node, what, variables)
         _check_operands(node, what)
+        extents = [extent.dim for extent in node.extents]
         for region in (*node.reads, *node.writes):
-            _check_region(node, region, what)
-        _check_work(around, node, what)
+            if region.clips or not _plainly_right(region, extents):
+                _check_region(region, extents, f"{what}: operand '{region.operand}'")
+        _check_work(around, node, what, extents)
 
 
 def _check_operation(around: _Around, command: Command, what: str) -> None:
@@ -164,9 +167,13 @@ def _fits(pattern: str, name: str) -> bool:
     return bool(name) and re.fullmatch(pattern, name) is not None
 
 
-def _check_region(command: Command, region: Region, command_text: str) -> None:
-    what = f"{command_text}: operand '{region.operand}'"
-    extents = [extent.dim for extent in command.extents]
+def _plainly_right(region: Region, extents: Collection[str]) -> bool:
+    """What ``_check_region`` finds of most, without looking for what is wrong."""
+    dims = {dim for dim, stride in region.strides if dim in extents and stride >= 0}
+    return len(dims) == len(region.strides) <= MAX_STRIDES and region.element_bytes >= 1
+
+
+def _check_region(region: Region, extents: Collection[str], what: str) -> None:
     if len(region.strides) > MAX_STRIDES:
         raise ProgramError(f"{what} has {len(region.strides)} strides; allowed at most {MAX_STRIDES}")
     if region.element_bytes < 1:
@@ -187,8 +194,7 @@ def _check_clips(region: Region, dims: list[str], what: str) -> None:
             raise ProgramError(f"{what} is clipped to {clip.length} indices of '{clip.dim}'; allowed 1 or more")
 
 
-def _check_work(around: _Around, command: Command, what: str) -> None:
-    dims = [extent.dim for extent in command.extents]
+def _check_work(around: _Around, command: Command, what: str, dims: list[str]) -> None:
     for extent in command.extents:
         if extent.size < 1 or dims.count(extent.dim) > 1:
             raise ProgramError(f"{what}: extent '{extent.dim}' of {extent.size}; allowed 1 or more, each name once")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.ir.unroll import Step
+from archsim.ir.unroll import Resolved, Step
 
 IntArray = NDArray[np.int64]
 
@@ -52,20 +52,20 @@ class Events:
 
 def taken_and_given(steps: Sequence[Sequence[Step]], numbers: Mapping[str, int]) -> tuple[Events, Events]:
     """Events of all waits and of all signals; ``numbers``: of tokens by name."""
-    return (
-        _events(numbers, [[(numbers[name], step.index, n) for step in own for name, n in step.waits] for own in steps]),
-        _events(
-            numbers, [[(numbers[name], step.index, n) for step in own for name, n in step.signals] for own in steps]
-        ),
-    )
+    waits = [[step.waits for step in own] for own in steps]
+    signals = [[step.signals for step in own] for own in steps]
+    return _events(numbers, waits), _events(numbers, signals)
 
 
-def _events(numbers: Mapping[str, int], by_queue: Iterable[list[tuple[int, int, int]]]) -> Events:
-    columns = [np.array(own, dtype=np.int64).reshape(-1, 3) for own in by_queue]
-    rows = np.concatenate(columns) if columns else np.empty((0, 3), dtype=np.int64)
-    queue = np.repeat(np.arange(len(columns)), [len(own) for own in columns])
-    key = queue * len(numbers) + rows[:, 0]
+def _events(numbers: Mapping[str, int], by_queue: Sequence[Sequence[Resolved]]) -> Events:
+    """``by_queue``: of each queue the tokens of each command."""
+    sizes = [np.array([len(tokens) for tokens in own], dtype=np.int64) for own in by_queue]
+    at = np.concatenate([np.empty(0, dtype=np.int64), *(np.repeat(np.arange(len(own)), own) for own in sizes)])
+    queue = np.repeat(np.arange(len(sizes)), [int(own.sum()) for own in sizes])
+    flat = [pair for own in by_queue for tokens in own for pair in tokens]
+    token = np.array([numbers[name] for name, _ in flat], dtype=np.int64)
+    n = np.array([count for _, count in flat], dtype=np.int64)
+    key = queue * len(numbers) + token
     order = np.argsort(key, kind="stable")
-    token, at, n = rows[order].T.copy()
-    key = key[order]
-    return Events(len(numbers), queue[order], token, at, n, order, key, np.repeat(key, n), np.repeat(at, n))
+    key, at, n = key[order], at[order], n[order]
+    return Events(len(numbers), queue[order], token[order], at, n, order, key, np.repeat(key, n), np.repeat(at, n))

@@ -35,14 +35,22 @@ def _check_memory(uses: Uses, numbers: Sequence[int], order: Order) -> None:
         return
     last, first = _ends(uses, numbers, order)
     for one, two in pairs_below(above):
-        ordered = np.all(last[one] < first[two], axis=1) | np.all(last[two] < first[one], axis=1)
-        if not ordered.all():
-            wrong = int(np.argmin(ordered))
-            _refuse(uses.store(numbers[int(one[wrong])]), uses.store(numbers[int(two[wrong])]), order)
+        rest = np.flatnonzero(~_before(last, first, one, two))
+        rest = rest[~_before(last, first, two[rest], one[rest])]
+        if len(rest):
+            _refuse(uses.store(numbers[int(one[rest[0]])]), uses.store(numbers[int(two[rest[0]])]), order)
+
+
+def _before(last: IntArray, first: IntArray, one: IntArray, two: IntArray) -> NDArray[np.bool_]:
+    """Whether all uses of each of ``one`` end before ``two`` is written."""
+    before = np.ones(len(one), dtype=np.bool_)
+    for uses, starts in zip(last, first, strict=True):
+        before &= uses[one] < starts[two]
+    return before
 
 
 def _ends(uses: Uses, numbers: Sequence[int], order: Order) -> tuple[IntArray, IntArray]:
-    """By store and queue: the last command that touches it (-1: none), and how many have surely ended before anything
+    """By queue and store: the last command that touches it (-1: none), and how many have surely ended before anything
     is written there (-1 if it is preloaded: at time 0).
 
     Queues are those that use one of them, and the first.
@@ -53,13 +61,14 @@ def _ends(uses: Uses, numbers: Sequence[int], order: Order) -> tuple[IntArray, I
     found = np.flatnonzero(row[groups.store] >= 0)
     queues = np.union1d(groups.queue[found], np.arange(min(1, len(order.counts))))
     column = np.searchsorted(queues, groups.queue[found])
-    last = np.full((len(numbers), len(queues)), -1, dtype=np.int64)
-    np.maximum.at(last, (row[groups.store[found]], column), groups.last[found])
-    first = np.repeat(order.counts[queues][None], len(numbers), axis=0)
+    last = np.full((len(queues), len(numbers)), -1, dtype=np.int64)
+    np.maximum.at(last, (column, row[groups.store[found]]), groups.last[found])
+    first = np.repeat(order.counts[queues][:, None], len(numbers), axis=1)
     changes = found[groups.kind[found] != READS]
     ended = order.ended(groups.queue[changes, None], groups.first[changes, None], queues)
-    np.minimum.at(first, row[groups.store[changes]], ended)
-    first[[getattr(uses.items[number], "preloaded", False) for number in numbers]] = -1
+    for starts, ends in zip(first, ended.T, strict=True):
+        np.minimum.at(starts, row[groups.store[changes]], ends)
+    first[:, [getattr(uses.items[number], "preloaded", False) for number in numbers]] = -1
     return last, first
 
 

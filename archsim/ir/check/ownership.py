@@ -44,26 +44,22 @@ class _Owners:
         self.rings = {f"{ring.name}.{kind}": (ring, kind) for ring in program.rings for kind in ("free", "full")}
         self.tokens = {**dict.fromkeys(self.rings), **dict.fromkeys(item.name for item in program.semaphores)}
         self.waiters: dict[str, tuple[str, str]] = {}
-        self.takers = {token: self._allowed(token, taking=True) for token in self.rings}
-        self.givers: dict[str, Collection[str]] = {token: self._allowed(token, taking=False) for token in self.rings}
-        self.givers |= dict.fromkeys(
-            (item.name for item in program.semaphores), {queue.name for queue in program.queues}
-        )
-
-    def _allowed(self, token: str, taking: bool) -> tuple[str, ...]:
-        """The queues that may take, or give, a ring's token."""
-        ring, kind = self.rings[token]
-        return (ring.writer,) if taking == (kind == "free") else ring.readers
+        self.takers: dict[str, Collection[str]] = {}
+        everyone = {queue.name for queue in program.queues}
+        self.givers: dict[str, Collection[str]] = {item.name: everyone for item in program.semaphores}
+        for token, (ring, kind) in self.rings.items():
+            sides = (ring.writer,), ring.readers
+            self.takers[token], self.givers[token] = sides if kind == "free" else sides[::-1]
 
     def check_tokens(self, queue: Queue, command: Command) -> None:
         """Tokens are known, counts positive, ring tokens taken and given by their owners, one waiter each."""
-        name, nobody = queue.name, ()
+        name = queue.name
         for token in command.waits:
-            if token.n < 1 or name not in self.takers.get(token.name, nobody):
+            if token.n < 1 or name not in self.takers.get(token.name, ()):
                 self._check_token(queue, token, f"{command.name} of {queue.name} waits for", taking=True)
                 self._check_waiter(queue, command, token)
         for token in command.signals:
-            if token.n < 1 or name not in self.givers.get(token.name, nobody):
+            if token.n < 1 or name not in self.givers.get(token.name, ()):
                 self._check_token(queue, token, f"{command.name} of {queue.name} signals", taking=False)
 
     def _check_token(self, queue: Queue, token: Token, what: str, taking: bool) -> None:
@@ -73,7 +69,7 @@ class _Owners:
             raise ProgramError(f"{what} {token.n} tokens of '{token.name}'; allowed 1 or more")
         if token.name not in self.rings:
             return
-        allowed = self._allowed(token.name, taking)
+        allowed = (self.takers if taking else self.givers)[token.name]
         if queue.name not in allowed:
             part = "writer" if taking == (self.rings[token.name][1] == "free") else "readers"
             raise ProgramError(f"{what} '{token.name}'; only the {part} of the ring may: {', '.join(allowed)}")
