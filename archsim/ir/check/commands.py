@@ -12,7 +12,7 @@ from typing import get_args
 from archsim.errors import ConfigError, ProgramError
 from archsim.ir.check.declarations import known_name
 from archsim.ir.check.lookups import check_lookup
-from archsim.ir.program import Affine, Command, Loop, Node, Op, Program, Queue, Region
+from archsim.ir.program import Command, Loop, Node, Op, Program, Queue, Region
 from archsim.spec.architecture import Architecture
 
 MAX_STRIDES = 9  # a 3-D convolution of a batch in groups moves its input so: n, g, c, o, p, q, t, r, s
@@ -120,22 +120,30 @@ def _check_operation(around: _Around, command: Command, what: str) -> None:
 def _check_names(around: _Around, command: Command, what: str, variables: tuple[str, ...]) -> None:
     if command.layer not in around.layers:
         known_name(command.layer, around.layers, f"{what}: unknown layer")
-    used = [edge.var for edge in (*command.when, *command.fresh)]
-    for token in (*command.waits, *command.signals):
-        if token.when:
-            used += [edge.var for edge in token.when]
-    used += [var for affine in _affines(command) for var, _ in affine.terms]
-    for var in used:
+    for var in _variables(command):
         if var not in variables:
             known_name(var, variables, f"{what}: no enclosing loop")
 
 
-def _affines(command: Command) -> list[Affine]:
-    found = [limit for extent in command.extents for limit in extent.limits]
+def _variables(command: Command) -> list[str]:
+    """The loop variables that a command names, conditions first."""
+    used = [edge.var for edge in (*command.when, *command.fresh)]
+    for token in (*command.waits, *command.signals):
+        if token.when:
+            used += [edge.var for edge in token.when]
+    for extent in command.extents:
+        for limit in extent.limits:
+            used += [var for var, _ in limit.terms]
     for region in (*command.reads, *command.writes):
-        found += [region.offset, *(clip.start for clip in region.clips)]
-    found += [guard.start for guard in command.guards]
-    return [*found, command.index.start] if command.index is not None else found
+        if region.offset.terms:
+            used += [var for var, _ in region.offset.terms]
+        for clip in region.clips:
+            used += [var for var, _ in clip.start.terms]
+    for guard in command.guards:
+        used += [var for var, _ in guard.start.terms]
+    if command.index is not None:
+        used += [var for var, _ in command.index.start.terms]
+    return used
 
 
 def _check_operands(command: Command, what: str) -> None:

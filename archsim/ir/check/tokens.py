@@ -126,7 +126,7 @@ class _Run:
         self.counts = np.array(counts, dtype=np.int64)
         rows = 1 + sum(map(len, waits))  # the first: all start with nothing ended
         self.clocks = np.zeros((rows, queues), dtype=np.min_scalar_type(int(self.counts.max(initial=0))))
-        self.used = 1
+        self.rows = [self.clocks[0]]  # those that are in use
         self.since: list[list[int]] = [[0] for _ in range(queues)]
         self.versions: list[list[int]] = [[0] for _ in range(queues)]
         self.sleepers: list[list[int]] = [[] for _ in range(queues)]
@@ -170,19 +170,22 @@ class _Run:
 
     def _merge(self, queue: int, wait: Wait) -> None:
         """The clock of ``queue`` from this command on: what its givers knew, and the givers themselves."""
-        clock = self.clocks[self.versions[queue][-1]]
-        changed = self.clocks[self.used]
+        rows = self.rows
+        clock = before = rows[self.versions[queue][-1]]
         for giver, index in wait.needs:
             if clock.item(giver) > index:
                 continue
-            row = self.versions[giver][bisect_right(self.since[giver], index) - 1]
-            clock = np.maximum(clock, self.clocks[row], out=changed)
+            theirs = rows[self.versions[giver][bisect_right(self.since[giver], index) - 1]]
+            if clock is before:
+                clock = np.maximum(before, theirs, out=self.clocks[len(rows)])
+            else:
+                np.maximum(clock, theirs, out=clock)
             if clock.item(giver) <= index:
                 clock[giver] = index + 1
-        if clock is changed:
+        if clock is not before:
             self.since[queue].append(wait.at)
-            self.versions[queue].append(self.used)
-            self.used += 1
+            self.versions[queue].append(len(rows))
+            rows.append(clock)
 
     def order(self) -> Order:
         """What is known when every queue has run to its end."""
@@ -190,4 +193,4 @@ class _Run:
         first = np.cumsum(self.counts) - self.counts
         for start, count, since, rows in zip(first, self.counts, self.since, self.versions, strict=True):
             version[start : start + count] = np.repeat(rows, np.diff([*since, int(count)]))
-        return Order(self.counts, first, version, self.clocks[: self.used])
+        return Order(self.counts, first, version, self.clocks[: len(self.rows)])
