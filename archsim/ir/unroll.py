@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 from archsim.ir.program import Command, Loop, Node, Queue, Token, When
 
+Resolved = tuple[tuple[str, int], ...]  # (token name, n)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)  # frozen ones take three times as long to make, and there are many
 class Step:
     """One concrete command: ``index`` in its queue, loop indices ``env``, clamped ``extents``, tokens resolved.
 
-    ``waits`` and ``signals`` are (token name, n) in text order, conditions applied.
+    ``waits`` and ``signals`` are in text order, conditions applied. Steps share what is equal: nobody
+    may change one.
     """
 
     queue: str
@@ -20,8 +23,8 @@ class Step:
     command: Command
     env: dict[str, int]
     extents: dict[str, int]
-    waits: tuple[tuple[str, int], ...]
-    signals: tuple[tuple[str, int], ...]
+    waits: Resolved
+    signals: Resolved
     fresh: bool
 
     @property
@@ -36,10 +39,46 @@ class Step:
         return f"{self.command.name}[{indices}]" if indices else self.command.name
 
 
+Fixed = tuple[dict[str, int] | None, Resolved | None, Resolved | None, bool | None]
+
+
 def unroll(queue: Queue) -> Iterator[Step]:
     """Yield the queue's concrete commands in order."""
+    name = queue.name
+    known: dict[int, Fixed] = {}
     for index, (command, env, trips) in enumerate(_walk(queue.body, {}, {})):
-        yield _step(queue.name, index, command, env, trips)
+        fixed = known.get(id(command))
+        if fixed is None:
+            fixed = known[id(command)] = _fixed(command)
+        extents, waits, signals, fresh = fixed
+        yield Step(
+            name,
+            index,
+            command,
+            env,
+            {extent.dim: extent.at(env) for extent in command.extents} if extents is None else extents,
+            _resolve(command.waits, env, trips) if waits is None else waits,
+            _resolve(command.signals, env, trips) if signals is None else signals,
+            holds(command.fresh, env, trips) if fresh is None else fresh,
+        )
+
+
+def _fixed(command: Command) -> Fixed:
+    """Extents, waits, signals and freshness of a command where they are the same in all its repetitions, else None."""
+    extents: dict[str, int] | None = {}
+    if command.extents:
+        limited = any([extent.limits for extent in command.extents])
+        extents = None if limited else {extent.dim: max(extent.size, 0) for extent in command.extents}
+    return extents, _always(command.waits), _always(command.signals), None if command.fresh else True
+
+
+def _always(tokens: tuple[Token, ...]) -> Resolved | None:
+    if len(tokens) == 1:
+        token = tokens[0]
+        return None if token.when else ((token.name, token.n),)
+    if any([token.when for token in tokens]):
+        return None
+    return tuple([(token.name, token.n) for token in tokens])
 
 
 def _walk(
@@ -64,18 +103,5 @@ def holds(when: When, env: dict[str, int], trips: dict[str, int]) -> bool:
     return True
 
 
-def _step(queue: str, index: int, command: Command, env: dict[str, int], trips: dict[str, int]) -> Step:
-    return Step(
-        queue,
-        index,
-        command,
-        env,
-        {extent.dim: extent.at(env) for extent in command.extents},
-        _resolve(command.waits, env, trips),
-        _resolve(command.signals, env, trips),
-        holds(command.fresh, env, trips),
-    )
-
-
-def _resolve(tokens: tuple[Token, ...], env: dict[str, int], trips: dict[str, int]) -> tuple[tuple[str, int], ...]:
-    return tuple((token.name, token.n) for token in tokens if not token.when or holds(token.when, env, trips))
+def _resolve(tokens: tuple[Token, ...], env: dict[str, int], trips: dict[str, int]) -> Resolved:
+    return tuple([(token.name, token.n) for token in tokens if not token.when or holds(token.when, env, trips)])

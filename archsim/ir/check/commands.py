@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
+from operator import attrgetter
+from typing import get_args
 
 from archsim.errors import ConfigError, ProgramError
 from archsim.ir.check.declarations import known_name
 from archsim.ir.check.lookups import check_lookup
-from archsim.ir.program import Affine, Command, Loop, Node, Program, Queue, Region, When
+from archsim.ir.program import Command, Loop, Node, Op, Program, Queue, Region
 from archsim.spec.architecture import Architecture
 
 MAX_STRIDES = 9  # a 3-D convolution of a batch in groups moves its input so: n, g, c, o, p, q, t, r, s
@@ -35,6 +39,7 @@ _BELONGS = {
     "combine": MOVES,
     "index": ("GATHER", "SCATTER"),
 }
+_FOREIGN = {op: attrgetter(*(name for name, ops in _BELONGS.items() if op not in ops)) for op in get_args(Op)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,71 +65,93 @@ _OPERANDS = {
 
 def check_commands(program: Program, architecture: Architecture) -> None:
     """Raise ProgramError for the first command whose text breaks a rule of its operation."""
+    layers = frozenset((*program.layers, HOST_LAYER))
     for queue in program.queues:
-        _check_body(queue, queue.body, (), program, architecture)
+        _check_body(_Around(queue, layers, program, architecture), queue.body, ())
 
 
-def _check_body(
-    queue: Queue,
-    body: tuple[Node, ...],
-    variables: tuple[str, ...],
-    program: Program,
-    architecture: Architecture,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What stands around a command: its queue, the ``layers`` that it may be of, its Program and the chip."""
+
+    queue: Queue
+    layers: frozenset[str]
+    program: Program
+    architecture: Architecture
+
+
+def _check_body(around: _Around, body: tuple[Node, ...], variables: tuple[str, ...]) -> None:
     for node in body:
         if isinstance(node, Loop):
             if node.trips < 1:
-                raise ProgramError(f"loop '{node.var}' of {queue.name} makes {node.trips} trips; allowed 1 or more")
-            _check_body(queue, node.body, (*variables, node.var), program, architecture)
+                name = around.queue.name
+                raise ProgramError(f"loop '{node.var}' of {name} makes {node.trips} trips; allowed 1 or more")
+            _check_body(around, node.body, (*variables, node.var))
             continue
-        what = f"{node.name} of {queue.name}"
-        _check_operation(queue, node, what, merged=architecture.dma.merged)
-        _check_names(node, what, variables, program)
+        what = f"{node.name} of {around.queue.name}"
+        _check_operation(around, node, what)
+        _check_names(around, node, what, variables)
         _check_operands(node, what)
+        extents = [extent.dim for extent in node.extents]
         for region in (*node.reads, *node.writes):
-            _check_region(node, region, f"{what}: operand '{region.operand}'")
-        _check_work(queue, node, what, program, architecture)
+            if region.clips or not _plainly_right(region, extents):
+                _check_region(region, extents, f"{what}: operand '{region.operand}'")
+        _check_work(around, node, what, extents)
 
 
-def _check_operation(queue: Queue, command: Command, what: str, *, merged: bool) -> None:
-    allowed = ENGINE_OPS[queue.engine]
-    if merged and queue.engine in ("load", "store"):
+def _check_operation(around: _Around, command: Command, what: str) -> None:
+    engine = around.queue.engine
+    allowed = ENGINE_OPS[engine]
+    if around.architecture.dma.merged and engine in ("load", "store"):
         allowed = (*MOVES, "SETUP", "SYNC")
     if command.op not in allowed:
-        raise ProgramError(f"{what} is a {command.op}; {queue.engine} engines run {', '.join(allowed)}")
-    for name, ops in _BELONGS.items():
-        if command.op not in ops and getattr(command, name):
-            raise ProgramError(f"{what} states '{name}', which belongs to {' and '.join(ops)}, not to {command.op}")
+        raise ProgramError(f"{what} is a {command.op}; {engine} engines run {', '.join(allowed)}")
+    if any(_FOREIGN[command.op](command)):
+        name = next(name for name, ops in _BELONGS.items() if command.op not in ops and getattr(command, name))
+        raise ProgramError(
+            f"{what} states '{name}', which belongs to {' and '.join(_BELONGS[name])}, not to {command.op}"
+        )
     if min(command.passes, command.flops, command.nbytes) < 0:
         raise ProgramError(f"{what}: passes, flops and bytes are counts; allowed 0 or more")
     if command.combine not in ("", "add", "max"):
         raise ProgramError(f"{what} combines by '{command.combine}'; allowed add, max")
 
 
-def _check_names(command: Command, what: str, variables: tuple[str, ...], program: Program) -> None:
-    if command.layer not in program.layers and command.layer != HOST_LAYER:
-        known_name(command.layer, (*program.layers, HOST_LAYER), f"{what}: unknown layer")
-    conditions: list[When] = [command.when, command.fresh]
-    conditions += [token.when for token in (*command.waits, *command.signals)]
-    used = [edge.var for when in conditions for edge in when]
-    used += [var for affine in _affines(command) for var, _ in affine.terms]
-    for var in used:
+def _check_names(around: _Around, command: Command, what: str, variables: tuple[str, ...]) -> None:
+    if command.layer not in around.layers:
+        known_name(command.layer, around.layers, f"{what}: unknown layer")
+    for var in _variables(command):
         if var not in variables:
             known_name(var, variables, f"{what}: no enclosing loop")
 
 
-def _affines(command: Command) -> list[Affine]:
-    found = [limit for extent in command.extents for limit in extent.limits]
+def _variables(command: Command) -> list[str]:
+    """The loop variables that a command names, conditions first."""
+    used = [edge.var for edge in (*command.when, *command.fresh)]
+    for token in (*command.waits, *command.signals):
+        if token.when:
+            used += [edge.var for edge in token.when]
+    for extent in command.extents:
+        for limit in extent.limits:
+            used += [var for var, _ in limit.terms]
     for region in (*command.reads, *command.writes):
-        found += [region.offset, *(clip.start for clip in region.clips)]
-    found += [guard.start for guard in command.guards]
-    return [*found, command.index.start] if command.index is not None else found
+        if region.offset.terms:
+            used += [var for var, _ in region.offset.terms]
+        for clip in region.clips:
+            used += [var for var, _ in clip.start.terms]
+    for guard in command.guards:
+        used += [var for var, _ in guard.start.terms]
+    if command.index is not None:
+        used += [var for var, _ in command.index.start.terms]
+    return used
 
 
 def _check_operands(command: Command, what: str) -> None:
     rule = _OPERANDS[command.op]
-    _check_side(command.reads, rule.reads, f"{what} reads", f"a {command.op} reads")
-    _check_side(command.writes, rule.writes, f"{what} writes", f"a {command.op} writes")
+    if command.reads:
+        _check_side(command.reads, rule.reads, f"{what} reads", f"a {command.op} reads")
+    if command.writes:
+        _check_side(command.writes, rule.writes, f"{what} writes", f"a {command.op} writes")
     regions = (*command.reads, *command.writes)
     for name in rule.needed:
         if all(region.operand != name for region in regions):
@@ -136,15 +163,25 @@ def _check_operands(command: Command, what: str) -> None:
 def _check_side(regions: tuple[Region, ...], pattern: str, what: str, rule: str) -> None:
     names = [region.operand for region in regions]
     for name in names:
-        if not re.fullmatch(pattern, name) or not name:
+        if not _fits(pattern, name):
             shown = pattern.replace("|", ", ").replace(r"\d+", "0..").replace(r"\d*", "") or "nothing"
             raise ProgramError(f"{what} an operand '{name}'; {rule} {shown}")
         if names.count(name) > 1 and name != "dst":
             raise ProgramError(f"{what} two operands '{name}'")
 
 
-def _check_region(command: Command, region: Region, what: str) -> None:
-    extents = [extent.dim for extent in command.extents]
+@cache
+def _fits(pattern: str, name: str) -> bool:
+    return bool(name) and re.fullmatch(pattern, name) is not None
+
+
+def _plainly_right(region: Region, extents: Collection[str]) -> bool:
+    """What ``_check_region`` finds of most, without looking for what is wrong."""
+    dims = {dim for dim, stride in region.strides if dim in extents and stride >= 0}
+    return len(dims) == len(region.strides) <= MAX_STRIDES and region.element_bytes >= 1
+
+
+def _check_region(region: Region, extents: Collection[str], what: str) -> None:
     if len(region.strides) > MAX_STRIDES:
         raise ProgramError(f"{what} has {len(region.strides)} strides; allowed at most {MAX_STRIDES}")
     if region.element_bytes < 1:
@@ -165,20 +202,19 @@ def _check_clips(region: Region, dims: list[str], what: str) -> None:
             raise ProgramError(f"{what} is clipped to {clip.length} indices of '{clip.dim}'; allowed 1 or more")
 
 
-def _check_work(queue: Queue, command: Command, what: str, program: Program, architecture: Architecture) -> None:
-    dims = [extent.dim for extent in command.extents]
+def _check_work(around: _Around, command: Command, what: str, dims: list[str]) -> None:
     for extent in command.extents:
         if extent.size < 1 or dims.count(extent.dim) > 1:
             raise ProgramError(f"{what}: extent '{extent.dim}' of {extent.size}; allowed 1 or more, each name once")
     if command.op in ("GATHER", "SCATTER"):
-        check_lookup(command, program.tensors, what)
+        check_lookup(command, around.program.tensors, what)
     elif command.op == "MATMUL":
-        _check_matmul(queue, command, what, dims, architecture)
+        _check_matmul(around, command, what, dims)
     elif command.op == "VECTOR":
-        _check_vector(queue, command, what, architecture)
+        _check_vector(around, command, what)
 
 
-def _check_matmul(queue: Queue, command: Command, what: str, dims: list[str], architecture: Architecture) -> None:
+def _check_matmul(around: _Around, command: Command, what: str, dims: list[str]) -> None:
     nest = command.nest
     if nest is None:
         raise ProgramError(f"{what} is a MATMUL without a nest; allowed such as nest m(h, w) n(k) k(c)")
@@ -187,15 +223,15 @@ def _check_matmul(queue: Queue, command: Command, what: str, dims: list[str], ar
         raise ProgramError(f"{what}: the nest has ({', '.join(parts)}), the extents are ({', '.join(dims)})")
     if len(command.dtypes) != 2:
         raise ProgramError(f"{what} states {len(command.dtypes)} dtypes; a MATMUL has two: inputs, weights")
-    array = next(part for part in architecture.arrays if part.name == queue.unit)
+    array = next(part for part in around.architecture.arrays if part.name == around.queue.unit)
     try:
         array.rate(command.dtypes[0], command.dtypes[1])
     except ConfigError as error:
         raise ProgramError(f"{what}: {error}") from None
 
 
-def _check_vector(queue: Queue, command: Command, what: str, architecture: Architecture) -> None:
-    vector = next(part for part in architecture.vectors if part.name == queue.unit)
+def _check_vector(around: _Around, command: Command, what: str) -> None:
+    vector = next(part for part in around.architecture.vectors if part.name == around.queue.unit)
     if not command.functions:
         raise ProgramError(f"{what} is a VECTOR without a function")
     if not command.passes and not command.slow:

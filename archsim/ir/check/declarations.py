@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
+from typing import NoReturn
 
 from archsim.errors import ProgramError, nearest
 from archsim.ir.dtypes import BYTES
 from archsim.ir.program import Loop, Node, Program, Queue, Ring, Tensor
 from archsim.spec.architecture import ROLES, Architecture
 from archsim.spec.memories import Memory
-from archsim.spec.network import part_of, queue_core
+from archsim.spec.network import queue_core
 from archsim.spec.part import Part
 
 STORE_KINDS = {Tensor: "tensor", Ring: "ring"}
@@ -27,21 +28,23 @@ def check_declarations(program: Program, architecture: Architecture) -> None:
     for queue in program.queues:
         _unit(queue, architecture)
     _check_instances(program, architecture)
+    explicit = [memory for memory in architecture.memories if memory.filled_by == "dma"]
+    places = {name: memory for memory in explicit for name in architecture.instances(memory)}
     for tensor in program.tensors:
-        _check_place(tensor, architecture)
+        _check_place(tensor, places, architecture)
         _check_layout(tensor)
     for ring in program.rings:
         _check_ring(ring)
-        _check_place(ring, architecture)
+        _check_place(ring, places, architecture)
     for semaphore in program.semaphores:
         if semaphore.initial < 0:
             raise ProgramError(f"semaphore '{semaphore.name}' starts at {semaphore.initial}; allowed 0 or more")
 
 
-def known_name(name: str, known: Iterable[str], what: str) -> None:
+def known_name(name: str, known: Collection[str], what: str) -> None:
     """Raise ProgramError '``what``: unknown ...' with the nearest name when ``name`` is not in ``known``."""
-    names = sorted(known)
-    if name not in names:
+    if name not in known:
+        names = sorted(known)
         raise ProgramError(f"{what} '{name}'{nearest(name, names)}; there are: {', '.join(names) or 'none'}")
 
 
@@ -116,25 +119,26 @@ def _core(queue: Queue, architecture: Architecture) -> int:
     return core
 
 
-def _check_place(store: Tensor | Ring, architecture: Architecture) -> None:
-    memory = _memory(store, architecture)
+def _check_place(store: Tensor | Ring, places: Mapping[str, Memory], architecture: Architecture) -> None:
+    """``places``: the explicit memories by the names under which Programs know them."""
+    memory = places.get(store.memory)
+    if memory is None:
+        _refuse_memory(store, architecture)
     end = store.base + store.size_bytes
     if store.base < 0 or store.size_bytes < 1 or end > memory.capacity_bytes:
         raise ProgramError(
             f"{describe(store)} occupies bytes [{store.base}, {end}) of memory '{store.memory}', "
             f"which has [0, {memory.capacity_bytes})"
         )
-    known_name(store.dtype, BYTES, f"{describe(store)}: unknown dtype")
-    known_name(store.role, ROLES, f"{describe(store)}: unknown role")
+    if store.dtype not in BYTES or store.role not in ROLES:
+        known_name(store.dtype, BYTES, f"{describe(store)}: unknown dtype")
+        known_name(store.role, ROLES, f"{describe(store)}: unknown role")
     if not 0 < store.scale < float("inf"):
         raise ProgramError(f"{describe(store)} has scale {store.scale}; allowed numbers above 0")
 
 
-def _memory(store: Tensor | Ring, architecture: Architecture) -> Memory:
+def _refuse_memory(store: Tensor | Ring, architecture: Architecture) -> NoReturn:
     explicit = [memory for memory in architecture.memories if memory.filled_by == "dma"]
-    for memory in explicit:
-        if memory.name == part_of(store.memory) and store.memory in architecture.instances(memory):
-            return memory
     names = sorted(_named(architecture.instances(memory)) for memory in explicit)
     hint = nearest(store.memory, [memory.name for memory in explicit])
     raise ProgramError(

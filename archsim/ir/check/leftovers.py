@@ -2,31 +2,55 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from archsim.errors import ProgramError
 from archsim.ir.check.ledger import Ledger, Source
+from archsim.ir.check.sources import Sources
 from archsim.ir.program import Ring
 
+IntArray = NDArray[np.int64]
 
-def check_ends(ledger: Ledger) -> None:
+
+def check_ends(ledger: Ledger, sources: Sources) -> None:
     """Raise ProgramError for tokens that are lost or missing at the end, and for slots signalled before taken."""
-    for ring in ledger.program.rings:
-        for name in (ring.writer, *ring.readers):
-            _check_held(ledger, ring, ledger.numbers[name])
-    for (queue, _), draw in ledger.draws.items():
-        for source in draw.sources:
-            left = source.initial + source.total - len(draw.commands)
-            if left != source.final:
-                raise ProgramError(_lost(ledger, queue, source, len(draw.commands), left))
+    if not _held_rightly(ledger):
+        for ring in ledger.program.rings:
+            for name in (ring.writer, *ring.readers):
+                _check_held(ledger, ring, ledger.numbers[name])
+    taken = ledger.taken.each_key
+    takes = np.searchsorted(taken, sources.key, side="right") - np.searchsorted(taken, sources.key, side="left")
+    if (sources.initial + sources.total - takes != sources.final).any():
+        for (queue, _), draw in ledger.draws.items():
+            for source in draw.sources:
+                left = source.initial + source.total - len(draw.commands)
+                if left != source.final:
+                    raise ProgramError(_lost(ledger, queue, source, len(draw.commands), left))
+
+
+def _held_rightly(ledger: Ledger) -> bool:
+    """Whether all that hold slots of a ring signal as many as they take, and none before it is taken."""
+    held = [
+        (ledger.numbers[name], 2 * number + (name != ring.writer))
+        for number, ring in enumerate(ledger.program.rings)
+        for name in (ring.writer, *ring.readers)
+    ]
+    queue, takes = np.array(held, dtype=np.int64).reshape(-1, 2).T
+    begin, end = ledger.taken.each(queue, takes)
+    first, last = ledger.given.each(queue, takes ^ 1)
+    sizes = end - begin
+    if (last - first != sizes).any():
+        return False
+    inside = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    took = ledger.taken.each_at[np.repeat(begin, sizes) + inside]
+    return not (ledger.given.each_at[np.repeat(first, sizes) + inside] < took).any()
 
 
 def _check_held(ledger: Ledger, ring: Ring, queue: int) -> None:
     """The writer signals as many slots full as it took, a reader as many free, none before it took it."""
-    writing = ledger.name(queue) == ring.writer
-    kind = "full" if writing else "free"
-    taker = ledger.numbers[ring.readers[0]] if writing else ledger.numbers[ring.writer]
-    sources = ledger.draws[taker, f"{ring.name}.{kind}"].sources
-    given = next(indices for source in sources for giver, indices in source.givers if giver == queue)
-    taken = ledger.taken_slots(queue, ring)
+    kind = "full" if ledger.name(queue) == ring.writer else "free"
+    taken, given = ledger.slots(queue, ring)
     for number, (took, gave) in enumerate(zip(taken, given, strict=False)):
         if gave < took:
             raise ProgramError(

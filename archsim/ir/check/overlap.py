@@ -11,50 +11,65 @@ from archsim.errors import ProgramError
 from archsim.ir.check.accesses import Accesses, Store
 from archsim.ir.check.declarations import describe
 from archsim.ir.check.tokens import Order
-from archsim.ir.program import Program, Tensor
+from archsim.ir.check.uses import READS, Uses, pairs_below
+from archsim.ir.program import Tensor
 
 IntArray = NDArray[np.int64]
 
 
-def check_overlap(program: Program, stores: Sequence[Store], order: Order) -> None:
+def check_overlap(uses: Uses, order: Order) -> None:
     """Raise ProgramError for two stores of one memory that share bytes while both are in use."""
-    memories = dict.fromkeys(store.item.memory for store in stores)
-    for memory in memories:
-        inside = [store for store in stores if store.item.memory == memory]
-        _check_memory(sorted(inside, key=lambda store: store.item.base), order)
+    inside: dict[str, list[int]] = {}
+    for number, item in enumerate(uses.items):
+        inside.setdefault(item.memory, []).append(number)
+    for numbers in inside.values():
+        _check_memory(uses, sorted(numbers, key=lambda number: uses.items[number].base), order)
 
 
-def _check_memory(stores: Sequence[Store], order: Order) -> None:
-    """``stores`` of one memory by base address."""
-    queues = len(order.clocks)
-    last = np.array([_last_use(store, queues) for store in stores]).reshape(-1, queues)
-    first = np.array([_before_first_write(store, order) for store in stores]).reshape(-1, queues)
-    bases = np.array([store.item.base for store in stores])
-    for number, store in enumerate(stores):
-        end = int(np.searchsorted(bases, store.item.base + store.item.size_bytes, side="left"))
-        above = slice(number + 1, end)
-        ordered = np.all(last[number] < first[above], axis=1) | np.all(last[above] < first[number], axis=1)
-        if not ordered.all():
-            _refuse(store, stores[number + 1 + int(np.argmin(ordered))], order)
+def _check_memory(uses: Uses, numbers: Sequence[int], order: Order) -> None:
+    """Stores ``numbers`` of one memory by base address."""
+    items = [uses.items[number] for number in numbers]
+    base = np.array([item.base for item in items])
+    above = np.searchsorted(base, np.array([item.base + item.size_bytes for item in items]), side="left")
+    if (above <= np.arange(1, len(items) + 1)).all():
+        return
+    last, first = _ends(uses, numbers, order)
+    for one, two in pairs_below(above):
+        rest = np.flatnonzero(~_before(last, first, one, two))
+        rest = rest[~_before(last, first, two[rest], one[rest])]
+        if len(rest):
+            _refuse(uses.store(numbers[int(one[rest[0]])]), uses.store(numbers[int(two[rest[0]])]), order)
 
 
-def _last_use(store: Store, queues: int) -> IntArray:
-    """Index of the last command of each queue that touches the store; -1 for none."""
-    last = np.full(queues, -1, dtype=np.int64)
-    for accesses in (*store.reads, *store.changes):
-        if len(accesses.index):
-            last[accesses.queue] = max(last[accesses.queue], accesses.index[-1])
-    return last
+def _before(last: IntArray, first: IntArray, one: IntArray, two: IntArray) -> NDArray[np.bool_]:
+    """Whether all uses of each of ``one`` end before ``two`` is written."""
+    before = np.ones(len(one), dtype=np.bool_)
+    for uses, starts in zip(last, first, strict=True):
+        before &= uses[one] < starts[two]
+    return before
 
 
-def _before_first_write(store: Store, order: Order) -> IntArray:
-    """How many commands of each queue have surely ended before anything is written; at time 0 if preloaded."""
-    if isinstance(store.item, Tensor) and store.item.preloaded:
-        return np.full(len(order.clocks), -1, dtype=np.int64)
-    rows = [order.clocks[item.queue][item.index[0]] for item in store.changes if len(item.index)]
-    never = np.array([len(clock) for clock in order.clocks], dtype=np.int64)
-    earliest: IntArray = np.min([never, *rows], axis=0)
-    return earliest
+def _ends(uses: Uses, numbers: Sequence[int], order: Order) -> tuple[IntArray, IntArray]:
+    """By queue and store: the last command that touches it (-1: none), and how many have surely ended before anything
+    is written there (-1 if it is preloaded: at time 0).
+
+    Queues are those that use one of them, and the first.
+    """
+    groups = uses.groups
+    row = np.full(len(uses.items), -1, dtype=np.int64)
+    row[np.asarray(numbers)] = np.arange(len(numbers))
+    found = np.flatnonzero(row[groups.store] >= 0)
+    queues = np.union1d(groups.queue[found], np.arange(min(1, len(order.counts))))
+    column = np.searchsorted(queues, groups.queue[found])
+    last = np.full((len(queues), len(numbers)), -1, dtype=np.int64)
+    np.maximum.at(last, (column, row[groups.store[found]]), groups.last[found])
+    first = np.repeat(order.counts[queues][:, None], len(numbers), axis=1)
+    changes = found[groups.kind[found] != READS]
+    ended = order.ended(groups.queue[changes, None], groups.first[changes, None], queues)
+    for starts, ends in zip(first, ended.T, strict=True):
+        np.minimum.at(starts, row[groups.store[changes]], ends)
+    first[:, [getattr(uses.items[number], "preloaded", False) for number in numbers]] = -1
+    return last, first
 
 
 def _refuse(one: Store, two: Store, order: Order) -> None:
@@ -74,9 +89,7 @@ def _witness(one: Store, two: Store, order: Order) -> str:
     for earlier, later in ((one, two), (two, one)):
         for writes in later.changes:
             for uses in (*earlier.reads, *earlier.changes):
-                if not len(uses.index) or not len(writes.index):
-                    continue
-                if uses.index[-1] >= order.clocks[writes.queue][writes.index[0], uses.queue]:
+                if uses.index[-1] >= order.ended(writes.queue, writes.index[0], uses.queue):
                     return _sentence(earlier, uses, later, writes)
     return ""
 

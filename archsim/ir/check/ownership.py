@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from archsim.errors import ProgramError
 from archsim.ir.check.declarations import known_name
@@ -20,11 +20,13 @@ def commands_of(body: tuple[Node, ...]) -> Iterator[Command]:
 
 def check_ownership(program: Program) -> None:
     """Raise ProgramError when a queue takes, gives or touches what is not its own."""
-    queues = [queue.name for queue in program.queues]
+    queues = dict.fromkeys(queue.name for queue in program.queues)
     for ring in program.rings:
-        known_name(ring.writer, queues, f"ring '{ring.name}': unknown writer queue")
+        if ring.writer not in queues:
+            known_name(ring.writer, queues, f"ring '{ring.name}': unknown writer queue")
         for reader in ring.readers:
-            known_name(reader, queues, f"ring '{ring.name}': unknown reader queue")
+            if reader not in queues:
+                known_name(reader, queues, f"ring '{ring.name}': unknown reader queue")
     owners = _Owners(program)
     for queue in program.queues:
         for command in commands_of(queue.body):
@@ -42,14 +44,23 @@ class _Owners:
         self.rings = {f"{ring.name}.{kind}": (ring, kind) for ring in program.rings for kind in ("free", "full")}
         self.tokens = {**dict.fromkeys(self.rings), **dict.fromkeys(item.name for item in program.semaphores)}
         self.waiters: dict[str, tuple[str, str]] = {}
+        self.takers: dict[str, Collection[str]] = {}
+        everyone = {queue.name for queue in program.queues}
+        self.givers: dict[str, Collection[str]] = {item.name: everyone for item in program.semaphores}
+        for token, (ring, kind) in self.rings.items():
+            sides = (ring.writer,), ring.readers
+            self.takers[token], self.givers[token] = sides if kind == "free" else sides[::-1]
 
     def check_tokens(self, queue: Queue, command: Command) -> None:
         """Tokens are known, counts positive, ring tokens taken and given by their owners, one waiter each."""
+        name = queue.name
         for token in command.waits:
-            self._check_token(queue, token, f"{command.name} of {queue.name} waits for", taking=True)
-            self._check_waiter(queue, command, token)
+            if token.n < 1 or name not in self.takers.get(token.name, ()):
+                self._check_token(queue, token, f"{command.name} of {queue.name} waits for", taking=True)
+                self._check_waiter(queue, command, token)
         for token in command.signals:
-            self._check_token(queue, token, f"{command.name} of {queue.name} signals", taking=False)
+            if token.n < 1 or name not in self.givers.get(token.name, ()):
+                self._check_token(queue, token, f"{command.name} of {queue.name} signals", taking=False)
 
     def _check_token(self, queue: Queue, token: Token, what: str, taking: bool) -> None:
         if token.name not in self.tokens:
@@ -58,17 +69,16 @@ class _Owners:
             raise ProgramError(f"{what} {token.n} tokens of '{token.name}'; allowed 1 or more")
         if token.name not in self.rings:
             return
-        ring, kind = self.rings[token.name]
-        writers_part = taking == (kind == "free")
-        allowed = (ring.writer,) if writers_part else ring.readers
+        allowed = (self.takers if taking else self.givers)[token.name]
         if queue.name not in allowed:
-            part = "writer" if writers_part else "readers"
+            part = "writer" if taking == (self.rings[token.name][1] == "free") else "readers"
             raise ProgramError(f"{what} '{token.name}'; only the {part} of the ring may: {', '.join(allowed)}")
 
     def _check_waiter(self, queue: Queue, command: Command, token: Token) -> None:
         if token.name in self.rings:
             return
         first, where = self.waiters.setdefault(token.name, (queue.name, command.name))
+        self.takers[token.name] = (first,)
         if first != queue.name:
             raise ProgramError(
                 f"semaphore '{token.name}' is waited on by two queues: {where} of {first} and "

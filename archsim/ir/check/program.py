@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from archsim.ir.check.accesses import collect
+from archsim.ir.check.collect import collect
 from archsim.ir.check.commands import check_commands
 from archsim.ir.check.declarations import check_declarations
 from archsim.ir.check.hazards import check_hazards
@@ -43,7 +43,7 @@ def check(program: Program, architecture: Architecture, steps: Mapping[str, Sequ
     check_entries(steps)
     ledger = build_ledger(program, steps)
     order = run_tokens(ledger)
-    stores = collect(program, ledger)
+    uses = collect(program, ledger)
     check_numbers(program)
-    check_hazards(stores, order)
-    check_overlap(program, stores, order)
+    check_hazards(uses, order)
+    check_overlap(uses, order)

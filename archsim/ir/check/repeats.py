@@ -1,6 +1,7 @@
 """All concrete repetitions of one command text, evaluated together: offsets, extents and clips as arrays.
 
-A command text that is repeated a few times only is evaluated step by step with plain integers, which is faster.
+A command text that is repeated a few times only is evaluated step by step with plain integers (``span``), which is
+faster.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Repeats:
         if not index:
             return Bounds([], [], [])
         low = high = self._affine(region.offset)
-        high = high + region.element_bytes + self._rows_above(region)
+        high = high + region.element_bytes + _rows_above(self.command, region)
         live: bool | NDArray[np.bool_] = True
         for dim, stride in region.strides:
             first, end = self._range(region, dim)
@@ -66,11 +67,6 @@ class Repeats:
         keep = np.broadcast_to(live, len(index)).tolist()
         columns = (index, self._list(low), self._list(high))
         return Bounds(*(list(compress(column, keep)) for column in columns))
-
-    def _rows_above(self, region: Region) -> int:
-        """Bytes from the first row of a looked-up table to its last one."""
-        index = self.command.index
-        return (index.rows - 1) * index.row_bytes if index is not None and region is self.command.table else 0
 
     def _range(self, region: Region, dim: str) -> tuple[Number, Number]:
         """Indices [first, end) of an extent that exist in the tensor."""
@@ -123,14 +119,36 @@ def _smaller(one: Number, two: Number) -> Number:
     return np.minimum(one, two)
 
 
-def repeats_of(steps: Sequence[Step]) -> Iterator[Repeats]:
-    """The commands of a queue that touch operands, grouped by their text, in order of first use."""
+def repeats_of(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
+    """The commands of a queue that touch operands, grouped by their text, in order of first use; if few, each alone."""
     groups: dict[int, list[Step]] = {}
     for step in steps:
-        if (step.command.reads or step.command.writes) and not step.is_empty:
-            groups.setdefault(id(step.command), []).append(step)
+        command = step.command
+        if (command.reads or command.writes) and not step.is_empty:
+            groups.setdefault(id(command), []).append(step)
     for group in groups.values():
         if len(group) < FEW:
-            yield from (Repeats(step.command, (step,)) for step in group)
+            yield from ((step,) for step in group)
         else:
-            yield Repeats(group[0].command, group)
+            yield group
+
+
+def span(region: Region, step: Step) -> tuple[int, int]:
+    """Bounding bytes [low, high) of ``region`` in one step, as ``Repeats.bounds`` has them; (0, 0) for none."""
+    if region.clips:
+        bounds = Repeats(step.command, (step,)).bounds(region)
+        return (bounds.low[0], bounds.high[0]) if bounds.index else (0, 0)
+    low = region.offset.at(step.env)
+    high = low + region.element_bytes + _rows_above(step.command, region)
+    extents = step.extents
+    for dim, stride in region.strides:
+        if extents[dim] <= 0:
+            return 0, 0
+        high += (extents[dim] - 1) * stride
+    return low, high
+
+
+def _rows_above(command: Command, region: Region) -> int:
+    """Bytes from the first row of a looked-up table to its last one."""
+    index = command.index
+    return (index.rows - 1) * index.row_bytes if index is not None and region is command.table else 0
