@@ -8,9 +8,12 @@ byte once over the memories that the cores share and into a core.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
+from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
+from archsim.spec.architecture import Architecture
 from mapper.costs import ChipCosts, drain_steps, fold_function, vector_time
 from mapper.geometry import components
 from mapper.network import link_rate
@@ -25,10 +28,41 @@ def spreads(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> lis
     noc = chip.architecture.noc
     if noc is None:
         return []
-    shared = frozenset(memory.name for memory in chip.architecture.memories if memory.name not in noc.inside)
-    found = {parts: _spread(problem, noc.name, parts, shared) for parts in _parts(problem, noc.cores)}
+    found = {parts: _spread(problem, chip.architecture, parts) for parts in _parts(problem, noc.cores)}
     ranked = sorted(found.values(), key=lambda spread: (*_least(problem.of_core(spread), chip, dtypes), spread.parts))
     return ranked[:SEARCHED]
+
+
+def spread_of(problem: Problem, architecture: Architecture, loops: Sequence[tuple[str, int]]) -> Spread:
+    """The spread of a layer by tiles of some dims."""
+    noc = architecture.noc
+    assert noc is not None
+    shared = frozenset(memory.name for memory in architecture.memories if memory.name not in noc.inside)
+    parts = tuple(-(-problem.layer.dims[dim] // tile) for dim, tile in loops)
+    return Spread(noc.name, tuple(loops), parts, shared)
+
+
+def unspreadable(problem: Problem, node: MapNode, outer: Sequence[Loop]) -> str:
+    """Why a stated loop cannot be one of those that spread a layer over cores, ``outer`` of which stand above it; '':
+    it can."""
+    if not isinstance(node, Loop) or not node.axis:
+        return "a node above a loop that is spread over cores; allowed below all of them"
+    free = cuttable(problem)
+    if node.dim not in free or any(loop.dim == node.dim for loop in outer):
+        allowed = ", ".join(dim for dim in free if all(loop.dim != dim for loop in outer)) or "none"
+        return f"dim '{node.dim}' spread over cores; allowed {allowed}"
+    extent = problem.layer.dims[node.dim]
+    return "" if 1 <= node.tile <= extent else f"tiles of {node.tile} of dim '{node.dim}'; allowed 1 to {extent}"
+
+
+def of_core(problem: Problem, mapping: LayerMapping) -> LayerMapping:
+    """A mapping below the loops that spread it over cores: that of one core's part."""
+    outer = len(problem.spread.loops) if problem.spread is not None else 0
+    if not outer:
+        return mapping
+    below = mapping.nodes[outer:]
+    nodes = tuple(replace(n, reserve_at=n.reserve_at - outer) if isinstance(n, Keep) else n for n in below)
+    return replace(mapping, nodes=nodes)
 
 
 def _parts(problem: Problem, cores: int) -> Iterator[tuple[int, ...]]:
@@ -59,10 +93,10 @@ def _counts(extent: int, cores: int) -> list[int]:
     return sorted({-(-extent // -(-extent // count)) for count in wanted})
 
 
-def _spread(problem: Problem, axis: str, parts: tuple[int, ...], shared: frozenset[str]) -> Spread:
+def _spread(problem: Problem, architecture: Architecture, parts: tuple[int, ...]) -> Spread:
     dims = problem.layer.dims
     cut = [(dim, count) for dim, count in zip(cuttable(problem), parts, strict=True) if count > 1]
-    return Spread(axis, tuple((dim, -(-dims[dim] // count)) for dim, count in cut), tuple(n for _, n in cut), shared)
+    return spread_of(problem, architecture, [(dim, -(-dims[dim] // count)) for dim, count in cut])
 
 
 def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tuple[float, float]:

@@ -84,6 +84,8 @@ def least(layers: Layers, problem: Problem) -> Bounds | str:
     """
     if problem.layer.kind != "matmul":
         return "the layer is no matmul"
+    if problem.spread is not None:
+        return "the layer is spread over cores, and a bound of one core's part is none of other spreads"
     if problem.engine != "array":
         return f"the layer runs on '{problem.unit}', which is no array"
     try:

@@ -14,6 +14,7 @@ from mapper.alone import lower_alone
 from mapper.capacity import usable
 from mapper.cores import spreads
 from mapper.costs import ChipCosts
+from mapper.given.priced import CELL, price
 from mapper.given.take import Stated, StatedError
 from mapper.lower.model import Mapped
 from mapper.options import Options
@@ -76,11 +77,19 @@ class Layers:
             if not pinned:
                 raise
             raise TooTightError(max(pinned, key=lambda r: (r.layout.size_bytes, r.tensor)).tensor) from None
-        return min(found, key=lambda pair: pair[1].simulated_cycles or pair[1].bound_cycles)
+        return min(found, key=lambda pair: self._rank(*pair))
+
+    def _rank(self, problem: Problem, mapping: LayerMapping) -> tuple[float, ...]:
+        """By simulation where there was one, else by the bound; spreads over cores by what searches rank by."""
+        if mapping.simulated_cycles or problem.spread is None:
+            return (mapping.simulated_cycles or mapping.bound_cycles,)
+        costs = price(problem, mapping, self.chip, self.dtypes)
+        return float(costs.cycles[CELL]), float(costs.energy_pj[CELL])
 
     def _found(self, index: int, layer: Layer, residency: Residency) -> Iterator[tuple[Problem, LayerMapping]]:
         if self.stated.has(layer):
-            problem = self.problem(index, residency, self.stated.engine(layer, self._possible(layer)))
+            engine = self.stated.engine(layer, self._possible(layer))
+            problem = self.stated.on_cores(self.problem(index, residency, engine))
             rules = self.rules[layer.name].on(problem.engine)
             yield problem, self.stated.mapping(problem, self._free(index, residency), rules)
             return

@@ -13,6 +13,7 @@ import numpy as np
 
 from archsim.ir.mapping import Keep, LayerMapping
 from mapper.candidates import Cut
+from mapper.cores import of_core
 from mapper.cost import Costs
 from mapper.costs import ChipCosts
 from mapper.geometry import Component, ranges, slot_padding, slot_sizes
@@ -29,7 +30,7 @@ CELL = 0
 
 def price(problem: Problem, mapping: LayerMapping, chip: ChipCosts, dtypes: Mapping[str, str]) -> Costs:
     """Costs of the mapping, its one cell; legal whatever it holds (capacity is checked where it is placed)."""
-    frame = Frame(problem, mapping, {})
+    frame = Frame(problem, of_core(problem, mapping), {})
     grid = _grid(frame)
     done = work(grid, chip, dtypes, np.ones(grid.shape, dtype=bool))
     moved = {plan.name: _traffic(frame, plan) for plan in problem.operands}

@@ -11,6 +11,7 @@ from archsim.errors import MappingError, nearest
 from archsim.ir.mapping import LayerMapping, Loop, Placement
 from archsim.ir.workload import Layer, Workload
 from mapper.constrain import Rules, unused
+from mapper.cores import of_core, spread_of, unspreadable
 from mapper.cost import Costs
 from mapper.costs import ChipCosts
 from mapper.given.priced import CELL, price
@@ -107,14 +108,36 @@ class Stated:
         Raises MappingError when it is none that can be lowered, does not fit, or breaks the rules.
         """
         name = problem.layer.name
-        mapping = self.given.layers[name]
+        whole = self.given.layers[name]
+        mapping = of_core(problem, whole)
+        outer = len(whole.nodes) - len(mapping.nodes)
         memories = tuple(memory.name for memory in self.chip.architecture.memories)
         for fault in faults(problem, mapping, memories):
-            self._refuse(name, fault.text, fault.node)
+            self._refuse(name, fault.text, fault.node if fault.node is None else fault.node + outer)
         self._check_room(problem, mapping, free)
-        costs = price(problem, mapping, self.chip, self.dtypes)
+        costs = price(problem, whole, self.chip, self.dtypes)
         self._check_rules(problem, mapping, costs, rules)
-        return replace(mapping, bound_cycles=int(costs.bound[CELL]), space=1, evaluated=1, proof=PROOF)
+        return replace(whole, bound_cycles=int(costs.bound[CELL]), space=1, evaluated=1, proof=PROOF)
+
+    def on_cores(self, problem: Problem) -> Problem:
+        """The part of the layer that one core has as the stated mapping spreads it; all of it on a chip of one core.
+
+        Raises MappingError where it cannot be spread so.
+        """
+        noc = self.chip.architecture.noc
+        if noc is None:
+            return problem
+        nodes = self.given.layers[problem.layer.name].nodes
+        loops = [node for node in nodes if isinstance(node, Loop) and node.axis == noc.name]
+        for index, node in enumerate(nodes[: len(loops)]):
+            fault = unspreadable(problem, node, loops[:index])
+            if fault:
+                self._refuse(problem.layer.name, fault, index)
+        spread = spread_of(problem, self.chip.architecture, [(loop.dim, loop.tile) for loop in loops])
+        if spread.cores > noc.cores:
+            text = f"spread over {spread.cores} cores; allowed at most {noc.cores}, those of '{noc.name}'"
+            self._refuse(problem.layer.name, text, 0)
+        return problem.of_core(spread)
 
     def _check_room(self, problem: Problem, mapping: LayerMapping, free: Mapping[str, int]) -> None:
         by_level: dict[str, list[Slot]] = {}

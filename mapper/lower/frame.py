@@ -47,8 +47,8 @@ class Frame:
 
     @property
     def dims(self) -> Mapping[str, int]:
-        """Extents of the whole layer."""
-        return self.problem.layer.dims
+        """Extents of what the loops run over: the layer, or one core's part of it where none is spread over cores."""
+        return self.problem.layer.dims if self.spread else self.problem.dims
 
     @cached_property
     def spread(self) -> int:
@@ -77,7 +77,7 @@ class Frame:
     @cached_property
     def parts(self) -> dict[str, tuple[Component, ...]]:
         """Components of every operand."""
-        return {plan.name: components(plan.axes, plan.shape, self.dims) for plan in self.problem.operands}
+        return {plan.name: components(plan.axes, plan.shape, self.problem.layer.dims) for plan in self.problem.operands}
 
     @cached_property
     def vars(self) -> tuple[str, ...]:
@@ -242,7 +242,7 @@ class Frame:
         return row_major(slot_sizes(self.parts[plan.name], self.tiles(above)), plan.element_bytes, self._padding(plan))
 
     def _padding(self, plan: OperandPlan) -> Padding:
-        return slot_padding(self.parts[plan.name], self.dims, plan.element_bytes, plan.pad_bytes)
+        return slot_padding(self.parts[plan.name], self.problem.layer.dims, plan.element_bytes, plan.pad_bytes)
 
     def dims_region(self, plan: OperandPlan, operand: str, depth: int) -> Region:
         """The operand as a unit indexes it, by the layer's dims below ``depth`` loops.

@@ -41,7 +41,7 @@ def best(space: Space, objective: str) -> Choice:
             found = (key, template.cell(position, costs))
     if found is None:
         raise space.empty()
-    return choice(found[1], size, evaluated, OPTIMAL)
+    return choice(found[1], size, evaluated, _proof(space.problem))
 
 
 def candidates(space: Space, objective: str, by: str = "bound") -> Iterator[Choice]:
@@ -64,10 +64,15 @@ def candidates(space: Space, objective: str, by: str = "bound") -> Iterator[Choi
     for place in np.lexsort(columns[::-1]):
         number = int(np.searchsorted(starts, place, side="right")) - 1
         cell = templates[number].cell(int(place - starts[number]), space.costs(templates[number]))
-        made = choice(cell, size, len(columns[0]), OPTIMAL)
+        made = choice(cell, size, len(columns[0]), _proof(space.problem))
         if made.mapping.nodes not in seen:
             seen.add(made.mapping.nodes)
             yield made
+
+
+def _proof(problem: Problem) -> str:
+    """What an exhaustive search has shown: of other spreads over cores nothing."""
+    return OPTIMAL if problem.spread is None else f"{OPTIMAL} among those of this spread over cores"
 
 
 def _loses(costs: Costs, objective: str, best: float) -> bool:
