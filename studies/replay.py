@@ -29,6 +29,7 @@ MODELS: Mapping[str, str] = {
     "every_kind": str(ROOT / "studies" / "workloads" / "every_kind.yaml"),
 }
 OBJECTIVES = ("latency", "energy")
+MANY_CORES = 16  # chips with more run the smallest model alone
 READABLE = ("cycles_total", "energy_j", "macs")
 HEADLINE = ("throughput_per_s", "utilization", "power_avg_w", "power_peak_w", "area_mm2", "edp_js", "latency_s")
 SECTIONS = ("dram", "mac_breakdown", "energy_breakdown_j", "time_breakdown", "layers", "details")
@@ -41,8 +42,9 @@ Entry = dict[str, Any]
 def grid() -> Iterator[tuple[str, str, str]]:
     """(chip, model, objective): every chip found, every model; both objectives for the smallest model."""
     for chip in archsim.list_chips():
-        for model in MODELS:
-            for objective in OBJECTIVES if model == "every_kind" else OBJECTIVES[:1]:
+        cores = archsim.load_chip(chip).cores
+        for model in MODELS if cores < MANY_CORES else ("every_kind",):
+            for objective in OBJECTIVES if model == "every_kind" and cores < MANY_CORES else OBJECTIVES[:1]:
                 yield chip, model, objective
 
 
