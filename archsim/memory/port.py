@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
@@ -168,17 +168,19 @@ class Flow:
         self.pace = pace
         self.end_ps = self.clock.edge(ceil(self.since + Fraction(self.cycles - done) / pace))
 
-    def join(self, bank: Port, share: Fraction) -> None:
-        """Load a port of banks too."""
-        if share:
-            self.exact = {**self.exact, bank: share}
-            self.shares = (*self.shares, (bank, float(share)))
-            bank.add(self, float(share))
+    def join(self, banks: Mapping[Port, Fraction]) -> None:
+        """Load ports of banks too."""
+        loads = {bank: share for bank, share in banks.items() if share}
+        rounded = [(bank, float(share)) for bank, share in loads.items()]
+        self.exact = {**self.exact, **loads}
+        self.shares = (*self.shares, *rounded)
+        for bank, share in rounded:
+            bank.add(self, share)
 
-    def leave(self, bank: Port) -> None:
-        """Load it no more; it is to be forgotten."""
-        self.exact = {port: share for port, share in self.exact.items() if port is not bank}
-        self.shares = tuple([entry for entry in self.shares if entry[0] is not bank])
+    def leave(self, banks: Set[Port]) -> None:
+        """Load them no more; they are to be forgotten."""
+        self.exact = {port: share for port, share in self.exact.items() if port not in banks}
+        self.shares = tuple([entry for entry in self.shares if entry[0] not in banks])
 
 
 class Starter(Protocol):

@@ -137,32 +137,43 @@ def _plain(port: Port) -> bool:
 def _join_banks(flow: Flow, port: Port) -> bool:
     """Put a command that loads all banks of a port alike on each of them; whether one is overfull then."""
     share = flow.exact[port]
-    for bank in port.banks:
-        flow.join(bank, share)
+    flow.join(dict.fromkeys(port.banks, share))
     return any([bank.overfull() for bank in port.banks])
 
 
 def _regroup(port: Port) -> list[Flow]:
     """Form the ports of banks anew from the commands on a port; those that an overfull one slows, or slowed."""
     slowed = [flow for bank in port.banks if bank.overfull() for flow in bank.flows]
-    for bank in port.banks:
-        for flow in bank.flows:
-            flow.leave(bank)
-    loads: dict[int, dict[Flow, Fraction]] = {}
+    old = set(port.banks)
+    for flow in dict.fromkeys(flow for bank in port.banks for flow in bank.flows):
+        flow.leave(old)
+    port.banks, loads = _alike(port)
     for flow in port.flows:
-        if port in flow.uneven:
-            for number, share in flow.uneven[port].more.items():
-                loads.setdefault(number, {})[flow] = share
-    alike = {tuple(more.items()): number for number, more in loads.items()}
-    port.banks = [Port(f"{port.name}[{number}]", 0, is_bank=True) for number in alike.values()]
-    for bank, more in zip(port.banks, alike, strict=True):
-        extra = dict(more)
-        for flow in port.flows:
-            even = flow.uneven[port].even if port in flow.uneven else flow.exact[port]
-            flow.join(bank, even + extra.get(flow, Fraction(0)))
+        own = flow.uneven.get(port)
+        even = flow.exact[port] if own is None else own.even
+        more = loads.get(flow, {})
+        flow.join({bank: even + more[bank] if bank in more else even for bank in port.banks})
+    for bank in port.banks:
         if bank.overfull():
             slowed += bank.flows
     return slowed
+
+
+def _alike(port: Port) -> tuple[list[Port], dict[Flow, dict[Port, Fraction]]]:
+    """A port for each kind of bank, and what commands load them by beyond what they load all banks by."""
+    kinds: dict[int, list[tuple[int, int, int]]] = {}
+    for flow in port.flows:
+        if port in flow.uneven:
+            for number, share in flow.uneven[port].more.items():
+                kinds.setdefault(number, []).append((flow.number, share.numerator, share.denominator))
+    alike = {tuple(kind): number for number, kind in kinds.items()}
+    banks = {number: Port(f"{port.name}[{number}]", 0, is_bank=True) for number in alike.values()}
+    loads = {
+        flow: {banks[number]: share for number, share in flow.uneven[port].more.items() if number in banks}
+        for flow in port.flows
+        if port in flow.uneven
+    }
+    return list(banks.values()), loads
 
 
 def _connected(flow: Flow) -> tuple[list[Flow], list[Port]]:
