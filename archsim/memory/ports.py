@@ -40,19 +40,19 @@ class Ports:
         flow = Flow(self._started, streams, kernel.now)
         self._started += 1
         crowded = [port for port in flow.exact if port in self._pools]
-        alone = not crowded
+        pooled = bool(crowded)
         for port, share in flow.shares:
             port.add(flow, share)
             if port not in self._pools and port.overfull():
                 crowded.append(port)
             if port.banks and port not in flow.uneven and _join_banks(flow, port):
                 crowded += port.banks
-        flow.event = kernel.timeout(flow.end_ps - kernel.now) if alone else kernel.event()
+        flow.event = kernel.event() if pooled else kernel.timeout(flow.end_ps - kernel.now)
         flow.event.callbacks.append(lambda _: self.end(flow))
-        if len(crowded) == 1 and not alone and not flow.uneven:
+        if pooled and len(crowded) == 1 and not flow.uneven:
             self._pools[crowded[0]].add(flow)
             return flow
-        if not alone:
+        if pooled:
             flow.event = postpone(flow.event, flow.end_ps - kernel.now)
             self._leave(flow)
         slowed = [flow] if crowded else []
@@ -73,7 +73,9 @@ class Ports:
             if crowded:
                 slowed += port.flows
         if pool is not None:
-            self._shrink(pool, flow)
+            pool.remove(flow)
+            if not pool.port.flows:
+                self._leave(flow)
             return
         for port in flow.uneven:
             slowed += _regroup(port)
@@ -88,12 +90,6 @@ class Ports:
     def _pool(self, flow: Flow) -> Pool | None:
         """The pool that a command is in."""
         return next((self._pools[port] for port in flow.exact if port in self._pools), None)
-
-    def _shrink(self, pool: Pool, flow: Flow) -> None:
-        if pool.port.flows:
-            pool.remove(flow)
-        else:
-            del self._pools[pool.port]
 
     def _leave(self, flow: Flow) -> None:
         """Leave the commands of all pools that a command is on to themselves."""
