@@ -8,9 +8,11 @@ is on a port that is full.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from heapq import heapify, heappop
 
+from archsim.memory.basin import NEAR, Basin, Bid, Given
 from archsim.memory.port import Flow, Port
 from archsim.sim.engine import Cycles
 
@@ -22,48 +24,60 @@ def fair_paces(flows: Iterable[Flow]) -> dict[Flow, Cycles]:
     ports = dict.fromkeys(port for flow in growing for port in flow.exact)
     left = {port: Fraction(1) for port in ports if port.overfull()}
     while growing:
-        _fill(growing, paces, left)
-        growing = [flow for flow in growing if paces[flow] < 1 and all(left.get(port, 1) for port in flow.exact)]
+        growing = _fill(growing, paces, left)
     return paces
 
 
-def _fill(growing: Iterable[Flow], paces: dict[Flow, Cycles], left: dict[Port, Fraction]) -> None:
-    """Raise the paces of ``growing`` by a fair division of what is ``left`` of the ports, the slowest first."""
-    waiting = list(growing)
+def _fill(growing: Sequence[Flow], paces: dict[Flow, Cycles], left: dict[Port, Fraction]) -> list[Flow]:
+    """Raise the paces of ``growing`` by a fair division of what is ``left`` of the ports, the slowest first.
+
+    Returns those that are slowed and on no port that is full.
+    """
+    users: dict[Port, list[tuple[float, Flow]]] = {port: [] for port in left}
+    for flow in growing:
+        for port, share in flow.shares:
+            if port in users:
+                users[port].append((share, flow))
+    basins = {port: Basin(port, on, paces, left[port]) for port, on in users.items() if len(on) > 1}
+    bids = [
+        (
+            _lack(flow, paces, {port: left[port] for port in flow.exact if port in left and port not in basins}),
+            flow.number,
+        )
+        for flow in growing
+    ]
+    flows = {flow.number: flow for flow in growing}
+    given: list[tuple[Flow, Cycles]] = []
+    for gain, number in _slowest_first(flows, bids, basins.values(), given):
+        flow, near = flows.pop(number), float(gain)
+        for port, share in flow.shares:
+            if port in basins:
+                basins[port].serve(flow, share * near)
+            elif port in left:
+                left[port] -= flow.exact[port] * gain
+        paces[flow] += gain
+        given.append((flow, gain))
+    left.update({port: basin.left(given) for port, basin in basins.items() if basin.may_be_full()})
+    full = {port for port, room in left.items() if not room}
+    slowed = [flow for flow in growing if paces[flow] < 1 and full.isdisjoint(flow.exact)]
+    if slowed:
+        left.update({port: basin.left(given) for port, basin in basins.items()})
+    return slowed
+
+
+def _lack(flow: Flow, paces: Mapping[Flow, Cycles], alone: Mapping[Port, Fraction]) -> Cycles:
+    """What ``flow`` lacks to go at full pace, or what the ports that it has for itself allow it of that."""
+    return min([1 - paces[flow], *(room / flow.exact[port] for port, room in alone.items())])
+
+
+def _slowest_first(
+    waiting: Mapping[int, Flow], bids: list[Bid], basins: Collection[Basin], given: Given
+) -> Iterator[Bid]:
+    """The least bid, again and again until nobody is ``waiting``: everybody's own in ``bids``, and those of ports."""
+    heapify(bids)
     while waiting:
-        levels = {
-            port: _level([_wish(f, port, paces) for f in waiting if port in f.exact], left[port]) for port in left
-        }
-        gains = [(_gain(flow, paces, levels), flow.number, flow) for flow in waiting]
-        gain, _, slowest = min(gains, key=lambda entry: entry[:2])
-        paces[slowest] += gain
-        waiting.remove(slowest)
-        for port, share in slowest.exact.items():
-            if port in left:
-                left[port] -= share * gain
-
-
-def _wish(flow: Flow, port: Port, paces: Mapping[Flow, Cycles]) -> Fraction:
-    """What ``flow`` still lacks of ``port`` to go at full pace."""
-    return flow.exact[port] * (1 - paces[flow])
-
-
-def _level(wishes: Iterable[Fraction], room: Fraction) -> Fraction | None:
-    """The most that each of ``wishes`` gets of ``room``; None when all of them fit."""
-    rising = sorted(wishes)
-    for number, wish in enumerate(rising):
-        equal = room / (len(rising) - number)
-        if wish > equal:
-            return equal
-        room -= wish
-    return None
-
-
-def _gain(flow: Flow, paces: Mapping[Flow, Cycles], levels: Mapping[Port, Fraction | None]) -> Cycles:
-    """By how much the pace of ``flow`` rises when each port gives it its level, or its wish if less."""
-    gain = 1 - paces[flow]
-    for port, share in flow.exact.items():
-        level = levels.get(port)
-        if level is not None:
-            gain = min(gain, level / share)
-    return gain
+        while bids[0][1] not in waiting:
+            heappop(bids)
+        least = min([float(bids[0][0]), *[basin.near for basin in basins]]) * (1 + NEAR)
+        close = [bid for basin in basins if basin.near <= least and (bid := basin.bid(given)) is not None]
+        yield min([bids[0], *close])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
@@ -19,13 +19,14 @@ ROUNDING = 1e-6  # far more than the error of adding and subtracting a million s
 class Port:
     """One direction of one memory, with the commands on it; ``rough``: the sum of their shares, rounded.
 
-    ``banks``: ports of its banks, by what commands load them unevenly; none while none does.
+    ``banks``: ports of its banks, by what commands load them unevenly; none while none does. ``is_bank``: of those.
     """
 
-    __slots__ = ("banks", "bytes_per_s", "flows", "name", "rough")
+    __slots__ = ("banks", "bytes_per_s", "flows", "is_bank", "name", "rough")
 
-    def __init__(self, name: str, bytes_per_s: int) -> None:
+    def __init__(self, name: str, bytes_per_s: int, *, is_bank: bool = False) -> None:
         self.name = name
+        self.is_bank = is_bank
         self.bytes_per_s = bytes_per_s
         self.flows: dict[Flow, None] = {}
         self.rough = 0.0
@@ -143,25 +144,43 @@ class Flow:
 
     def change(self, pace: Cycles, now_ps: int) -> None:
         """Go on at ``pace`` from now."""
+        if self.worked(now_ps):
+            self.pace = pace
+        else:
+            self.resume(self.done, pace, now_ps)
+
+    def worked(self, now_ps: int) -> bool:
+        """Count what is done until now; whether that is all, though the end may be at an edge to come."""
         position = self.clock.position(now_ps)
         self.done += self.pace * (position - self.since)
         self.since = position
+        return self.done >= self.cycles
+
+    def finish(self, end_ps: int) -> None:
+        """The work was done before now, and ends at this edge."""
+        self.end_ps = end_ps
+        self.done = self.cycles
+
+    def resume(self, done: Cycles, pace: Cycles, now_ps: int) -> None:
+        """Go on by itself from now, with that much done."""
+        self.since = self.clock.position(now_ps)
+        self.done = done
         self.pace = pace
-        if self.done < self.cycles:
-            left = Fraction(self.cycles - self.done)
-            self.end_ps = self.clock.edge(ceil(position + left / pace))
+        self.end_ps = self.clock.edge(ceil(self.since + Fraction(self.cycles - done) / pace))
 
-    def join(self, bank: Port, share: Fraction) -> None:
-        """Load a port of banks too."""
-        if share:
-            self.exact = {**self.exact, bank: share}
-            self.shares = (*self.shares, (bank, float(share)))
-            bank.add(self, float(share))
+    def join(self, banks: Mapping[Port, Fraction]) -> None:
+        """Load ports of banks too."""
+        loads = {bank: share for bank, share in banks.items() if share}
+        rounded = [(bank, float(share)) for bank, share in loads.items()]
+        self.exact = {**self.exact, **loads}
+        self.shares = (*self.shares, *rounded)
+        for bank, share in rounded:
+            bank.add(self, share)
 
-    def leave(self, bank: Port) -> None:
-        """Load it no more; it is to be forgotten."""
-        self.exact = {port: share for port, share in self.exact.items() if port is not bank}
-        self.shares = tuple([entry for entry in self.shares if entry[0] is not bank])
+    def leave(self, banks: Set[Port]) -> None:
+        """Load them no more; they are to be forgotten."""
+        self.exact = {port: share for port, share in self.exact.items() if port not in banks}
+        self.shares = tuple([entry for entry in self.shares if entry[0] not in banks])
 
 
 class Starter(Protocol):

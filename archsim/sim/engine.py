@@ -96,7 +96,7 @@ class Flow(Protocol):
 
     @property
     def end_ps(self) -> int:
-        """When it will end, as far as is known; when it has ended, the time of that."""
+        """When it has ended, the time of that."""
 
 
 class Streams(Protocol):

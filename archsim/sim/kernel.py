@@ -200,3 +200,10 @@ def postpone(event: Event, delay_ps: int) -> Event:
     moved = Timeout(event.env, delay_ps)
     moved.callbacks, event.callbacks = event.callbacks, []
     return moved
+
+
+def hold(event: Event) -> Event:
+    """Take the time from a timeout that has not happened yet; returns the event that replaces it, for ``postpone``."""
+    held = Event(event.env)
+    held.callbacks, event.callbacks = event.callbacks, []
+    return held

@@ -1,0 +1,201 @@
+"""A port whose commands are held up by it alone: all that it holds up get the same level of it.
+
+    level = (1 - sum of the shares that do not exceed it) / how many exceed it
+
+A start or an end changes this one number. Commands of equal share and clock are a group (``peers``), and groups lie
+in order of their shares: those that the level holds up are the upper ones. The first end of each group is in a heap,
+so that a start or an end costs O(log n), and only the first end of all needs an event.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from fractions import Fraction
+from heapq import heappop, heappush
+from math import ceil
+
+from archsim.memory.peers import End, Group, Meter
+from archsim.memory.port import Flow, Port
+from archsim.sim.engine import Cycles
+from archsim.sim.kernel import Kernel, hold, postpone
+
+CHANGES = 64  # service is counted anew after as many changes as twice the commands and this: its terms grow with them
+
+
+class Pool:
+    """All commands on ``port``; ``level``: what each command gets that is held up, None while none is."""
+
+    def __init__(self, port: Port, kernel: Kernel) -> None:
+        self.port = port
+        self.level: Fraction | None = None
+        self._kernel = kernel
+        self._now_ps = kernel.now
+        self._meters: dict[int, Meter] = {}
+        self._groups: list[Group] = []
+        self._free = 0  # how many groups are not held up: the lower ones
+        self._room = Fraction(1)  # what they leave of the port
+        self._held = 0  # commands held up
+        self._of: dict[Flow, Group] = {}
+        self._changes = 0
+        self._alarm_ps: int | None = None
+        for flow in port.flows:
+            self._enter(flow)
+        self._shift()
+
+    def pace(self, flow: Flow) -> Cycles:
+        """Present pace of a command."""
+        return self._of[flow].pace(self.level)
+
+    def add(self, flow: Flow) -> None:
+        """A command on the port starts now."""
+        self._advance()
+        self._enter(flow)
+        self._shift()
+
+    def remove(self, flow: Flow) -> None:
+        """A command has ended now and is off the port."""
+        self._advance()
+        group = self._of.pop(flow)
+        self._count(group, -1)
+        if not group.count:
+            at = bisect_left(self._groups, group.order(), key=Group.order)
+            del self._groups[at]
+            self._free -= at < self._free
+            group.first = None
+        self._shift()
+
+    def close(self) -> None:
+        """Leave each command to itself, as it is now."""
+        self._advance()
+        going = []
+        for group in self._groups:
+            work, pace = group.work(), group.pace(self.level)
+            group.first = None
+            for end in group.ends:
+                if not end.flow.ended:
+                    end.flow.resume(end.flow.cycles - (end.work - work), pace, self._now_ps)
+                    going.append(end.flow)
+        self._schedule(going)
+        self._alarm_ps = None
+
+    def _enter(self, flow: Flow) -> None:
+        """Put a command in its group, with the work that it has done by itself; the level is to be found anew."""
+        group = self._of[flow] = self._group(flow)
+        self._count(group, 1)
+        if flow.worked(self._now_ps):
+            return
+        flow.event = hold(flow.event)
+        end = End(group.work() + (flow.cycles - flow.done), flow.number, flow)
+        heappush(group.ends, end)
+        if group.ends[0] is end:
+            self._announce(group)
+
+    def _group(self, flow: Flow) -> Group:
+        """The group of a command, made where there is none."""
+        share, clock = flow.exact[self.port], flow.clock
+        at = bisect_left(self._groups, (share, clock.hz), key=Group.order)
+        if at < len(self._groups) and self._groups[at].order() == (share, clock.hz):
+            return self._groups[at]
+        if clock.hz not in self._meters:
+            self._meters[clock.hz] = Meter(clock, self._now_ps)
+        held = at > self._free or at == self._free and self._exceeds(share)
+        group = Group(share, self._meters[clock.hz], held=held)
+        self._groups.insert(at, group)
+        self._free += not held
+        return group
+
+    def _count(self, group: Group, change: int) -> None:
+        group.count += change
+        if group.held:
+            self._held += change
+        else:
+            self._room -= change * group.share
+
+    def _announce(self, group: Group) -> None:
+        """Put the first end of a group in the heap of its side."""
+        group.first = group.first_end()
+        if group.first is not None:
+            heappush(group.meter.held if group.held else group.meter.free, group.first)
+
+    def _advance(self) -> None:
+        """Come to the present instant; commands whose work is done then end at their next edge."""
+        if self._now_ps == self._kernel.now:
+            return
+        now_ps = self._now_ps = self._kernel.now
+        done: list[Flow] = []
+        for meter in self._meters.values():
+            position = meter.clock.position(now_ps)
+            if self.level is not None:
+                meter.service += self.level * (position - meter.position)
+            meter.position = position
+            for group in meter.reached():
+                done += self._finish(group)
+        self._schedule(done)
+
+    def _schedule(self, flows: Iterable[Flow]) -> None:
+        """Let commands end when they end by themselves."""
+        for flow in sorted(flows, key=lambda flow: flow.number):
+            flow.event = postpone(flow.event, flow.end_ps - self._now_ps)
+
+    def _finish(self, group: Group) -> list[Flow]:
+        """The commands of a group whose work is done, with their ends."""
+        done = []
+        work, pace, meter = group.work(), group.pace(self.level), group.meter
+        while group.ends and group.ends[0].work <= work:
+            end = heappop(group.ends)
+            if not end.flow.ended:
+                end.flow.finish(meter.clock.edge(ceil(meter.position - Fraction(work - end.work) / pace)))
+                done.append(end.flow)
+        self._announce(group)
+        return done
+
+    def _exceeds(self, share: Fraction) -> bool:
+        """Whether ``share`` is above the level."""
+        return share * self._held > self._room if self._held else self._room < 0
+
+    def _shift(self) -> None:
+        """Find the level anew, whom it holds up, and who ends first."""
+        while self._free and self._exceeds(self._groups[self._free - 1].share):
+            self._free -= 1
+            self._switch(self._groups[self._free], held=True)
+        while self._free < len(self._groups) and not self._exceeds(self._groups[self._free].share):
+            self._switch(self._groups[self._free], held=False)
+            self._free += 1
+        self.level = self._room / self._held if self._held else None
+        self._changes += 1
+        if self._changes > 2 * len(self._of) + CHANGES:
+            self._rebase()
+        self._arm()
+
+    def _switch(self, group: Group, *, held: bool) -> None:
+        count = group.count
+        self._count(group, -count)
+        group.switch(held=held)
+        self._count(group, count)
+        self._announce(group)
+
+    def _rebase(self) -> None:
+        """Count work and service from now on."""
+        self._changes = 0
+        for group in self._groups:
+            group.rebase()
+        for meter in self._meters.values():
+            meter.service = 0
+            meter.free.clear()
+            meter.held.clear()
+        for group in self._groups:
+            self._announce(group)
+
+    def _arm(self) -> None:
+        """See to it that something happens when the first command ends; what happens before is no more than a look."""
+        ends = [end for meter in self._meters.values() if (end := meter.first_ps(self.level)) is not None]
+        if ends and (self._alarm_ps is None or min(ends) < self._alarm_ps):
+            self._alarm_ps = min(ends)
+            self._kernel.at(self._alarm_ps, self._ring)
+
+    def _ring(self) -> None:
+        if self._alarm_ps == self._kernel.now:
+            self._alarm_ps = None
+            self._advance()
+            self._arm()

@@ -1,0 +1,136 @@
+"""Ports with many commands: one number for all that a port holds up, against paces found one by one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from archsim.memory.fair import fair_paces
+from archsim.memory.port import Flow, Port, PortStreams
+from archsim.memory.ports import Ports
+from archsim.sim.clock import Clock
+from archsim.sim.engine import Cycles
+from archsim.sim.kernel import Kernel, ProcessBody
+
+EXACT = settings(max_examples=60, deadline=None, derandomize=True)
+CLOCKS = (Clock(10**9), Clock(1_350_000_000), Clock(700_000_001))
+
+shares = st.fractions(Fraction(1, 12), 2, max_denominator=12)
+cycles = st.fractions(1, 40, max_denominator=7)
+# start, clock, and one after another: cycles, share of the port
+jobs = st.tuples(
+    st.integers(0, 30_000), st.sampled_from(CLOCKS), st.lists(st.tuples(cycles, shares), min_size=1, max_size=3)
+)
+
+
+def ends(programs: list[tuple[int, Clock, list[tuple[Fraction, dict[int, Fraction]]]]]) -> list[int]:
+    """When each command ends."""
+    kernel = Kernel()
+    everything = Ports(kernel)
+    ports: dict[int, Port] = {}
+    found: dict[tuple[int, int], int] = {}
+
+    def body(number: int) -> ProcessBody:
+        start_ps, clock, commands = programs[number]
+        yield kernel.timeout(clock.at_or_after(start_ps))
+        for index, (length, want) in enumerate(commands):
+            exact = {ports.setdefault(port, Port(str(port), 1)): share for port, share in want.items()}
+            rounded = tuple((port, float(share)) for port, share in exact.items())
+            flow = everything.begin(PortStreams(everything, clock, length, (), exact, rounded, ceil(length)))
+            yield flow.event
+            assert flow.ended and flow.end_ps == kernel.now
+            found[number, index] = kernel.now
+
+    for number in range(len(programs)):
+        kernel.start(body(number))
+    kernel.run()
+    assert not any(port.flows for port in ports.values())
+    return [found[key] for key in sorted(found)]
+
+
+@pytest.mark.slow
+@EXACT
+@given(st.lists(jobs, min_size=1, max_size=14))
+def test_a_second_port_with_the_same_demands_changes_no_end(
+    programs: list[tuple[int, Clock, list[tuple[Fraction, Fraction]]]],
+) -> None:
+    """Two ports that hold up the same commands alike are served one by one, a port alone as a pool: to the same ps."""
+    one = [(at, clock, [(length, {0: share}) for length, share in todo]) for at, clock, todo in programs]
+    two = [(at, clock, [(length, {0: share, 1: share}) for length, share in todo]) for at, clock, todo in programs]
+    assert ends(one) == ends(two)
+
+
+@pytest.mark.slow
+@EXACT
+@given(st.lists(jobs, min_size=2, max_size=10), st.lists(st.booleans(), min_size=10, max_size=10))
+def test_a_pool_closes_and_forms_again_without_a_trace(
+    programs: list[tuple[int, Clock, list[tuple[Fraction, Fraction]]]], tied: list[bool]
+) -> None:
+    """Commands that now and then fill a second port in the same way break up the pool; no end moves."""
+    one = [(at, clock, [(length, {0: share}) for length, share in todo]) for at, clock, todo in programs]
+    mixed = [
+        (at, clock, [(length, {0: share, 1: share} if tie else {0: share}) for length, share in todo])
+        for (at, clock, todo), tie in zip(programs, tied, strict=False)
+    ]
+    assert ends(one) == ends(mixed)
+
+
+def test_many_starts_and_ends_on_one_clock() -> None:
+    """Equal commands that start together end together, however often the service was counted anew."""
+    lanes = 40
+    todo = [(Fraction(10), {0: Fraction(1, 8)})] * 12
+    found = ends([(0, CLOCKS[0], todo)] * lanes)
+    assert found == [1000 * 10 * lanes // 8 * (index + 1) for _ in range(lanes) for index in range(12)]
+
+
+def by_definition(flows: list[Flow]) -> dict[Flow, Cycles]:
+    """The slowest command first, all levels found anew after each, on rational numbers alone."""
+    left = {port: Fraction(1) for flow in flows for port in flow.exact if port.overfull()}
+    paces: dict[Flow, Cycles] = dict.fromkeys(flows, 0)
+    growing = list(flows)
+    while growing:
+        waiting = list(growing)
+        while waiting:
+            gain, number = min((rise(flow, waiting, paces, left), flow.number) for flow in waiting)
+            flow = next(flow for flow in waiting if flow.number == number)
+            waiting.remove(flow)
+            paces[flow] += gain
+            for port in flow.exact.keys() & left.keys():
+                left[port] -= flow.exact[port] * gain
+        growing = [flow for flow in growing if paces[flow] < 1 and all(left.get(port, 1) for port in flow.exact)]
+    return paces
+
+
+def rise(flow: Flow, waiting: list[Flow], paces: dict[Flow, Cycles], left: dict[Port, Fraction]) -> Cycles:
+    gains = [1 - paces[flow]]
+    for port in flow.exact.keys() & left.keys():
+        wishes = sorted(other.exact[port] * (1 - paces[other]) for other in waiting if port in other.exact)
+        levels = [(left[port] - sum(wishes[:n])) / (len(wishes) - n) for n in range(len(wishes))]
+        if sum(wishes) > left[port]:
+            gains.append(
+                next(level for level, wish in zip(levels, wishes, strict=True) if wish > level) / flow.exact[port]
+            )
+    return min(gains)
+
+
+nearly = st.builds(lambda share, more: share + Fraction(more, 10**15), shares, st.integers(0, 3))
+demands = st.dictionaries(st.integers(0, 3), nearly, min_size=1, max_size=4)
+
+
+@EXACT
+@given(st.lists(demands, min_size=1, max_size=7))
+def test_paces_are_exact_where_rounded_numbers_are_equal(wanted: list[dict[int, Fraction]]) -> None:
+    """Shares that differ by less than a floating-point number tells get the paces of the definition."""
+    ports = [Port(str(number), 1) for number in range(4)]
+    flows = []
+    for number, want in enumerate(wanted):
+        exact = {ports[port]: share for port, share in want.items()}
+        rounded = tuple((port, float(share)) for port, share in exact.items())
+        flows.append(Flow(number, PortStreams(Ports(Kernel()), CLOCKS[0], 1, (), exact, rounded, 1), 0))
+        for port, share in rounded:
+            port.add(flows[-1], share)
+    assert fair_paces(flows) == by_definition(flows)
