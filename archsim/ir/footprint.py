@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from archsim.ir.program import Region
 from archsim.ir.unroll import Step
 
 
-@dataclass(frozen=True, slots=True)
-class Footprint:
+class Footprint(NamedTuple):
     """Strided bytes: ``run_bytes`` contiguous, repeated over ``outer`` ((extent, stride bytes), outermost first).
 
     ``offset`` is the byte offset from the store's base (tensor) or the current slot (ring).
@@ -97,12 +96,16 @@ def runs_of(offset: int, element_bytes: int, axes: Sequence[tuple[int, int]], le
     They are walked in address order, or in that of another side, whose stride by axis is ``lead``: axes that do not
     move it (0) keep their place. A region whose axes overlap, and would be walked in part twice, goes in its own order.
     """
+    if not axes:
+        return Footprint(offset, element_bytes, ())
     own = sorted(range(len(axes)), key=lambda n: (axes[n][1], axes[n][0]))
     found = _joined_runs(offset, element_bytes, [axes[n] for n in own])
-    if not any(lead):
+    if len(axes) == 1 or not any(lead):
         return found
     common = iter(sorted((n for n in own if lead[n]), key=lambda n: lead[n]))
     order = [next(common) if lead[n] else n for n in own]
+    if order == own:
+        return found
     led = _joined_runs(offset, element_bytes, [axes[n] for n in order])
     return led if led.size_bytes == found.size_bytes else found
 

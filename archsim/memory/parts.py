@@ -8,14 +8,13 @@ and parts never hold bytes of two steps of an outer extent.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from archsim.ir.footprint import Footprint
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """``run_bytes`` contiguous bytes over ``outer`` ((extent, stride), outermost first).
 
     ``offset``: of its first byte, from the first one of all parts.

@@ -38,6 +38,18 @@ class _Way(NamedTuple):
     lone_cycles: int
 
 
+class _Fan(NamedTuple):
+    """The ways of a message's copies: one along a tree, or one to each node. What they pass together, and the cycles of
+    a head on the one where it takes the most, and the fewest."""
+
+    ways: tuple[_Way, ...]
+    nodes: int
+    links: int
+    routers: int
+    most_cycles: int
+    fewest_cycles: int
+
+
 class _Sent(NamedTuple):
     """A message under way: its id, what its delivery will say, and the records of its copies."""
 
@@ -90,7 +102,7 @@ class Network:
         self._ways = Ways(self.topology, routes)
         self._engine = engine.engine(spec.fidelity, self.topology, routes, parameters, self.packets, seed=self.seed)
         self._trees = engine.Trees(self._engine, self._ways)
-        self._known: dict[tuple[int, tuple[int, ...]], tuple[_Way, ...]] = {}
+        self._known: dict[tuple[int, tuple[int, ...]], _Fan] = {}
         self._sent: dict[int, _Sent] = {}  # by the record that counts what arrives
         self._free: list[int] = []
         self._grow()
@@ -115,9 +127,8 @@ class Network:
         total = self.packets.flits(flits)
         if source is None or not targets:
             return self._clock.edge(total - 1 + self._shortest)
-        ways = self._to(source, targets)
-        copies = max(way.lone_cycles for way in ways), len(ways) * total + min(way.lone_cycles for way in ways)
-        return self._clock.edge(max(total + copies[0], copies[1]) - 1)
+        fan = self._to(source, targets)
+        return self._clock.edge(max(total + fan.most_cycles, len(fan.ways) * total + fan.fewest_cycles) - 1)
 
     def submit(self, at_ps: int, messages: Sequence[Message]) -> None:
         """Take all messages of the instant ``at_ps``, in order; they are at their nodes at the first edge after it.
@@ -185,16 +196,19 @@ class Network:
         routers = len(self._ways.links(source, target)) + 1
         return self._ways.flight_cycles(source, target) + routers * self._head_cycles
 
-    def _to(self, source: int, targets: tuple[int, ...]) -> tuple[_Way, ...]:
-        """The ways of a message's copies: one along a tree, or one to each node."""
+    def _to(self, source: int, targets: tuple[int, ...]) -> _Fan:
+        """The ways of a message's copies."""
         key = (source, targets)
-        if key not in self._known:
+        found = self._known.get(key)
+        if found is None:
             self._check(source, targets)
-            if len(targets) == 1 or not self.spec.multicast:
-                self._known[key] = tuple(self._way(source, (target,), target) for target in targets)
-            else:
-                self._known[key] = (self._way(source, targets, self._trees.where(source, targets)),)
-        return self._known[key]
+            found = self._known[key] = _fan(self._copies(source, targets))
+        return found
+
+    def _copies(self, source: int, targets: tuple[int, ...]) -> tuple[_Way, ...]:
+        if len(targets) == 1 or not self.spec.multicast:
+            return tuple([self._way(source, (target,), target) for target in targets])
+        return (self._way(source, targets, self._trees.where(source, targets)),)
 
     def _way(self, source: int, targets: tuple[int, ...], where: int) -> _Way:
         links = {link for target in targets for link in self._ways.links(source, target)}
@@ -218,23 +232,22 @@ class Network:
 
     def _take_in(self, message: Message, visible: int) -> None:
         """Write the records of a message's copies, of which the first counts what arrives."""
-        ways = self._to(message.source, message.targets)
+        fan = self._to(message.source, message.targets)
+        ways = fan.ways
         flits, total = message.flits, self.packets.flits(message.flits)
         if flits < 0 or total < 1:
             raise SimulationError(f"network: message {message.id} of {flits} flits and no header; allowed 1 or more")
         if len(self._free) < len(ways):
             self._grow()
         slots = [self._free.pop() for _ in ways]
-        left = self.packets.count(flits) * sum(way.nodes for way in ways)
+        left = self.packets.count(flits) * fan.nodes
         for slot, way in zip(slots, ways, strict=True):
             self._records.write(
                 slot, visible, visible, NONE, NONE, message.source, way.where, flits, flits, left, 0, NO_INDEX,
                 slots[0], way.flight_cycles,
             )  # fmt: skip
             engine.send(self._engine.state.counts, self._next, slot)
-        self._sent[slots[0]] = _Sent(
-            message.id, total * sum(way.links for way in ways), total * sum(way.routers for way in ways), slots
-        )
+        self._sent[slots[0]] = _Sent(message.id, total * fan.links, total * fan.routers, slots)
         self._next_end = min(self._next_end, visible + total - 1 + ways[0].flight_cycles)
 
     def _run(self, until: int) -> int:
@@ -261,6 +274,18 @@ class Network:
         messages = self._engine.state.messages
         self._records, self._next, self._ended = Records(messages), messages["next"], messages["ended"]
         self._free = [*range(slots + more - 1, slots - 1, -1), *self._free]
+
+
+def _fan(ways: tuple[_Way, ...]) -> _Fan:
+    lone_cycles = [way.lone_cycles for way in ways]
+    return _Fan(
+        ways=ways,
+        nodes=sum(way.nodes for way in ways),
+        links=sum(way.links for way in ways),
+        routers=sum(way.routers for way in ways),
+        most_cycles=max(lone_cycles),
+        fewest_cycles=min(lone_cycles),
+    )
 
 
 def _parameters(spec: Noc) -> RouterParameters:

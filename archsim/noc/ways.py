@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from archsim.noc.kernel.layout import CROSSBAR, WIRE
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.routing import Routes
@@ -15,16 +17,21 @@ class Ways:
         self.topology = topology
         self.routes = routes
         self._ahead = {(link.source, link.source_port): link for link in topology.links}
+        self._links: dict[tuple[int, int], tuple[Link, ...]] = {}
 
-    def links(self, source: int, target: int) -> list[Link]:
+    def links(self, source: int, target: int) -> tuple[Link, ...]:
         """From the router of node ``source`` to that of ``target``."""
+        found = self._links.get((source, target))
+        if found is None:
+            found = self._links[source, target] = tuple(self._walk(source, target))
+        return found
+
+    def _walk(self, source: int, target: int) -> Iterator[Link]:
         router, end = self.topology.nodes[source].router, self.topology.nodes[target].sink
-        found: list[Link] = []
         while router != end:
             link = self._ahead[router, int(self.routes.port[router, target])]
-            found.append(link)
+            yield link
             router = link.target
-        return found
 
     def flight_cycles(self, source: int, target: int) -> int:
         """Of a flit that waits for nothing, from when its node sends it: through the switches and over the wires."""

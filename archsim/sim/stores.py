@@ -56,9 +56,9 @@ class Stores:
         store = self._store(step, region)
         if isinstance(store, Tensor) or not store.retain or self._wiring is None:
             return self.address(step, region)
-        starts = self._starts.get(store.name)
-        if starts is None:
-            starts = self._starts[store.name] = _starts(store, self._program)
+        if store.name not in self._starts:
+            self._starts |= _starts(store.writer, self._program)
+        starts = self._starts[store.name]
         return store.base + starts[self._wiring.taken(step.queue, store.name)] % store.size_bytes
 
     def _store(self, step: Step, region: Region) -> Tensor | Ring:
@@ -71,12 +71,20 @@ class Stores:
         return found
 
 
-def _starts(ring: Ring, program: Program) -> list[int]:
-    """Byte of the ring's tape at which each slot begins, in the order in which the writer takes them."""
-    starts: list[int] = []
+def _starts(writer: str, program: Program) -> dict[str, list[int]]:
+    """Of each ring of ``writer`` that retains bytes: the byte of its tape at which each slot begins.
+
+    In the order in which the writer takes them.
+    """
+    rings = {f"{ring.name}.free": ring for ring in program.rings if ring.writer == writer and ring.retain}
+    starts: dict[str, list[int]] = {ring.name: [] for ring in rings.values()}
     for queue in program.queues:
-        for step in unroll(queue) if queue.name == ring.writer else ():
-            if (f"{ring.name}.free", 1) in step.waits:
+        for step in unroll(queue) if queue.name == writer else ():
+            for name, count in step.waits:
+                ring = rings.get(name)
+                if ring is None or count != 1:
+                    continue
                 kept = ring.retain if step.command.retains else 0
-                starts.append(starts[-1] + ring.slot_bytes - kept if starts else 0)
+                tape = starts[ring.name]
+                tape.append(tape[-1] + ring.slot_bytes - kept if tape else 0)
     return starts

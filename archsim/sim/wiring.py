@@ -35,6 +35,7 @@ class Wiring:
         self._notify = notify
         self._counters: dict[tuple[str, str], Counter] = {}
         self._rings: dict[str, tuple[Ring, Slots]] = {}
+        self._ring_tokens: dict[str, tuple[Ring | None, str]] = {}
         self._takers = _takers(program)
         self._semaphores = dict.fromkeys(semaphore.name for semaphore in program.semaphores)
         self._sinks: dict[tuple[str, str], tuple[Sink, ...]] = {}
@@ -55,10 +56,10 @@ class Wiring:
 
     def sinks(self, queue: str, token: str) -> tuple[Sink, ...]:
         """Where signals of ``token`` by ``queue`` go; raises ProgramError when it may not signal it."""
-        key = (queue, token)
-        if key not in self._sinks:
-            self._sinks[key] = self._connect(queue, token)
-        return self._sinks[key]
+        found = self._sinks.get((queue, token))
+        if found is None:
+            found = self._sinks[queue, token] = self._connect(queue, token)
+        return found
 
     def slot(self, queue: str, ring: str) -> int:
         """Slot of ``ring`` that ``queue`` took last; raises ProgramError when it holds none."""
@@ -75,7 +76,7 @@ class Wiring:
 
     def givers(self, queue: str, token: str) -> tuple[str, ...]:
         """Queues whose signal would raise ``token`` for ``queue``."""
-        ring, kind = self._ring_token(token)
+        ring, kind = self._ring_tokens.get(token, (None, ""))
         if ring is None:
             return tuple(q.name for q in self._program.queues if token in _signalled(q.body))
         return (ring.writer,) if kind == "full" else self._rings[ring.name][1].lagging()
@@ -84,9 +85,12 @@ class Wiring:
         unknown = [name for name in (ring.writer, *ring.readers) if name not in self._clocks]
         if unknown or not ring.readers:
             raise ProgramError(f"ring '{ring.name}': needs a writer and readers; unknown queues: {unknown}")
-        free = self._count(ring.writer, f"{ring.name}.free", ring.slots)
+        free_token, full_token = f"{ring.name}.free", f"{ring.name}.full"
+        self._ring_tokens[free_token] = (ring, "free")
+        self._ring_tokens[full_token] = (ring, "full")
+        free = self._count(ring.writer, free_token, ring.slots)
         for reader in ring.readers:
-            self._count(reader, f"{ring.name}.full", 0)
+            self._count(reader, full_token, 0)
         self._rings[ring.name] = (ring, Slots(free, ring.readers))
 
     def _count(self, taker: str, token: str, initial: int) -> Counter:
@@ -95,7 +99,7 @@ class Wiring:
         return counter
 
     def _connect(self, queue: str, token: str) -> tuple[Sink, ...]:
-        ring, kind = self._ring_token(token)
+        ring, kind = self._ring_tokens.get(token, (None, ""))
         if ring is None:
             return self._to_semaphore(queue, token)
         if kind == "full":
@@ -122,12 +126,6 @@ class Wiring:
     def _border(self, giver: str, taker: str, sink: Sink) -> Sink:
         clock = self._clocks[taker]
         return Crossing(self._kernel, clock, sink) if clock.crosses(self._clocks[giver]) else sink
-
-    def _ring_token(self, token: str) -> tuple[Ring | None, str]:
-        name, _, kind = token.rpartition(".")
-        if name in self._rings and kind in ("free", "full"):
-            return self._rings[name][0], kind
-        return None, ""
 
 
 def _takers(program: Program) -> dict[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from archsim.spec.part import Part
 
@@ -68,11 +69,13 @@ def instance(memory: str, core: int) -> str:
     return f"{memory}[{core}]"
 
 
+@cache
 def part_of(memory: str) -> str:
     """The part that a memory, or a core's own copy of one, is: ``l1`` of ``l1[3]``."""
     return memory.partition("[")[0]
 
 
+@cache
 def core_of(memory: str) -> int | None:
     """Whose copy of a memory it is; None: all cores share it."""
     _, found, number = memory.partition("[")
