@@ -213,7 +213,7 @@ def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow)
     floor = chip.setup if plan.cached else chip.move_floor(plan.home, write=False)
     floor += trip(chip, problem, plan, both_ways=True)
     pin = np.maximum(flow.touched * plan.element_bytes / read, flow.filled * plan.element_bytes / write)
-    begun = flow.first * plan.element_bytes / read
+    begun = flow.first * (plan.element_bytes * problem.share(plan, plan.home)) / read  # of the last core that starts
     if plan.rows is not None:
         row = row_elements(plan.axes, plan.rows, problem.dims)
         pin = np.maximum(pin, flow.filled / row * chip.row_setup)

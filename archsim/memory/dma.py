@@ -44,6 +44,7 @@ from archsim.sim.kernel import Event
 from archsim.sim.machine import Surroundings, TileEngine
 from archsim.sim.tally import Bill, Entry, memory_entries
 from archsim.spec.architecture import Dma
+from archsim.spec.network import core_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +153,9 @@ class DmaEngine(TileEngine):
         legs = [side.leg for side in (*sources, *targets) if side.leg is not None]
         if len({leg.shape.write for leg in legs}) > 1:
             raise ProgramError(f"{step.where} of {step.queue}: a move from DRAM to DRAM has no path on the chip")
-        demands = [demand for side in sources for demand in self._demands(step, side, False)]
-        demands += [demand for side in targets for demand in self._demands(step, side, True)]
         routes = self._crossings.routes.of(next(iter(sources), None), targets) if self._crossings else ()
+        demands = [demand for side in sources for demand in self._demands(step, side, False, bool(routes))]
+        demands += [demand for side in targets for demand in self._demands(step, side, True, bool(routes))]
         over = [route.side.leg for route in routes if route.side is not None]
         cycles = max(storage.shortest(demands, self.clock), _shortest(legs, self.clock), self._on_links(routes))
         on_chip = not legs and any(side.touched.size_bytes for side in sources)
@@ -201,12 +202,13 @@ class DmaEngine(TileEngine):
         shape = dram.shape(touched, write=write, outstanding=self._spec.outstanding)
         return Leg(dram, region, shift, touched, shape, cache)
 
-    def _demands(self, step: Step, side: Side, write: bool) -> list[Demand]:
+    def _demands(self, step: Step, side: Side, write: bool, crosses: bool) -> list[Demand]:
+        """``crosses``: over the network, whose ports gather a message in any order of the banks of a shared memory."""
         region, memory, touched = side.region, side.memory, side.touched
         if memory in self._drams or not touched.size_bytes:
             return []
         accesses = touched.accesses(self.storage.word_bytes(memory))
-        place = self.place(step, region, touched)
+        place = None if crosses and core_of(memory) is None else self.place(step, region, touched)
         ways = (write, False) if write and step.command.combine else (write,)
         size = touched.size_bytes
         return [self.storage.demand(memory, size, write=way, accesses=accesses, place=place) for way in ways]
