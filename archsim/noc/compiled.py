@@ -59,10 +59,10 @@ def initial(
     return found
 
 
-def _check(topology: Topology, routes: Routes, parameters: RouterParameters) -> None:
+def _check(topology: Topology, routes: Routes, parameters: RouterParameters, *, switched: bool) -> None:
     what = f"network {topology.name}"
     switch = topology.ports * parameters.input_speedup
-    if switch > k.MOST_PORTS:
+    if switched and switch > k.MOST_PORTS:
         raise ConfigError(f"{what}: {switch} inputs of a router's switch; allowed at most {k.MOST_PORTS}")
     allocators = {parameters.vc_allocator, parameters.switch_allocator}
     if parameters.speculative and allocators != {"islip"}:
@@ -85,9 +85,13 @@ def idle_nodes(count: int, vcs: int) -> Any:
     return found
 
 
-def rules_of(topology: Topology, routes: Routes, parameters: RouterParameters, packets: Packets) -> Any:
-    """Sizes and behaviour as the kernels' record. Raises ConfigError on what does not fit."""
-    _check(topology, routes, parameters)
+def rules_of(
+    topology: Topology, routes: Routes, parameters: RouterParameters, packets: Packets, *, switched: bool = True
+) -> Any:
+    """Sizes and behaviour as the kernels' record; ``switched``: flits ask for the routers' switches, not packets for
+    links. Raises ConfigError on what does not fit.
+    """
+    _check(topology, routes, parameters, switched=switched)
     found = np.zeros(1, k.RULES)
     slowest = max([link.delay_cycles for link in topology.links] + [node.delay_cycles for node in topology.nodes])
     reach = max(slowest + k.WIRE + k.CROSSBAR + parameters.credit_delay, parameters.routing_delay) + 1

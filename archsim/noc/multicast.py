@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from archsim.errors import ConfigError
+from archsim.noc.kernel.layout import MOST_PORTS
 from archsim.noc.ways import Ways
 
 
@@ -19,12 +20,15 @@ def tree(ways: Ways, source: int, targets: tuple[int, ...]) -> Any:
     """(routers, 2): by router the set of output ports, and of those where packets take the upper class.
 
     Of two equally short ways the first; a packet in a ring keeps the class with which it entered it, so a router from
-    which both classes would leave by one link takes the upper one. Raises ConfigError on an unknown or repeated node.
+    which both classes would leave by one link takes the upper one. Raises ConfigError on an unknown or repeated node,
+    and on routers of more ports than such a set has.
     """
     topology = ways.topology
     nodes = len(topology.nodes)
     if not targets or len(set(targets)) != len(targets) or not all(0 <= target < nodes for target in targets):
         raise ConfigError(f"multicast to {list(targets)}: allowed different nodes of 0 to {nodes - 1}")
+    if topology.ports > MOST_PORTS:
+        raise ConfigError(f"multicast: routers of {topology.ports} ports; allowed at most {MOST_PORTS}")
     found = np.zeros((topology.routers, 2), np.int64)
     for target in targets:
         for link in ways.links(source, target):

@@ -76,7 +76,7 @@ def _padded(array: Any, count: int) -> Any:
 def _initial(topology: Topology, routes: Routes, parameters: RouterParameters, packets: Packets, seed: int) -> Any:
     none, nodes = np.zeros(0, np.int64), len(topology.nodes)
     found = r.Reservations(
-        rules=compiled.rules_of(topology, routes, parameters, packets),
+        rules=compiled.rules_of(topology, routes, parameters, packets, switched=False),
         routes=compiled.route_table(routes),
         trees=np.zeros((0, topology.routers, 2), np.int64),
         messages=np.zeros(0, k.MESSAGE),

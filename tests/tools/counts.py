@@ -35,6 +35,6 @@ def compiler_counts(compiled: Compiled, workload: Workload, chip: Architecture) 
 
 
 def machine_counts(activity: Activity, chip: Architecture) -> Counts:
-    """What the machine counted on the chip's parts, without the host and the DRAM's own account."""
-    host = chip.host.name if chip.host is not None else ""
-    return {key: n for key, n in activity.counts.items() if n and key[1] != host and key[2] not in OWN_ACCOUNT}
+    """What the machine counted on the chip's parts, without the host, the network and the DRAM's own account."""
+    others = {part.name for part in (chip.host, chip.noc) if part is not None}
+    return {key: n for key, n in activity.counts.items() if n and key[1] not in others and key[2] not in OWN_ACCOUNT}
