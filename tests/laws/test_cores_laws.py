@@ -9,14 +9,11 @@ import numpy as np
 import pytest
 
 from archsim.errors import MappingError
-from archsim.ir.check.program import check
-from archsim.ir.mapping import Loop
 from archsim.spec.architecture import Architecture
 from archsim.spec.network import Noc
 from archsim.system import simulate
-from mapper.compile import Compiled, Options, compile_model
-from mapper.execute.run import Executor
-from tests.tools.counts import compiler_counts, machine_counts
+from mapper.compile import Options, compile_model
+from tests.tools.agreement import assert_agreement
 from tests.tools.layers import PART, Net, random_net, small_chip
 
 ALL = ("inputs", "weights", "outputs")
@@ -81,11 +78,6 @@ def options_of(seed: int) -> Options:
     return Options(objective=("latency", "energy", "edp")[seed % 3], random=f"{seed}" if seed % 2 else "")
 
 
-def spread(compiled: Compiled) -> int:
-    """Loops over cores."""
-    return sum(isinstance(node, Loop) and bool(node.axis) for layer in compiled.mapping.layers for node in layer.nodes)
-
-
 @pytest.mark.parametrize("seed", range(120))
 def test_law_38_counts_agree_over_several_cores(seed: int) -> None:
     """Law 38: the mapper's counts are the machine's, and the Program computes the model, however it is spread."""
@@ -96,18 +88,7 @@ def test_law_38_counts_agree_over_several_cores(seed: int) -> None:
     except MappingError as error:
         assert "would do" in str(error)
         return
-    check(compiled.program, chip)
-    for turn in range(2):
-        executor = Executor(compiled.program, numbers="float64", seed=seed + 1000 * turn)
-        for tensor in compiled.program.tensors:
-            if tensor.preloaded:
-                executor.fill(tensor.name, net.values[tensor.name])
-        executor.run()
-        for name, tensor in workload.tensors.items():
-            if tensor.kind == "output":
-                assert np.array_equal(executor.values(name), net.values[name])
-    activity = simulate(compiled.program, chip)
-    assert compiler_counts(compiled, workload, chip) == machine_counts(activity, chip)
+    assert_agreement(net, workload, chip, compiled, seed)
 
 
 @pytest.mark.parametrize("seed", range(60))

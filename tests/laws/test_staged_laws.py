@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from archsim.errors import MappingError
-from archsim.ir.check.program import check
 from archsim.ir.mapping import Keep, LayerMapping, Loop
 from archsim.ir.workload import Workload
 from archsim.pe.dataflows import catalog
@@ -19,13 +18,12 @@ from archsim.system import simulate
 from mapper.compile import Compiled, Options, compile_model
 from mapper.cost import held_bytes
 from mapper.costs import ChipCosts
-from mapper.execute.run import Executor
 from mapper.grid import build_grid
 from mapper.options import Given
 from mapper.problem import build
 from mapper.search.exhaustive import search
 from mapper.search.space import ORDERS, depth_choices, feasible
-from tests.tools.counts import compiler_counts, machine_counts
+from tests.tools.agreement import assert_agreement
 from tests.tools.layers import Net, random_net, small_chip
 
 ALL = ("inputs", "weights", "outputs")
@@ -69,17 +67,6 @@ def striped(layer: LayerMapping) -> bool:
     return len(dims) > len(set(dims))
 
 
-def computes(net: Net, workload: Workload, compiled: Compiled, seed: int) -> bool:
-    """Whether the Program's outputs are the network's, on its own addresses."""
-    executor = Executor(compiled.program, numbers="float64", seed=seed)
-    for tensor in compiled.program.tensors:
-        if tensor.preloaded:
-            executor.fill(tensor.name, net.values[tensor.name])
-    executor.run()
-    outputs = [name for name, tensor in workload.tensors.items() if tensor.kind == "output"]
-    return all(np.array_equal(executor.values(name), net.values[name]) for name in outputs)
-
-
 @pytest.mark.parametrize("seed", range(140))
 def test_law_38_counts_agree_over_several_levels(seed: int) -> None:
     """Law 38: the mapper's counts are the machine's, and the Program computes the model, whatever the levels."""
@@ -90,10 +77,7 @@ def test_law_38_counts_agree_over_several_levels(seed: int) -> None:
     except MappingError as error:
         assert "would do" in str(error)
         return
-    check(compiled.program, chip)
-    activity = simulate(compiled.program, chip)
-    assert compiler_counts(compiled, workload, chip) == machine_counts(activity, chip)
-    assert computes(net, workload, compiled, seed) and computes(net, workload, compiled, seed + 1000)
+    assert_agreement(net, workload, chip, compiled, seed)
 
 
 @pytest.mark.parametrize("seed", range(60))
