@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from archsim.ir.program import Command, Loop, Node, Queue, Token, When
+from archsim.ir.program import Command, Loop, Node, Queue, Region, Token, When
 
 Resolved = tuple[tuple[str, int], ...]  # (token name, n)
 
@@ -26,6 +26,11 @@ class Step:
     waits: Resolved
     signals: Resolved
     fresh: bool
+
+    def operand(self, number: int) -> Region:
+        """The operand of this number among what the command reads, then writes."""
+        reads = self.command.reads
+        return reads[number] if number < len(reads) else self.command.writes[number - len(reads)]
 
     @property
     def is_empty(self) -> bool:

@@ -114,6 +114,17 @@ class PortStreams:
             self.placed[turns] = replace(self, uneven=uneven)
         return self.placed[turns]
 
+    def on(self, ports: Mapping[Port, Port], demands: tuple[Demand, ...]) -> PortStreams:
+        """The same streams on other ports, those that are named, for ``demands``."""
+        return PortStreams(
+            self.starter, self.clock, self.cycles, demands,
+            {ports.get(port, port): share for port, share in self.exact.items()},
+            tuple([(ports.get(port, port), share) for port, share in self.shares]),
+            self.whole_cycles,
+            tuple([replace(each, port=ports.get(each.port, each.port)) for each in self.conflicts]),
+            {ports.get(port, port): share for port, share in self.even.items()},
+        )  # fmt: skip
+
     def begin(self) -> Flow:
         """Start at the present instant, an edge of the clock."""
         return self.starter.begin(self)

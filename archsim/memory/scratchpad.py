@@ -30,6 +30,7 @@ from archsim.sim.clock import Clock
 from archsim.sim.engine import Cycles, Demand, Place
 from archsim.sim.kernel import Kernel
 from archsim.spec.memories import Memory
+from archsim.spec.network import core_of, instance, part_of
 
 
 class Scratchpad:
@@ -157,6 +158,25 @@ class EnginePads:
         for demand, conflict in zip(colliding, conflicts, strict=True):
             even[conflict.port] -= Fraction(demand.size_bytes * clock.hz) / (cycles * conflict.port.bytes_per_s)
         return replace(plain, conflicts=conflicts, even=even)
+
+    def moved(self, streams: PortStreams, core: int | None, to: int | None) -> PortStreams:
+        """The same ``streams`` with the memories of one core in place of another's."""
+        if core is None or to is None or core == to:
+            return streams
+        ports: dict[Port, Port] = {}
+        demands = []
+        for demand in streams.demands:
+            if core_of(demand.memory) != core:
+                demands.append(demand)
+                continue
+            other = demand._replace(memory=instance(part_of(demand.memory), to))
+            demands.append(other)
+            if demand.size_bytes:
+                ports[self._port(demand)] = self._port(other)
+        return streams.on(ports, tuple(demands))
+
+    def _port(self, demand: Demand) -> Port:
+        return self._pad(demand.memory).port(self._engine, write=demand.write)
 
     def _lost(self, pad: Scratchpad, size_bytes: int, place: Place, *, write: bool) -> Cycles:
         """Cycles that a stream of ``size_bytes`` over and over a region loses: a pass's share of them for each."""
