@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from archsim.errors import MappingError
 from archsim.ir.program import (
     Affine,
     Command,
+    Edge,
     Engine,
     Extent,
     Loop,
@@ -20,6 +21,7 @@ from archsim.ir.program import (
     Semaphore,
     Tensor,
     Token,
+    When,
 )
 from archsim.spec.architecture import Architecture
 from mapper.borders import Slab, slabs
@@ -186,9 +188,10 @@ class _Builder:
     def _body(self, lane: Lane, core: int) -> Iterable[Node]:
         offset = 1 if self.launch_tokens and lane[0] in ("host", "load") else 0
         for position, nodes in enumerate(self.bodies[lane, core]):
-            yield from nodes
             signals = self.order.signals(lane, core, position - offset)
-            if signals:
+            ended = _ended(nodes, signals) if signals else nodes
+            yield from nodes if ended is None else ended
+            if ended is None:
                 layer = self.layers[position - offset]
                 yield Command(f"{layer}.{label(lane)}_done", "SYNC", layer, signals=signals)
 
@@ -208,6 +211,23 @@ def _nest(frame: Frame | None, items: list[Item], depth: int) -> Iterable[Node]:
         assert frame is not None
         yield Loop(frame.vars[depth], frame.trips(depth), tuple(_nest(frame, deeper, depth + 1)))
     yield from (item.command for item in items if item.depth == depth and item.after)
+
+
+def _ended(nodes: Sequence[Node], signals: tuple[Token, ...], loops: When = ()) -> tuple[Node, ...] | None:
+    """The nodes with ``signals`` at the end of the last command, in the last turn of its ``loops``.
+
+    None where none is sure to be the last one.
+    """
+    if not nodes:
+        return None
+    last = nodes[-1]
+    if isinstance(last, Loop):
+        inner = _ended(last.body, signals, (*loops, Edge("last", last.var)))
+        return None if inner is None else (*nodes[:-1], replace(last, body=inner))
+    if any(edge not in loops for edge in last.when):
+        return None
+    given = tuple(replace(token, when=loops) for token in signals)
+    return (*nodes[:-1], replace(last, signals=(*last.signals, *given)))
 
 
 def border_items(layer: str, pinned: Resident, shape: tuple[int, ...]) -> list[Item]:
