@@ -122,7 +122,7 @@ def _apart(
 def _pack(
     rings: Sequence[Slot], align: int, room: int, others: Sequence[Slot], apart: Set[str]
 ) -> list[Slot] | None:
-    """The rings at the lowest addresses, those that are named ``apart`` from ``others``; None where there is no room."""
+    """The rings at the lowest addresses, those named ``apart`` off the ``others``; None where there is no room."""
     placed: list[Slot] = []
     taken = [Block(slot.address, slot.size_bytes, 0, 0) for slot in others]
     for ring in rings:
