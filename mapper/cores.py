@@ -8,7 +8,7 @@ byte once over the memories that the cores share and into a core.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -17,7 +17,7 @@ from archsim.spec.architecture import Architecture
 from mapper.costs import ChipCosts, drain_steps, fold_function, vector_time
 from mapper.geometry import components
 from mapper.network import link_rate
-from mapper.operands import ACC, OUT
+from mapper.operands import ACC, OUT, OperandPlan
 from mapper.problem import Problem, Spread
 
 SEARCHED = 3  # spreads of a layer that are searched whole
@@ -29,8 +29,7 @@ def spreads(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> lis
     if noc is None:
         return []
     found = {parts: _spread(problem, chip.architecture, parts) for parts in _parts(problem, noc.cores)}
-    least = _Least(problem, chip, dtypes)
-    ranked = sorted(found.values(), key=lambda spread: (*least(problem.of_core(spread)), spread.parts))
+    ranked = sorted(found.values(), key=lambda spread: (*_least(problem.of_core(spread), chip, dtypes), spread.parts))
     return ranked[:SEARCHED]
 
 
@@ -109,49 +108,39 @@ def _spread(problem: Problem, architecture: Architecture, parts: tuple[int, ...]
     return spread_of(problem, architecture, [(dim, -(-dims[dim] // count)) for dim, count in cut])
 
 
-class _Least:
-    """What no run of a core's part can undercut: reference cycles, and bytes that cross the network.
-
-    What all spreads of a problem have alike is found once.
-    """
-
-    def __init__(self, problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> None:
-        noc = chip.architecture.noc
-        assert noc is not None
-        self.chip, self.link = chip, link_rate(chip, noc)
-        self.work = _work(problem, chip, dtypes)
-        dims = problem.layer.dims
-        self.moved = [
-            (plan, components(plan.axes, plan.shape, dims))
-            for plan in problem.operands
-            if plan.name != ACC and plan.home != plan.level
-        ]
-
-    def __call__(self, part: Problem) -> tuple[float, float]:
-        """Of a core's ``part``."""
-        at_memory: dict[tuple[str, bool], float] = {}
-        into = crossing = 0.0
-        for plan, axes in self.moved:
-            size, write = float(prod(axis.size(part.dims) for axis in axes) * plan.element_bytes), plan.operand == OUT
-            key = (plan.home, write and self.chip.architecture.memory(plan.home).kind != "dram")
-            shared = size * part.share(plan, plan.home)
-            at_memory[key] = at_memory.get(key, 0.0) + shared
-            if part.crosses(plan):
-                crossing += shared
-                into += 0 if write else size
-        terms = [count / self.chip.port_rate(memory, write=write) for (memory, write), count in at_memory.items()]
-        return max([self.work(part), into / self.link, *terms]), crossing
+def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tuple[float, float]:
+    """Reference cycles that a core's part takes at least, and bytes that cross the network."""
+    noc = chip.architecture.noc
+    assert noc is not None
+    at_memory: dict[tuple[str, bool], float] = {}
+    into = crossing = 0.0
+    for plan in problem.operands:
+        if plan.name == ACC or plan.home == plan.level:
+            continue
+        size, write = _bytes(problem, plan), plan.operand == OUT
+        key = (plan.home, write and chip.architecture.memory(plan.home).kind != "dram")
+        at_memory[key] = at_memory.get(key, 0.0) + size * problem.share(plan, plan.home)
+        if problem.crosses(plan):
+            crossing += size * problem.share(plan, plan.home)
+            into += 0 if write else size
+    terms = [count / chip.port_rate(memory, write=write) for (memory, write), count in at_memory.items()]
+    return max([_work(problem, chip, dtypes), into / link_rate(chip, noc), *terms]), crossing
 
 
-def _work(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> Callable[[Problem], float]:
+def _bytes(problem: Problem, plan: OperandPlan) -> float:
+    parts = components(plan.axes, plan.shape, problem.layer.dims)
+    return float(prod(part.size(problem.dims) for part in parts) * plan.element_bytes)
+
+
+def _work(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> float:
     """Of the unit on a part in one piece."""
-    if problem.engine == "copy":
-        return lambda part: 0.0
+    extents = tuple(problem.dims.items())
     if problem.engine == "array":
         array = next(part for part in chip.architecture.arrays if part.name == problem.unit)
-        fold, rate = fold_function(chip, problem.layer, array, dtypes), chip.scale(array)
-        return lambda part: fold(tuple(part.dims.items()))[0] / rate
+        return fold_function(chip, problem.layer, array, dtypes)(extents)[0] / chip.scale(array)
+    if problem.engine == "copy":
+        return 0.0
     unit = next(part for part in chip.architecture.vectors if part.name == problem.vector)
     passes, slow, _ = drain_steps(problem.layer)
-    dtype, scale = problem.operand(OUT).dtype, chip.scale(unit)
-    return lambda part: vector_time(prod(part.dims.values()), passes, slow, unit, dtype) / scale
+    elements = prod(problem.dims.values())
+    return vector_time(elements, passes, slow, unit, problem.operand(OUT).dtype) / chip.scale(unit)
