@@ -23,16 +23,13 @@ from archsim.ir.check.single_accesses import SingleAccesses
 from archsim.ir.check.tokens import Order
 from archsim.ir.check.uses import READS, IntArray, Uses
 from archsim.ir.check.whole_groups import leave_open
+from archsim.ir.program import Tensor
 
 
 def check_hazards(uses: Uses, order: Order) -> None:
     """Raise ProgramError for the first race, early reuse or read of unwritten bytes."""
     left, single = leave_open(uses, order), SingleAccesses(uses, order)
-    unowned = [np.empty((0, 2), dtype=np.int64)]
-    for number, pairs in _by_store(uses, left.races):
-        if not owned_apart(uses, number, np.unique(pairs)):
-            unowned.append(_turned(uses, pairs))
-    for number, pairs in _by_store(uses, single.racing(np.concatenate(unowned))):
+    for number, pairs in _by_store(uses, single.racing(_turned(uses, _unowned(uses, left.races)))):
         _check_races(uses, order, number, pairs)
     reused = set(uses.groups.store[left.reused[single.reused(left.reused)]].tolist())
     unsure = dict(_by_store(uses, left.unsure[single.unsure(left.unsure)]))
@@ -42,6 +39,13 @@ def check_hazards(uses: Uses, order: Order) -> None:
             check_reuse(store, order)
         for group in unsure.get(number, ()):
             check_written(store, order, uses.accesses(int(group)))
+
+
+def _unowned(uses: Uses, pairs: IntArray) -> IntArray:
+    """Pairs of groups without those of tensors of which each queue keeps to bytes of its own."""
+    shared = np.array([isinstance(item, Tensor) for item in uses.items], dtype=np.bool_)[uses.groups.store[pairs[:, 0]]]
+    open_ = [part for number, part in _by_store(uses, pairs[shared]) if not owned_apart(uses, number, np.unique(part))]
+    return np.concatenate([pairs[~shared], *open_])
 
 
 def _by_store(uses: Uses, groups: IntArray) -> Iterator[tuple[int, IntArray]]:

@@ -62,19 +62,19 @@ class SingleAccesses:
     def unsure(self, reads: IntArray) -> BoolArray:
         """Groups of reads some of which may come before what they read is written."""
         groups, uses = self.uses.groups, self.uses
+        which, rows = self._rows(reads)
+        missing, same = ~self._inside[rows], np.zeros(len(rows), dtype=np.bool_)
+        sizes = groups.end[reads] - groups.begin[reads]
+        firsts = np.cumsum(sizes) - sizes
+        of, writes = self._writes_of(reads)
+        for pair, at in pairs_within(firsts[of], (firsts + sizes)[of]):
+            row, write, queue = rows[at], writes[pair], groups.queue[reads[of[pair]]]
+            ended = self.order.ended(queue, uses.index[row], groups.queue[write])
+            last, first = self._last_below(write, uses.high[row]), self._first_same(write, row)
+            missing[at[(last >= 0) & (uses.index[last] >= ended)]] = True
+            same[at[(first >= 0) & (uses.index[first] < ended)]] = True
         found = np.zeros(len(reads), dtype=np.bool_)
-        group, row = self._rows(reads)
-        found[group[~self._inside[row]]] = True
-        which, writes = self._writes_of(reads)
-        sizes = (groups.end - groups.begin)[reads[which]]
-        begin = np.zeros_like(sizes)
-        for pair, at in pairs_within(begin, sizes):
-            one, write = reads[which[pair]], writes[pair]
-            row = groups.begin[one] + at
-            last = self._last_below(write, uses.high[row])
-            ended = self.order.ended(groups.queue[one], uses.index[row], groups.queue[write])
-            late = (last >= 0) & (uses.index[last] >= ended)
-            found[which[pair[late]]] = True
+        found[which[missing & ~same]] = True
         return found
 
     @cached_property
@@ -100,6 +100,23 @@ class SingleAccesses:
         wanted = group * (len(ordered) + 1) + np.searchsorted(ordered, bound, side="left")
         last = np.searchsorted(keys, wanted, side="left") - 1
         return np.where(last < self.uses.groups.begin[group], -1, last)
+
+    @cached_property
+    def _intervals(self) -> tuple[IntArray, IntArray, IntArray]:
+        """A number of each row's interval; and the rows by group and interval in one number, ascending, in order."""
+        _, low = np.unique(self.uses.low, return_inverse=True)
+        _, high = np.unique(self.uses.high, return_inverse=True)
+        _, number = np.unique(low * (len(high) + 1) + high, return_inverse=True)
+        keys = self.uses.group * (len(number) + 1) + number
+        rows = np.argsort(keys, kind="stable")
+        return number, keys[rows], rows
+
+    def _first_same(self, group: IntArray, row: IntArray) -> IntArray:
+        """The first access of each ``group`` with exactly the interval of each ``row``; -1 for none."""
+        number, keys, rows = self._intervals
+        wanted = group * (len(number) + 1) + number[row]
+        at = np.minimum(np.searchsorted(keys, wanted, side="left"), len(keys) - 1)
+        return np.where(keys[at] == wanted, rows[at], -1)
 
     def _rows(self, groups: IntArray) -> tuple[IntArray, IntArray]:
         """Place in ``groups`` and row of each of their accesses."""
