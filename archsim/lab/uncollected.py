@@ -1,4 +1,4 @@
-"""Runs without Python's search for cyclic garbage: what a run makes it keeps, so that searching again and again is lost.
+"""Runs without Python's search for cyclic garbage: a run keeps what it makes, so searching again and again is lost.
 
 Only a machine that has stopped is garbage: ``collect_stopped`` finds those of earlier runs. The user's own state of the
 collector is as before when a run has ended.

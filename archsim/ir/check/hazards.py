@@ -7,8 +7,8 @@ Three rules, in this order; each assumes the ones before it:
 2. **reuse**: before the writer of a ring goes around to a byte again, every reader that had it earlier has finished;
 3. **unwritten**: the writes that happen-before a read cover its bytes (tensors that are preloaded hold data already).
 
-They are asked of all stores together first: of what a queue reads or writes of a store as a whole, then of its accesses.
-What that leaves open is asked access by access, store by store.
+They are asked of all stores together first: of what a queue reads or writes of a store as a whole, then access by
+access. What that leaves open is asked store by store.
 """
 
 from __future__ import annotations
