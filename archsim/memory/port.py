@@ -25,7 +25,7 @@ class Port:
     ``is_bank``: of those.
     """
 
-    __slots__ = ("banks", "bytes_per_s", "flows", "is_bank", "name", "peak", "rough", "uneven")
+    __slots__ = ("_overfull", "banks", "bytes_per_s", "flows", "is_bank", "name", "peak", "rough", "uneven")
 
     def __init__(self, name: str, bytes_per_s: int, *, is_bank: bool = False) -> None:
         self.name = name
@@ -33,6 +33,7 @@ class Port:
         self.bytes_per_s = bytes_per_s
         self.flows: dict[Flow, None] = {}
         self.rough = 0.0
+        self._overfull: bool | None = None  # what rational numbers said of the commands now on the port
         self.uneven: dict[Flow, float] = {}
         self.peak = 0.0
         self.banks: list[Port] = []
@@ -41,11 +42,13 @@ class Port:
         """Put ``flow`` on the port."""
         self.flows[flow] = None
         self.rough += share
+        self._overfull = None
 
     def remove(self, flow: Flow, share: float) -> None:
         """Take ``flow`` off the port."""
         del self.flows[flow]
         self.rough = self.rough - share if self.flows else 0.0
+        self._overfull = None
 
     def add_uneven(self, flow: Flow, more: float) -> None:
         """``flow``, which is on the port, loads its banks unevenly."""
@@ -63,9 +66,12 @@ class Port:
 
     def overfull(self) -> bool:
         """Whether the demands exceed the port, exactly; rational numbers are added only near the limit."""
-        if self.rough < FULL:
-            return False
-        return self.rough > 1 + ROUNDING or sum(flow.exact[self] for flow in self.flows) > 1
+        if not FULL <= self.rough <= 1 + ROUNDING:
+            return self.rough > 1
+        if self._overfull is None:
+            first, *others = [flow.exact[self] for flow in self.flows]
+            self._overfull = sum(others, first) > 1
+        return self._overfull
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +85,7 @@ class Uneven:
     more: Mapping[int, Fraction]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Conflict:
     """A stream that loads some banks of ``port`` more than others.
 
@@ -98,7 +104,7 @@ class Conflict:
         return [((bank + turn) % banks, load * self.unit) for bank, load in enumerate(self.loads) if load]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class PortStreams:
     """The streams of a command.
 
@@ -125,7 +131,7 @@ class PortStreams:
     @property
     def places(self) -> tuple[Place, ...]:
         """Where the streams go that load some banks more than others."""
-        return tuple([conflict.place for conflict in self.conflicts])
+        return tuple([conflict.place for conflict in self.conflicts]) if self.conflicts else ()
 
     def at(self, first_bytes: tuple[int, ...]) -> PortStreams:
         """The same with the ``places`` at these addresses."""

@@ -46,7 +46,7 @@ class Ports:
         crowded = False
         for port, share in flow.shares:
             port.add(flow, share)
-            if port.rough + port.peak >= FULL or port in pools:
+            if port.rough + port.peak >= FULL and (port.peak or port.overfull()) or port in pools:
                 crowded = True
         flow.event = kernel.event() if crowded else kernel.timeout(flow.end_ps - kernel.now)
         flow.event.callbacks.append(lambda _: self.end(flow))

@@ -18,7 +18,6 @@ the command); access latency (pipelined; part of the engines' start-up).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
@@ -156,13 +155,21 @@ class EnginePads:
         shares = {port: _share(port, size_bytes, cycles, clock) for port, size_bytes in per_port.items()}
         rounded = tuple([(port, share.numerator / share.denominator) for port, share in shares.items()])
         plain = PortStreams(self._ports, clock, cycles, merged, shares, rounded, ceil(cycles))
-        if not colliding:
-            return plain
-        conflicts = tuple([self._conflict(demand, at_banks / cycles) for demand, at_banks in colliding])
-        for demand, _ in colliding:
-            per_port[self._way(demand.memory, demand.write).port] -= demand.size_bytes
-        even = {port: _share(port, size_bytes, cycles, clock) for port, size_bytes in per_port.items()}
-        return replace(plain, conflicts=conflicts, even=even, peaks=_peaks(conflicts, even, shares))
+        if colliding:
+            self._collide(plain, colliding, per_port)
+        return plain
+
+    def _collide(
+        self, streams: PortStreams, colliding: Sequence[tuple[Demand, Fraction]], per_port: Mapping[Port, int]
+    ) -> None:
+        """State how the demands that collide load the banks: they alone take so many cycles."""
+        cycles, even_bytes = streams.cycles, dict(per_port)
+        streams.conflicts = tuple([self._conflict(demand, at_banks / cycles) for demand, at_banks in colliding])
+        for (demand, _), conflict in zip(colliding, streams.conflicts, strict=True):
+            even_bytes[conflict.port] -= demand.size_bytes
+        uneven = dict.fromkeys(conflict.port for conflict in streams.conflicts)
+        streams.even = {port: _share(port, even_bytes[port], cycles, streams.clock) for port in uneven}
+        streams.peaks = _peaks(streams)
 
     def moved(self, streams: PortStreams, core: int | None, to: int | None) -> PortStreams:
         """The same ``streams`` with the memories of one core in place of another's."""
@@ -233,21 +240,18 @@ def _share(port: Port, size_bytes: int, cycles: Cycles, clock: Clock) -> Fractio
     return Fraction(size_bytes * clock.hz * cycles.denominator, cycles.numerator * port.bytes_per_s)
 
 
-def _peaks(
-    conflicts: Iterable[Conflict], even: Mapping[Port, Fraction], shares: Mapping[Port, Fraction]
-) -> tuple[tuple[Port, float], ...]:
+def _peaks(streams: PortStreams) -> tuple[tuple[Port, float], ...]:
     """By how much colliding streams load one bank of a port more than the port at most, rounded."""
-    peaks = {conflict.port: float(even[conflict.port] - shares[conflict.port]) for conflict in conflicts}
-    for conflict in conflicts:
+    peaks = {port: float(even - streams.exact[port]) for port, even in streams.even.items()}
+    for conflict in streams.conflicts:
         peaks[conflict.port] += max(conflict.loads) * conflict.unit.numerator / conflict.unit.denominator
     return tuple([(port, max(peak, 0.0)) for port, peak in peaks.items()])
 
 
 def _merged(demands: Iterable[Demand]) -> tuple[Demand, ...]:
     """One demand for each memory and direction."""
-    merged: dict[tuple[str, bool], Demand] = {}
-    for new in demands:
-        key = (new.memory, new.write)
-        old = merged.get(key, Demand(*key, 0, 0))
-        merged[key] = Demand(*key, old.size_bytes + new.size_bytes, old.accesses + new.accesses)
-    return tuple(merged.values())
+    merged: dict[tuple[str, bool], tuple[int, int]] = {}
+    for memory, write, size_bytes, accesses, _, _ in demands:
+        before = merged.get((memory, write), (0, 0))
+        merged[memory, write] = (before[0] + size_bytes, before[1] + accesses)
+    return tuple([Demand(*way, *amount) for way, amount in merged.items()])
