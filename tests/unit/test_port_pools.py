@@ -87,6 +87,15 @@ def test_many_starts_and_ends_on_one_clock() -> None:
     assert found == [1000 * 10 * lanes // 8 * (index + 1) for _ in range(lanes) for index in range(12)]
 
 
+@EXACT
+@given(st.sampled_from((*CLOCKS, Clock(10**12), Clock(3 * 10**12))), st.integers(0, 10**14))
+def test_positions_in_parts_are_positions(clock: Clock, time_ps: int) -> None:
+    """A cycle has as many parts as make every ps whole; edges, which are rounded to ps, are whole cycles."""
+    for at_ps in (time_ps, clock.at_or_after(time_ps)):
+        assert clock.position_in(clock.parts, at_ps) == clock.position(at_ps) * clock.parts
+    assert clock.position(clock.at_or_after(time_ps)) == clock.cycle(time_ps)
+
+
 def by_definition(flows: list[Flow]) -> dict[Flow, Cycles]:
     """The slowest command first, all levels found anew after each, on rational numbers alone."""
     left = {port: Fraction(1) for flow in flows for port in flow.exact if port.overfull()}
