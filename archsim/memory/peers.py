@@ -67,12 +67,11 @@ class Meter:
 
     def first_ps(self, level: int) -> int | None:
         """When the first command ends at a level; None while there is none."""
-        edges = []
-        if free := _valid(self.free):
-            edges.append(free.at)
-        if held := _valid(self.held):
-            edges.append(self.edge_after(held.at - self.service, level))
-        return self.clock.edge(min(edges)) if edges else None
+        free, held = _valid(self.free), _valid(self.held)
+        if held is None:
+            return None if free is None else self.clock.edge(free.at)
+        edge = self.edge_after(held.at - self.service, level)
+        return self.clock.edge(edge if free is None else min(edge, free.at))
 
 
 def _valid(heap: list[First]) -> First | None:

@@ -86,7 +86,7 @@ class Pool:
         """Put a command in its group, with the work that it has done by itself; the level is to be found anew."""
         done = flow.worked(self._now_ps)
         share = flow.exact[self.port]
-        work = (flow.cycles - flow.done) * share
+        work = (flow.cycles - flow.done if flow.done else flow.cycles) * share
         self._resolve(share)
         if not done:
             self._resolve(work)
@@ -216,10 +216,11 @@ class Pool:
 
     def _arm(self) -> None:
         """See to it that something happens when the first command ends; what happens before is no more than a look."""
-        ends = [end for meter in self._meters.values() if (end := meter.first_ps(self._level)) is not None]
-        if ends and (self._alarm_ps is None or min(ends) < self._alarm_ps):
-            self._alarm_ps = min(ends)
-            self._kernel.at(self._alarm_ps, self._ring)
+        for meter in self._meters.values():
+            end_ps = meter.first_ps(self._level)
+            if end_ps is not None and (self._alarm_ps is None or end_ps < self._alarm_ps):
+                self._alarm_ps = end_ps
+                self._kernel.at(end_ps, self._ring)
 
     def _ring(self) -> None:
         if self._alarm_ps == self._kernel.now:

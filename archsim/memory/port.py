@@ -203,8 +203,9 @@ class Flow:
     def worked(self, now_ps: int) -> bool:
         """Count what is done until now; whether that is all, though the end may be at an edge to come."""
         position = self.clock.position(now_ps)
-        self.done += self.pace * (position - self.since)
-        self.since = position
+        if position != self.since:
+            self.done += self.pace * (position - self.since)
+            self.since = position
         return self.done >= self.cycles
 
     def finish(self, end_ps: int) -> None:

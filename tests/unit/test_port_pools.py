@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.memory.fair import fair_paces
-from archsim.memory.port import Flow, Port, PortStreams
+from archsim.memory.port import Flow, Port, PortStreams, Uneven
 from archsim.memory.ports import Ports
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Cycles
-from archsim.sim.kernel import Kernel, ProcessBody
+from archsim.sim.kernel import HORIZON_PS, Kernel, ProcessBody
 
 EXACT = settings(max_examples=60, deadline=None, derandomize=True)
 CLOCKS = (Clock(10**9), Clock(1_350_000_000), Clock(700_000_001))
@@ -87,6 +87,15 @@ def test_many_starts_and_ends_on_one_clock() -> None:
     assert found == [1000 * 10 * lanes // 8 * (index + 1) for _ in range(lanes) for index in range(12)]
 
 
+@EXACT
+@given(st.sampled_from((*CLOCKS, Clock(10**12), Clock(3 * 10**12))), st.integers(0, 10**14))
+def test_positions_in_parts_are_positions(clock: Clock, time_ps: int) -> None:
+    """A cycle has as many parts as make every ps whole; edges, which are rounded to ps, are whole cycles."""
+    for at_ps in (time_ps, clock.at_or_after(time_ps)):
+        assert clock.position_in(clock.parts, at_ps) == clock.position(at_ps) * clock.parts
+    assert clock.position(clock.at_or_after(time_ps)) == clock.cycle(time_ps)
+
+
 def by_definition(flows: list[Flow]) -> dict[Flow, Cycles]:
     """The slowest command first, all levels found anew after each, on rational numbers alone."""
     left = {port: Fraction(1) for flow in flows for port in flow.exact if port.overfull()}
@@ -134,3 +143,93 @@ def test_paces_are_exact_where_rounded_numbers_are_equal(wanted: list[dict[int, 
         for port, share in rounded:
             port.add(flows[-1], share)
     assert fair_paces(flows) == by_definition(flows)
+
+
+BANKS = 3
+Loads = dict[int, tuple[Fraction, dict[int, Fraction]]]  # port -> (of each of its banks, more of some)
+Job = tuple[int, Clock, Fraction, Loads]  # start, clock, cycles, loads
+
+some = st.fractions(Fraction(1, 6), 1, max_denominator=6)
+uneven = st.one_of(st.just({}), st.dictionaries(st.integers(0, BANKS - 1), some, min_size=1))
+loads = st.dictionaries(st.integers(0, 1), st.tuples(some, uneven), min_size=1)
+starts = st.integers(0, 20_000)
+
+
+def of_port(even: Fraction, more: dict[int, Fraction]) -> Fraction:
+    return even + sum(more.values(), Fraction(0)) / BANKS
+
+
+def mixed_ends(jobs: list[Job]) -> list[int]:
+    """When each command ends."""
+    kernel = Kernel()
+    everything, ports = Ports(kernel), [Port("p", 1), Port("q", 1)]
+    found: dict[int, int] = {}
+
+    def body(number: int) -> ProcessBody:
+        start_ps, clock, length, want = jobs[number]
+        yield kernel.timeout(clock.at_or_after(start_ps))
+        exact = {ports[port]: of_port(*load) for port, load in want.items()}
+        rounded = tuple((port, float(share)) for port, share in exact.items())
+        streams = PortStreams(everything, clock, length, (), exact, rounded, ceil(length))
+        streams.found = {ports[port]: Uneven(*load) for port, load in want.items() if load[1]}
+        streams.peaks = tuple(
+            (port, float(own.even + max(own.more.values()) - exact[port])) for port, own in streams.found.items()
+        )
+        streams.turns = (0,) * len(streams.found)
+        flow = everything.begin(streams)
+        yield flow.event
+        found[number] = kernel.now
+
+    for number in range(len(jobs)):
+        kernel.start(body(number))
+    kernel.run()
+    assert not any(port.flows or port.banks or port.peak for port in ports)
+    return [found[number] for number in range(len(jobs))]
+
+
+def paces_of(jobs: dict[int, Job]) -> dict[int, Cycles]:
+    """By definition, each bank of each port as a port."""
+    ports = {(port, bank): Port(f"{port}.{bank}", 1) for port in range(2) for bank in (None, *range(BANKS))}
+    flows = []
+    for number, (_, clock, length, want) in sorted(jobs.items()):
+        exact = {ports[port, None]: of_port(*load) for port, load in want.items()}
+        for port, (even, more) in want.items():
+            exact |= {ports[port, bank]: even + more.get(bank, 0) for bank in range(BANKS)}
+        rounded = tuple((port, float(share)) for port, share in exact.items())
+        flows.append(Flow(number, PortStreams(Ports(Kernel()), clock, length, (), exact, rounded, 1), 0))
+        for port, share in rounded:
+            port.add(flows[-1], share)
+    return {flow.number: pace for flow, pace in by_definition(flows).items()}
+
+
+def ends_by_definition(jobs: list[Job]) -> list[int]:
+    """All paces anew whenever a command starts or ends; commands in order of their starts."""
+    clocks, left = [clock for _, clock, _, _ in jobs], [length for _, _, length, _ in jobs]
+    begins, ends = [first_edge(job) for job in jobs], dict.fromkeys(range(len(jobs)), HORIZON_PS)
+    now_ps = begins[0]
+    while now_ps < max(ends.values()):
+        paces = paces_of({n: job for n, job in enumerate(jobs) if begins[n] <= now_ps < ends[n]})
+        busy = [number for number in paces if left[number] > 0]
+        exact = [clocks[number].position(now_ps) + left[number] / paces[number] for number in busy]
+        edges = [clocks[number].edge(ceil(end)) for number, end in zip(busy, exact, strict=True)]
+        then_ps = min(at for at in [*edges, *begins, *ends.values()] if at > now_ps)
+        for number, edge in zip(busy, edges, strict=True):
+            clock = clocks[number]
+            left[number] -= paces[number] * (clock.position(then_ps) - clock.position(now_ps))
+            if left[number] <= 0:
+                ends[number] = edge
+        now_ps = then_ps
+    return list(ends.values())
+
+
+def first_edge(job: Job) -> int:
+    return job[1].at_or_after(job[0])
+
+
+@pytest.mark.slow
+@EXACT
+@given(st.lists(st.tuples(starts, st.sampled_from(CLOCKS[:2]), cycles, loads), min_size=2, max_size=6))
+def test_ends_on_ports_and_banks_are_those_of_the_definition(jobs: list[Job]) -> None:
+    """Pools, ports of banks where one may be overfull and what is left alone: to the same ps as all paces anew."""
+    jobs = sorted(jobs, key=first_edge)
+    assert mixed_ends(jobs) == ends_by_definition(jobs)
