@@ -71,12 +71,13 @@ class _Found:
             low, high = span(region, step)
             if high <= low:
                 continue
-            if low < 0 or high > self.sizes[self.numbers[region.store]]:
+            store = self.numbers[region.store]
+            if low < 0 or high > self.sizes[store]:
                 self._refuse(step, region, low, high)
             self.index.append(step.index)
             self.low.append(low)
             self.high.append(high)
-            self.region.append(self._operand(queue, region, kind))
+            self.region.append(self._operand(queue, region, store, kind))
 
     def _add_all(self, queue: int, repeats: Repeats, touches: Sequence[Touch]) -> None:
         fresh, continued = repeats.by_fresh()
@@ -88,11 +89,12 @@ class _Found:
             self.index += bounds.index
             self.low += bounds.low
             self.high += bounds.high
-            self.region += [self._operand(queue, region, kind)] * len(bounds.index)
+            operand = self._operand(queue, region, self.numbers[region.store], kind)
+            self.region += [operand] * len(bounds.index)
 
-    def _operand(self, queue: int, region: Region, kind: Kind) -> int:
+    def _operand(self, queue: int, region: Region, store: int, kind: Kind) -> int:
         self.regions.append(region)
-        self.store.append(self.numbers[region.store])
+        self.store.append(store)
         self.kind.append(kind)
         self.queue.append(queue)
         return len(self.regions) - 1

@@ -138,13 +138,16 @@ def span(region: Region, step: Step) -> tuple[int, int]:
     if region.clips:
         bounds = Repeats(step.command, (step,)).bounds(region)
         return (bounds.low[0], bounds.high[0]) if bounds.index else (0, 0)
-    low = region.offset.at(step.env)
-    high = low + region.element_bytes + _rows_above(step.command, region)
+    low = region.offset.at(step.env) if region.offset.terms else region.offset.const
+    high = low + region.element_bytes
+    if step.command.index is not None:
+        high += _rows_above(step.command, region)
     extents = step.extents
     for dim, stride in region.strides:
-        if extents[dim] <= 0:
+        last = extents[dim] - 1
+        if last < 0:
             return 0, 0
-        high += (extents[dim] - 1) * stride
+        high += last * stride
     return low, high
 
 
