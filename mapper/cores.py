@@ -1,9 +1,10 @@
 """How a layer may be spread over the cores of a chip: which dims are cut into how many parts, the promising ones first.
 
-Any dim that moves the output and may be cut is: batch, rows and columns of outputs. A core has one part of each; cores
-whose parts need the same tile of an operand get it at once (multicast). Reductions are not spread: sums stay in one
-core. Spreads are ranked by what no run can undercut: the array's or vector unit's work on the largest part, and every
-byte once over the memories that the cores share and into a core.
+Any dim that may be cut is: batch, rows and columns of outputs, and of what the array does its reduction. A core has one
+part of each; cores whose parts need the same tile of an operand get it at once (multicast), cores that share an output
+add their partial sums up (``mapper.adding``). Spreads are ranked by what no run can undercut: the array's or
+vector unit's work on the largest part, and every byte once over the memories that the cores share and into a core.
+Those that cut a reduction are searched where they promise more than any that does not.
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
+import numpy as np
+
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 from archsim.spec.architecture import Architecture
+from mapper.adding import adding
 from mapper.costs import ChipCosts, drain_steps, fold_function, vector_time
 from mapper.geometry import components
+from mapper.grid import Flow
 from mapper.network import link_rate
 from mapper.operands import ACC, OUT, OperandPlan
-from mapper.problem import Problem, Spread
+from mapper.problem import GROUPS, Problem, Spread
 
 SEARCHED = 3  # spreads of a layer that are searched whole
 
@@ -28,9 +33,13 @@ def spreads(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> lis
     noc = chip.architecture.noc
     if noc is None:
         return []
-    found = {parts: _spread(problem, chip.architecture, parts) for parts in _parts(problem, noc.cores)}
-    ranked = sorted(found.values(), key=lambda spread: (*_least(problem.of_core(spread), chip, dtypes), spread.parts))
-    return ranked[:SEARCHED]
+    found = (_spread(problem, chip.architecture, parts) for parts in _parts(problem, chip.architecture))
+    parts = ((spread, problem.of_core(spread)) for spread in found)
+    least = [(_least(part, chip, dtypes), spread, part.adders > 1) for spread, part in parts]
+    ranked = sorted(least, key=lambda entry: (*entry[0], entry[1].parts))
+    plain = [entry for entry in ranked if not entry[2]]
+    summed = [entry for entry in ranked if entry[2] and entry[0][0] < plain[0][0][0]]
+    return [spread for _, spread, _ in (*plain[:SEARCHED], *summed[:SEARCHED])]
 
 
 def spread_of(problem: Problem, architecture: Architecture, loops: Sequence[tuple[str, int]]) -> Spread:
@@ -42,12 +51,12 @@ def spread_of(problem: Problem, architecture: Architecture, loops: Sequence[tupl
     return Spread(noc.name, tuple(loops), parts, shared)
 
 
-def unspreadable(problem: Problem, node: MapNode, outer: Sequence[Loop]) -> str:
+def unspreadable(problem: Problem, architecture: Architecture, node: MapNode, outer: Sequence[Loop]) -> str:
     """Why a stated loop cannot be one of those that spread a layer over cores, ``outer`` of which stand above it; '':
     it can."""
     if not isinstance(node, Loop) or not node.axis:
         return "a node above a loop that is spread over cores; allowed below all of them"
-    free = cuttable(problem)
+    free = cuttable(problem, architecture)
     if node.dim not in free or any(loop.dim == node.dim for loop in outer):
         allowed = ", ".join(dim for dim in free if all(loop.dim != dim for loop in outer)) or "none"
         return f"dim '{node.dim}' spread over cores; allowed {allowed}"
@@ -65,9 +74,10 @@ def of_core(problem: Problem, mapping: LayerMapping) -> LayerMapping:
     return replace(mapping, nodes=nodes)
 
 
-def _parts(problem: Problem, cores: int) -> Iterator[tuple[int, ...]]:
+def _parts(problem: Problem, architecture: Architecture) -> Iterator[tuple[int, ...]]:
     """Parts of each dim that may be cut, no more of them together than cores."""
-    dims = cuttable(problem)
+    assert architecture.noc is not None
+    dims, cores = cuttable(problem, architecture), architecture.noc.cores
     choices = [_counts(problem.dims[dim], cores) for dim in dims]
 
     def grow(taken: tuple[int, ...], left: int) -> Iterator[tuple[int, ...]]:
@@ -81,10 +91,18 @@ def _parts(problem: Problem, cores: int) -> Iterator[tuple[int, ...]]:
     yield from grow((), cores)
 
 
-def cuttable(problem: Problem) -> list[str]:
-    """Dims that can be spread over cores."""
-    names = [dim for group in ("B", "M", "N") for dim in problem.groups[group]]
+def cuttable(problem: Problem, architecture: Architecture) -> list[str]:
+    """Dims that can be spread over cores: reductions where DMA engines reach the array's accumulators."""
+    groups = GROUPS if _reaches_sums(problem, architecture) else GROUPS[:-1]
+    names = [dim for group in groups for dim in problem.groups[group]]
     return [dim for dim in names if dim not in problem.whole and problem.layer.dims[dim] > 1]
+
+
+def _reaches_sums(problem: Problem, architecture: Architecture) -> bool:
+    if problem.engine != "array":
+        return False
+    memory = architecture.memory(problem.operand(ACC).level)
+    return all(memory.bytes_per_cycle_of("dma", write=write) for write in (False, True))
 
 
 def _counts(extent: int, cores: int) -> list[int]:
@@ -95,7 +113,8 @@ def _counts(extent: int, cores: int) -> list[int]:
 
 def _spread(problem: Problem, architecture: Architecture, parts: tuple[int, ...]) -> Spread:
     dims = problem.layer.dims
-    cut = [(dim, count) for dim, count in zip(cuttable(problem), parts, strict=True) if count > 1]
+    named = zip(cuttable(problem, architecture), parts, strict=True)
+    cut = [(dim, count) for dim, count in named if count > 1]
     return spread_of(problem, architecture, [(dim, -(-dims[dim] // count)) for dim, count in cut])
 
 
@@ -114,8 +133,21 @@ def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tupl
         if problem.crosses(plan):
             crossing += size * problem.share(plan, plan.home)
             into += 0 if write else size
+    after = 0.0
+    if problem.adders > 1:
+        added, sums = _added(problem, chip)
+        into, after = into + sums, added
+        crossing += sums * (problem.adders - 1) * problem.share(problem.operand(OUT), problem.operand(OUT).home)
     terms = [count / chip.port_rate(memory, write=write) for (memory, write), count in at_memory.items()]
-    return max([_work(problem, chip, dtypes), into / link_rate(chip, noc), *terms]), crossing
+    return max([_work(problem, chip, dtypes) + after, into / link_rate(chip, noc), *terms]), crossing
+
+
+def _added(problem: Problem, chip: ChipCosts) -> tuple[float, float]:
+    """Reference cycles from the last partial sum to the whole one, in tiles of one output; bytes of a core's sums."""
+    acc = problem.operand(ACC)
+    size, first = _bytes(problem, acc), np.full(1, float(acc.element_bytes))
+    tile = adding(problem, chip.usual(), Flow(first, first, first, np.ones(1), first))
+    return float(tile.engine[0] + tile.ahead[0]), size
 
 
 def _bytes(problem: Problem, plan: OperandPlan) -> float:
