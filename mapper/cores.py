@@ -4,13 +4,15 @@ Any dim that may be cut is: batch, rows and columns of outputs, and of what the 
 part of each; cores whose parts need the same tile of an operand get it at once (multicast), cores that share an output
 add their partial sums up (``mapper.adding``). Spreads are ranked by what no run can undercut: the array's or
 vector unit's work on the largest part, and every byte once over the memories that the cores share and into a core.
-Those that cut a reduction are searched where they promise more than any that does not.
+Those that cut a reduction are searched where they promise more than any that does not, one for each number of cores
+that add up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from math import prod
 
 import numpy as np
@@ -35,11 +37,14 @@ def spreads(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> lis
         return []
     found = (_spread(problem, chip.architecture, parts) for parts in _parts(problem, chip.architecture))
     parts = ((spread, problem.of_core(spread)) for spread in found)
-    least = [(_least(part, chip, dtypes), spread, part.adders > 1) for spread, part in parts]
-    ranked = sorted(least, key=lambda entry: (*entry[0], entry[1].parts))
-    plain = [entry for entry in ranked if not entry[2]]
-    summed = [entry for entry in ranked if entry[2] and entry[0][0] < plain[0][0][0]]
-    return [spread for _, spread, _ in (*plain[:SEARCHED], *summed[:SEARCHED])]
+    least = [(*_least(part, chip, dtypes), spread, part.adders) for spread, part in parts]
+    ranked = sorted(least, key=lambda entry: (entry[0], entry[1], entry[2].parts))
+    plain = [entry for entry in ranked if entry[3] == 1]
+    summed: dict[int, Spread] = {}
+    for cycles, _, spread, adders in ranked:
+        if adders > 1 and cycles < plain[0][0]:
+            summed.setdefault(adders, spread)
+    return [*(entry[2] for entry in plain[:SEARCHED]), *islice(summed.values(), SEARCHED)]
 
 
 def spread_of(problem: Problem, architecture: Architecture, loops: Sequence[tuple[str, int]]) -> Spread:

@@ -49,8 +49,8 @@ def pieces(elements: int, parts: int) -> list[tuple[int, int]]:
 def expand(name: str, nodes: Sequence[int], elements: int, *, root: int = 0, combine: Combine = "add") -> list[Hop]:
     """The moves of a collective among ``nodes``, in order of their steps, without those of nothing.
 
-    ``root``: the place in ``nodes`` of the one that broadcasts, gathers, or ends with the combination. Raises ConfigError
-    for an unknown name, repeated nodes and a root that is none.
+    ``root``: the place in ``nodes`` of the one that broadcasts, gathers, or ends with the combination. Raises
+    ConfigError for an unknown name, repeated nodes and a root that is none.
     """
     if name not in COLLECTIVES:
         raise ConfigError(f"collective '{name}': allowed {', '.join(COLLECTIVES)}{nearest(name, COLLECTIVES)}")
