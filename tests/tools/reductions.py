@@ -35,6 +35,14 @@ def with_reductions(workload: Workload, chip: Architecture, options: Options, se
     return Options(objective=options.objective, random=options.random, given=Given(layers=found))
 
 
+def stated(workload: Workload, chip: Architecture, layer: str, loops: tuple[tuple[str, int], ...]) -> LayerMapping:
+    """The best mapping of a layer that is spread over cores by (dim, tile)."""
+    layers = Layers(workload, chip, resolve_dtypes(chip, {}), Options())
+    index = [each.name for each in workload.layers].index(layer)
+    problem = layers.problem(index, layers.residency(frozenset()), "array")
+    return layers.solver.solve(problem.of_core(spread_of(problem, chip, loops)))
+
+
 def _loops(problem: Problem, chip: Architecture, draw: random.Random) -> list[tuple[str, int]]:
     """Parts of random dims, at least one of the reduction, for no more cores than there are; [] where none is cut."""
     assert chip.noc is not None
