@@ -10,17 +10,17 @@ that add up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from math import prod
+from math import inf, prod
 
 import numpy as np
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 from archsim.spec.architecture import Architecture
 from mapper.adding import adding
-from mapper.costs import ChipCosts, drain_steps, fold_function, vector_time
+from mapper.costs import ChipCosts, array_shape, drain_steps, fold_function, vector_time
 from mapper.geometry import components
 from mapper.grid import Flow
 from mapper.network import link_rate
@@ -35,16 +35,37 @@ def spreads(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> lis
     noc = chip.architecture.noc
     if noc is None:
         return []
-    found = (_spread(problem, chip.architecture, parts) for parts in _parts(problem, chip.architecture))
-    parts = ((spread, problem.of_core(spread)) for spread in found)
-    least = [(*_least(part, chip, dtypes), spread, part.adders) for spread, part in parts]
-    ranked = sorted(least, key=lambda entry: (entry[0], entry[1], entry[2].parts))
-    plain = [entry for entry in ranked if entry[3] == 1]
+    outputs = [dim for dim in cuttable(problem, chip.architecture) if dim not in problem.groups["K"]]
+    plain = _ranked(_spreads(problem, chip.architecture, outputs), problem, chip, dtypes)
+    best, _, first = plain[0]
+    if best <= max(_at_homes(problem.of_core(first), chip)[0], default=0.0):
+        return [spread for _, _, spread in plain[:SEARCHED]]
     summed: dict[int, Spread] = {}
-    for cycles, _, spread, adders in ranked:
-        if adders > 1 and cycles < plain[0][0]:
-            summed.setdefault(adders, spread)
-    return [*(entry[2] for entry in plain[:SEARCHED]), *islice(summed.values(), SEARCHED)]
+    for cycles, _, spread in _ranked(_summing(problem, chip, dtypes, best), problem, chip, dtypes):
+        if cycles < best:
+            summed.setdefault(problem.of_core(spread).adders, spread)
+    return [*(spread for _, _, spread in plain[:SEARCHED]), *islice(summed.values(), SEARCHED)]
+
+
+def _ranked(
+    found: Iterable[Spread], problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]
+) -> list[tuple[float, float, Spread]]:
+    """Spreads with what ``_least`` says of them, the least first."""
+    least = [(*_least(problem.of_core(spread), chip, dtypes), spread) for spread in found]
+    return sorted(least, key=lambda entry: (*entry[:2], entry[2].parts))
+
+
+def _summing(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], best: float) -> Iterator[Spread]:
+    """Spreads that cut a reduction and whose cores can be done in less than ``best`` cycles at their arrays' peak."""
+    dims = cuttable(problem, chip.architecture)
+    if not any(dim in problem.groups["K"] for dim in dims):
+        return
+    array = next(part for part in chip.architecture.arrays if part.name == problem.unit)
+    shape = array_shape(array, dtypes["inputs"], dtypes["weights"])
+    most = best * chip.scale(array) * shape.rows * shape.cols * shape.rate
+    for spread in _spreads(problem, chip.architecture, dims, most):
+        if any(dim in problem.groups["K"] for dim, _ in spread.loops):
+            yield spread
 
 
 def spread_of(problem: Problem, architecture: Architecture, loops: Sequence[tuple[str, int]]) -> Spread:
@@ -79,21 +100,25 @@ def of_core(problem: Problem, mapping: LayerMapping) -> LayerMapping:
     return replace(mapping, nodes=nodes)
 
 
-def _parts(problem: Problem, architecture: Architecture) -> Iterator[tuple[int, ...]]:
-    """Parts of each dim that may be cut, no more of them together than cores."""
+def _spreads(problem: Problem, architecture: Architecture, dims: Sequence[str], most: float = inf) -> Iterator[Spread]:
+    """Each of the dims in some parts, no more of them together than cores, none of more points than ``most``."""
     assert architecture.noc is not None
-    dims, cores = cuttable(problem, architecture), architecture.noc.cores
-    choices = [_counts(problem.dims[dim], cores) for dim in dims]
+    choices = [_counts(problem.dims[dim], architecture.noc.cores) for dim in dims]
+    others = prod(extent for dim, extent in problem.dims.items() if dim not in dims)
 
-    def grow(taken: tuple[int, ...], left: int) -> Iterator[tuple[int, ...]]:
+    def grow(taken: tuple[tuple[str, int], ...], left: int, points: int) -> Iterator[Spread]:
         if len(taken) == len(choices):
-            yield taken
+            if points < most:
+                loops = [(dim, tile) for dim, tile in taken if tile < problem.dims[dim]]
+                yield spread_of(problem, architecture, loops)
             return
+        dim = dims[len(taken)]
         for count in choices[len(taken)]:
             if count <= left:
-                yield from grow((*taken, count), left // count)
+                tile = -(-problem.dims[dim] // count)
+                yield from grow((*taken, (dim, tile)), left // count, points * tile)
 
-    yield from grow((), cores)
+    yield from grow((), architecture.noc.cores, others)
 
 
 def cuttable(problem: Problem, architecture: Architecture) -> list[str]:
@@ -116,17 +141,21 @@ def _counts(extent: int, cores: int) -> list[int]:
     return sorted({-(-extent // -(-extent // count)) for count in wanted})
 
 
-def _spread(problem: Problem, architecture: Architecture, parts: tuple[int, ...]) -> Spread:
-    dims = problem.layer.dims
-    named = zip(cuttable(problem, architecture), parts, strict=True)
-    cut = [(dim, count) for dim, count in named if count > 1]
-    return spread_of(problem, architecture, [(dim, -(-dims[dim] // count)) for dim, count in cut])
-
-
 def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tuple[float, float]:
     """Reference cycles that a core's part takes at least, and bytes that cross the network."""
     noc = chip.architecture.noc
     assert noc is not None
+    terms, into, crossing = _at_homes(problem, chip)
+    after = 0.0
+    if problem.adders > 1:
+        added, sums = _added(problem, chip)
+        into, after = into + sums, added
+        crossing += sums * (problem.adders - 1) * problem.share(problem.operand(OUT), problem.operand(OUT).home)
+    return max([_work(problem, chip, dtypes) + after, into / link_rate(chip, noc), *terms]), crossing
+
+
+def _at_homes(problem: Problem, chip: ChipCosts) -> tuple[list[float], float, float]:
+    """Reference cycles of every memory that tiles come from or go to; bytes into a core, and over the network."""
     at_memory: dict[tuple[str, bool], float] = {}
     into = crossing = 0.0
     for plan in problem.operands:
@@ -138,13 +167,8 @@ def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tupl
         if problem.crosses(plan):
             crossing += size * problem.share(plan, plan.home)
             into += 0 if write else size
-    after = 0.0
-    if problem.adders > 1:
-        added, sums = _added(problem, chip)
-        into, after = into + sums, added
-        crossing += sums * (problem.adders - 1) * problem.share(problem.operand(OUT), problem.operand(OUT).home)
     terms = [count / chip.port_rate(memory, write=write) for (memory, write), count in at_memory.items()]
-    return max([_work(problem, chip, dtypes) + after, into / link_rate(chip, noc), *terms]), crossing
+    return terms, into, crossing
 
 
 def _added(problem: Problem, chip: ChipCosts) -> tuple[float, float]:
