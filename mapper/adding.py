@@ -92,6 +92,13 @@ def adding(problem: Problem, chip: ChipCosts, flow: Flow) -> Adding:
     return Adding(chosen, size, fetches * size, engine, ahead * first, max(chip.setup, chip.edge))
 
 
+def least_after(problem: Problem, chip: ChipCosts) -> float:
+    """Reference cycles of the descriptors and heads between the last partial sum and the whole one."""
+    usual = chip.usual()
+    fetches = min(way.fetches + way.ahead for way in ways(problem.adders))
+    return usual.setup + fetches * (usual.setup + _between(problem, usual))
+
+
 def chosen_way(problem: Problem, chip: ChipCosts, tiles: int, elements: int, tile: int) -> str:
     """The way for so many ``tiles`` of ``elements`` outputs in all, ``tile`` in the largest."""
     count, size, first = (np.array(float(value)) for value in (tiles, elements, tile))

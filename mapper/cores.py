@@ -15,14 +15,11 @@ from dataclasses import replace
 from itertools import islice
 from math import inf, prod
 
-import numpy as np
-
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 from archsim.spec.architecture import Architecture
-from mapper.adding import adding
+from mapper.adding import least_after
 from mapper.costs import ChipCosts, array_shape, drain_steps, fold_function, vector_time
 from mapper.geometry import components
-from mapper.grid import Flow
 from mapper.network import link_rate
 from mapper.operands import ACC, OUT, OperandPlan
 from mapper.problem import GROUPS, Problem, Spread
@@ -148,8 +145,8 @@ def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tupl
     terms, into, crossing = _at_homes(problem, chip)
     after = 0.0
     if problem.adders > 1:
-        added, sums = _added(problem, chip)
-        into, after = into + sums, added
+        sums, after = _bytes(problem, problem.operand(ACC)), least_after(problem, chip)
+        into += sums
         crossing += sums * (problem.adders - 1) * problem.share(problem.operand(OUT), problem.operand(OUT).home)
     return max([_work(problem, chip, dtypes) + after, into / link_rate(chip, noc), *terms]), crossing
 
@@ -169,14 +166,6 @@ def _at_homes(problem: Problem, chip: ChipCosts) -> tuple[list[float], float, fl
             into += 0 if write else size
     terms = [count / chip.port_rate(memory, write=write) for (memory, write), count in at_memory.items()]
     return terms, into, crossing
-
-
-def _added(problem: Problem, chip: ChipCosts) -> tuple[float, float]:
-    """Reference cycles from the last partial sum to the whole one, in tiles of one output; bytes of a core's sums."""
-    acc = problem.operand(ACC)
-    size, first = _bytes(problem, acc), np.full(1, float(acc.element_bytes))
-    tile = adding(problem, chip.usual(), Flow(first, first, first, np.ones(1), first))
-    return float(tile.engine[0] + tile.ahead[0]), size
 
 
 def _bytes(problem: Problem, plan: OperandPlan) -> float:

@@ -18,7 +18,7 @@ from mapper.given.priced import CELL, price
 from mapper.given.take import Stated, StatedError
 from mapper.lower.model import Mapped
 from mapper.options import Options
-from mapper.problem import Problem, build
+from mapper.problem import Problem, Spread, build
 from mapper.residency import Residency, plan_residency
 from mapper.solve import Solver
 from mapper.spread import obeyed
@@ -37,6 +37,7 @@ class Layers:
         self.solver = Solver(self.chip, dtypes, options)
         self.stated = Stated(workload, self.chip, dtypes, options.given)
         self.rules = {layer.name: self._rules(layer) for layer in workload.layers}
+        self._spreads: dict[str, list[Spread]] = {}  # of problems that are alike
 
     def map(self) -> Mapped:
         """Residency and a mapping per layer; a layer that cannot be mapped sends the largest pinned tensor to DRAM.
@@ -128,7 +129,10 @@ class Layers:
         """A problem on one core, or the parts that the cores of a chip may have of it."""
         if self.architecture.noc is None:
             return [problem]
-        return [problem.of_core(spread) for spread in spreads(problem, self.chip, self.dtypes)]
+        key = self.solver.key(problem)
+        if key not in self._spreads:
+            self._spreads[key] = spreads(problem, self.chip, self.dtypes)
+        return [problem.of_core(spread) for spread in self._spreads[key]]
 
     def _possible(self, layer: Layer) -> list[str]:
         """Engines on which a layer of this kind can run."""
