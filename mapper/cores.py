@@ -126,7 +126,7 @@ def cuttable(problem: Problem, architecture: Architecture) -> list[str]:
 
 
 def _reaches_sums(problem: Problem, architecture: Architecture) -> bool:
-    if problem.engine != "array":
+    if problem.engine != "array" or problem.operand(OUT).resident:
         return False
     memory = architecture.memory(problem.operand(ACC).level)
     return all(memory.bytes_per_cycle_of("dma", write=write) for write in (False, True))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mapper.adding import adding, adding_bytes, spared_bytes
+from mapper.adding import WAYS, adding, adding_bytes, spared_bytes
 from mapper.channels import load_channel
 from mapper.costs import ChipCosts
 from mapper.grid import Flow, Grid, Reals, Traffic
@@ -103,6 +103,11 @@ class Costs:
         for plan in self.problem.operands:
             total = total + self._flows[plan.name].moves
         return total
+
+    @property
+    def ways(self) -> list[str]:
+        """By which collective the cores add up partial sums, where a reduction is spread."""
+        return [WAYS[int(number)] for number in adding(self.problem, self.chip, self._flows[ACC]).way]
 
     @cached_property
     def _flows(self) -> dict[str, Flow]:
