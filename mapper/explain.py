@@ -26,8 +26,8 @@ class Figures:
 
     ``cycles``: latency with DRAM traffic in whole bursts and a row to open for each move; ``energy_pj``: of all
     accesses to memories; ``moves``: DMA commands; ``held_bytes``: of all rings; ``resources``: cycles that each engine
-    and port needs, the largest is the latency; ``adding``: cores with partial sums of the same outputs and the collective
-    that adds them up, (1, '') where no reduction is spread.
+    and port needs, the largest is the latency; ``adding``: cores with partial sums of the same outputs, and the
+    collective that adds them up, (1, '') where no reduction is spread.
     """
 
     mapping: LayerMapping

@@ -83,9 +83,9 @@ class Crossings:
 
     def _address(self, step: Step, side: Side) -> int:
         """Of the first byte touched; the cache forgets what is written past it."""
-        stores = self._around.stores
+        stores, region = self._around.stores, step.operand(side.operand)
         if side.leg is None:
-            return stores.slot_address(step, side.region) + side.region.offset.at(step.env) + side.shift
-        address = stores.address(step, side.region) + side.region.offset.at(step.env) + side.shift
+            return stores.slot_address(step, region) + region.offset.at(step.env) + side.shift
+        address = stores.address(step, region) + region.offset.at(step.env) + side.shift
         side.leg.drop(address)
         return address

@@ -12,7 +12,7 @@ from mapper.lower.fences import Span
 from mapper.lower.frame import Frame
 from mapper.lower.instance import Cores
 from mapper.lower.item import Lane, unit_engine
-from mapper.lower.partials import NOBODY, SUM
+from mapper.lower.partials import NOBODY, SUM, Adding
 from mapper.numbers import Numbers
 from mapper.operands import ACC, OUT, OperandPlan
 from mapper.rings import Slot
@@ -30,6 +30,7 @@ def layer_rings(
     frame: Frame, slots: Mapping[str, Slot], queues: Mapping[Lane, str], numbers: Mapping[str, Numbers]
 ) -> Iterator[Ring]:
     """Ring declarations; ``queues``: lane -> queue name; ``numbers``: of each operand's elements."""
+    cores = _cores(frame)
     for operand, slot in slots.items():
         if operand == ACC and unit_engine(frame.problem) == "vector":
             continue
@@ -37,9 +38,9 @@ def layer_rings(
         writer, reader = _ends(frame, plan)
         retain = frame.halo(operand)[1] if frame.keeps[operand][1] else 0
         role = {OUT: "outputs", ACC: "partials"}.get(plan.operand, plan.role)
-        lanes = [(made, writer, reader) for made in _instances(frame, plan, slot)]
-        if operand == ACC and frame.problem.adders > 1:
-            lanes = list(_added(frame, slot, lanes))
+        lanes = [(made, writer, reader) for made in _instances(frame, cores, plan, slot)]
+        if operand == ACC and cores is not None and frame.problem.adders > 1:
+            lanes = list(_added(frame, cores.adding, slot, lanes))
         for made, wrote, read in lanes:
             yield Ring(
                 made.name,
@@ -71,13 +72,17 @@ class Instance(NamedTuple):
     reader: int
 
 
-def _instances(frame: Frame, plan: OperandPlan, slot: Slot) -> Iterator[Instance]:
+def _cores(frame: Frame) -> Cores | None:
+    """The cores of a layer that is spread over them; None on a chip of one core."""
+    return Cores(frame) if frame.problem.spread is not None else None
+
+
+def _instances(frame: Frame, cores: Cores | None, plan: OperandPlan, slot: Slot) -> Iterator[Instance]:
     """One on a chip of one core; else one for each core, or in a shared memory for each tile that differs."""
-    spread = frame.problem.spread
-    if spread is None:
+    if cores is None:
         yield Instance(frame.ring(plan.name), slot.memory, slot.address, 0, 0)
         return
-    cores = Cores(frame)
+    spread = cores.spread
     for core in range(spread.cores):
         if not cores.has(plan, core):
             continue
@@ -88,9 +93,10 @@ def _instances(frame: Frame, plan: OperandPlan, slot: Slot) -> Iterator[Instance
             yield Instance(name, slot.memory, slot.copy(cores.group(plan, core)), core, core)
 
 
-def _added(frame: Frame, slot: Slot, lanes: list[tuple[Instance, Lane, Lane]]) -> Iterator[tuple[Instance, Lane, Lane]]:
+def _added(
+    frame: Frame, adding: Adding, slot: Slot, lanes: list[tuple[Instance, Lane, Lane]]
+) -> Iterator[tuple[Instance, Lane, Lane]]:
     """Accumulators that store engines take to add them up, and the sums of each core that others send to."""
-    adding = Cores(frame).adding
     store: Lane = ("store", store_channel(frame.number, frame.problem.operand(OUT), frame.channels))
     for core, (made, writer, drain) in enumerate(lanes):
         yield made._replace(reader=adding.reader(core)), writer, store
@@ -124,7 +130,7 @@ def scratch(frame: Frame, slots: Mapping[str, Slot], numbers: Mapping[str, Numbe
     """Blocks that one queue alone uses: the accumulators of a matmul on the vector unit."""
     if ACC in slots and unit_engine(frame.problem) == "vector":
         slot, plan = slots[ACC], frame.problem.operand(ACC)
-        for made in _instances(frame, plan, slot):
+        for made in _instances(frame, _cores(frame), plan, slot):
             yield Tensor(
                 made.name,
                 made.memory,
