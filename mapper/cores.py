@@ -1,24 +1,28 @@
 """How a layer may be spread over the cores of a chip: which dims are cut into how many parts, the promising ones first.
 
-Any dim that moves the output and may be cut is: batch, rows and columns of outputs. A core has one part of each; cores
-whose parts need the same tile of an operand get it at once (multicast). Reductions are not spread: sums stay in one
-core. Spreads are ranked by what no run can undercut: the array's or vector unit's work on the largest part, and every
-byte once over the memories that the cores share and into a core.
+Any dim that may be cut is: batch, rows and columns of outputs, and of what the array does its reduction. A core has one
+part of each; cores whose parts need the same tile of an operand get it at once (multicast), cores that share an output
+add their partial sums up (``mapper.adding``). Spreads are ranked by what no run can undercut: the array's or
+vector unit's work on the largest part, and every byte once over the memories that the cores share and into a core.
+Those that cut a reduction are searched where they promise more than any that does not, one for each number of cores
+that add up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import prod
+from itertools import islice
+from math import inf, prod
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 from archsim.spec.architecture import Architecture
-from mapper.costs import ChipCosts, drain_steps, fold_function, vector_time
+from mapper.adding import least_after
+from mapper.costs import ChipCosts, array_shape, drain_steps, fold_function, vector_time
 from mapper.geometry import components
 from mapper.network import link_rate
 from mapper.operands import ACC, OUT, OperandPlan
-from mapper.problem import Problem, Spread
+from mapper.problem import GROUPS, Problem, Spread
 
 SEARCHED = 3  # spreads of a layer that are searched whole
 
@@ -28,9 +32,37 @@ def spreads(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> lis
     noc = chip.architecture.noc
     if noc is None:
         return []
-    found = {parts: _spread(problem, chip.architecture, parts) for parts in _parts(problem, noc.cores)}
-    ranked = sorted(found.values(), key=lambda spread: (*_least(problem.of_core(spread), chip, dtypes), spread.parts))
-    return ranked[:SEARCHED]
+    outputs = [dim for dim in cuttable(problem, chip.architecture) if dim not in problem.groups["K"]]
+    plain = _ranked(_spreads(problem, chip.architecture, outputs), problem, chip, dtypes)
+    best, _, first = plain[0]
+    if best <= max(_at_homes(problem.of_core(first), chip)[0], default=0.0):
+        return [spread for _, _, spread in plain[:SEARCHED]]
+    summed: dict[int, Spread] = {}
+    for cycles, _, spread in _ranked(_summing(problem, chip, dtypes, best), problem, chip, dtypes):
+        if cycles < best:
+            summed.setdefault(problem.of_core(spread).adders, spread)
+    return [*(spread for _, _, spread in plain[:SEARCHED]), *islice(summed.values(), SEARCHED)]
+
+
+def _ranked(
+    found: Iterable[Spread], problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]
+) -> list[tuple[float, float, Spread]]:
+    """Spreads with what ``_least`` says of them, the least first."""
+    least = [(*_least(problem.of_core(spread), chip, dtypes), spread) for spread in found]
+    return sorted(least, key=lambda entry: (*entry[:2], entry[2].parts))
+
+
+def _summing(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], best: float) -> Iterator[Spread]:
+    """Spreads that cut a reduction and whose cores can be done in less than ``best`` cycles at their arrays' peak."""
+    dims = cuttable(problem, chip.architecture)
+    if not any(dim in problem.groups["K"] for dim in dims):
+        return
+    array = next(part for part in chip.architecture.arrays if part.name == problem.unit)
+    shape = array_shape(array, dtypes["inputs"], dtypes["weights"])
+    most = best * chip.scale(array) * shape.rows * shape.cols * shape.rate
+    for spread in _spreads(problem, chip.architecture, dims, most):
+        if any(dim in problem.groups["K"] for dim, _ in spread.loops):
+            yield spread
 
 
 def on_cores(problem: Problem, architecture: Architecture, mapping: LayerMapping) -> Problem:
@@ -51,12 +83,12 @@ def spread_of(problem: Problem, architecture: Architecture, loops: Sequence[tupl
     return Spread(noc.name, tuple(loops), parts, shared)
 
 
-def unspreadable(problem: Problem, node: MapNode, outer: Sequence[Loop]) -> str:
+def unspreadable(problem: Problem, architecture: Architecture, node: MapNode, outer: Sequence[Loop]) -> str:
     """Why a stated loop cannot be one of those that spread a layer over cores, ``outer`` of which stand above it; '':
     it can."""
     if not isinstance(node, Loop) or not node.axis:
         return "a node above a loop that is spread over cores; allowed below all of them"
-    free = cuttable(problem)
+    free = cuttable(problem, architecture)
     if node.dim not in free or any(loop.dim == node.dim for loop in outer):
         allowed = ", ".join(dim for dim in free if all(loop.dim != dim for loop in outer)) or "none"
         return f"dim '{node.dim}' spread over cores; allowed {allowed}"
@@ -74,26 +106,39 @@ def of_core(problem: Problem, mapping: LayerMapping) -> LayerMapping:
     return replace(mapping, nodes=nodes)
 
 
-def _parts(problem: Problem, cores: int) -> Iterator[tuple[int, ...]]:
-    """Parts of each dim that may be cut, no more of them together than cores."""
-    dims = cuttable(problem)
-    choices = [_counts(problem.dims[dim], cores) for dim in dims]
+def _spreads(problem: Problem, architecture: Architecture, dims: Sequence[str], most: float = inf) -> Iterator[Spread]:
+    """Each of the dims in some parts, no more of them together than cores, none of more points than ``most``."""
+    assert architecture.noc is not None
+    choices = [_counts(problem.dims[dim], architecture.noc.cores) for dim in dims]
+    others = prod(extent for dim, extent in problem.dims.items() if dim not in dims)
 
-    def grow(taken: tuple[int, ...], left: int) -> Iterator[tuple[int, ...]]:
+    def grow(taken: tuple[tuple[str, int], ...], left: int, points: int) -> Iterator[Spread]:
         if len(taken) == len(choices):
-            yield taken
+            if points < most:
+                loops = [(dim, tile) for dim, tile in taken if tile < problem.dims[dim]]
+                yield spread_of(problem, architecture, loops)
             return
+        dim = dims[len(taken)]
         for count in choices[len(taken)]:
             if count <= left:
-                yield from grow((*taken, count), left // count)
+                tile = -(-problem.dims[dim] // count)
+                yield from grow((*taken, (dim, tile)), left // count, points * tile)
 
-    yield from grow((), cores)
+    yield from grow((), architecture.noc.cores, others)
 
 
-def cuttable(problem: Problem) -> list[str]:
-    """Dims that can be spread over cores."""
-    names = [dim for group in ("B", "M", "N") for dim in problem.groups[group]]
+def cuttable(problem: Problem, architecture: Architecture) -> list[str]:
+    """Dims that can be spread over cores: reductions where DMA engines reach the array's accumulators."""
+    groups = GROUPS if _reaches_sums(problem, architecture) else GROUPS[:-1]
+    names = [dim for group in groups for dim in problem.groups[group]]
     return [dim for dim in names if dim not in problem.whole and problem.layer.dims[dim] > 1]
+
+
+def _reaches_sums(problem: Problem, architecture: Architecture) -> bool:
+    if problem.engine != "array" or problem.operand(OUT).resident:
+        return False
+    memory = architecture.memory(problem.operand(ACC).level)
+    return all(memory.bytes_per_cycle_of("dma", write=write) for write in (False, True))
 
 
 def _counts(extent: int, cores: int) -> list[int]:
@@ -102,16 +147,21 @@ def _counts(extent: int, cores: int) -> list[int]:
     return sorted({-(-extent // -(-extent // count)) for count in wanted})
 
 
-def _spread(problem: Problem, architecture: Architecture, parts: tuple[int, ...]) -> Spread:
-    dims = problem.layer.dims
-    cut = [(dim, count) for dim, count in zip(cuttable(problem), parts, strict=True) if count > 1]
-    return spread_of(problem, architecture, [(dim, -(-dims[dim] // count)) for dim, count in cut])
-
-
 def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tuple[float, float]:
     """Reference cycles that a core's part takes at least, and bytes that cross the network."""
     noc = chip.architecture.noc
     assert noc is not None
+    terms, into, crossing = _at_homes(problem, chip)
+    after = 0.0
+    if problem.adders > 1:
+        sums, after = _bytes(problem, problem.operand(ACC)), least_after(problem, chip)
+        into += sums
+        crossing += sums * (problem.adders - 1) * problem.share(problem.operand(OUT), problem.operand(OUT).home)
+    return max([_work(problem, chip, dtypes) + after, into / link_rate(chip, noc), *terms]), crossing
+
+
+def _at_homes(problem: Problem, chip: ChipCosts) -> tuple[list[float], float, float]:
+    """Reference cycles of every memory that tiles come from or go to; bytes into a core, and over the network."""
     at_memory: dict[tuple[str, bool], float] = {}
     into = crossing = 0.0
     for plan in problem.operands:
@@ -124,7 +174,7 @@ def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tupl
             crossing += size * problem.share(plan, plan.home)
             into += 0 if write else size
     terms = [count / chip.port_rate(memory, write=write) for (memory, write), count in at_memory.items()]
-    return max([_work(problem, chip, dtypes), into / link_rate(chip, noc), *terms]), crossing
+    return terms, into, crossing
 
 
 def _bytes(problem: Problem, plan: OperandPlan) -> float:

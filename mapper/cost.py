@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mapper.adding import WAYS, adding, adding_bytes, spared_bytes
 from mapper.channels import load_channel
 from mapper.costs import ChipCosts
 from mapper.grid import Flow, Grid, Reals, Traffic
@@ -47,7 +48,7 @@ class Costs:
     def bound(self) -> Reals:
         """Reference cycles that no run can undercut."""
         flows = {plan.name: _spared(plan, self._flows[plan.name]) for plan in self.problem.operands}
-        counts = memory_bytes(self.problem, self._done, flows, flows)
+        counts = self._at_memories(flows, flows)
         return np.ceil(_largest(latency_terms(self.problem, self.chip, self._done, flows, counts)) - 1e-6)
 
     @property
@@ -81,6 +82,10 @@ class Costs:
         for (memory, direction), count in self._counts.items():
             finite = np.where(np.isfinite(count), count, 0.0) * _instances(self.problem, memory)
             total = total + finite * self.chip.energy_pj.get((memory, direction), 0.0)
+        if self.problem.adders > 1:
+            added = adding(self.problem, self.chip, self._flows[ACC])
+            for key, count in spared_bytes(self.problem, self._flows, added).items():
+                total = total - count * self.chip.energy_pj.get(key, 0.0)
         return total
 
     @cached_property
@@ -99,6 +104,11 @@ class Costs:
             total = total + self._flows[plan.name].moves
         return total
 
+    @property
+    def ways(self) -> list[str]:
+        """By which collective the cores add up partial sums, where a reduction is spread."""
+        return [WAYS[int(number)] for number in adding(self.problem, self.chip, self._flows[ACC]).way]
+
     @cached_property
     def _flows(self) -> dict[str, Flow]:
         return {plan.name: self.moved[plan.name].at(self.cells) for plan in self.problem.operands}
@@ -110,7 +120,15 @@ class Costs:
 
     @cached_property
     def _counts(self) -> dict[tuple[str, str], Reals]:
-        return memory_bytes(self.problem, self._done, self._flows, self._bursts)
+        return self._at_memories(self._flows, self._bursts)
+
+    def _at_memories(self, flows: Mapping[str, Flow], off_chip: Mapping[str, Flow]) -> dict[tuple[str, str], Reals]:
+        """Bytes read and written at every memory, those of adding up partial sums too."""
+        found = memory_bytes(self.problem, self._done, flows, off_chip)
+        if self.problem.adders > 1:
+            for key, count in adding_bytes(self.problem, adding(self.problem, self.chip, flows[ACC])).items():
+                found[key] = found[key] + count
+        return found
 
     @cached_property
     def _done(self) -> Work:
@@ -182,13 +200,20 @@ def latency_terms(
     store_total, store_last = _store_times(chip, problem, off_chip)
     compute_first = done.array_first + done.vector_first
     compute_last = done.array_last + done.vector_last
-    terms = {
-        "load engine": load_total + compute_last + store_last,
-        "array": load_first + done.array_total + done.vector_last + store_last,
-        "vector unit": load_first + done.array_first + done.vector_total + store_last,
-        "store engine": load_first + compute_first + store_total,
+    terms, between, links = dict[str, Reals](), 0.0, network_terms(chip, problem, off_chip)
+    if problem.adders > 1:
+        added = adding(problem, chip, off_chip[ACC])
+        stored, _ = _store_time(chip, problem, problem.stores[0], off_chip)
+        in_turn = added.engine + done.vector_total + stored  # one tile after the other
+        terms["adding engine"] = np.maximum(load_first + done.array_first, added.ahead) + in_turn
+        between, links = added.last, network_terms(chip, problem, off_chip, added.fetched, added.copied)
+    terms |= {
+        "load engine": load_total + between + compute_last + store_last,
+        "array": load_first + done.array_total + between + done.vector_last + store_last,
+        "vector unit": load_first + done.array_first + between + done.vector_total + store_last,
+        "store engine": load_first + compute_first + between + store_total,
     }
-    return terms | _port_terms(chip, counts) | network_terms(chip, problem, off_chip)
+    return terms | _port_terms(chip, counts) | links
 
 
 def _load_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow]) -> tuple[Reals, Reals]:

@@ -15,6 +15,7 @@ from archsim.ir.footprint import runs_of
 from archsim.pe.dataflows import catalog
 from archsim.pe.dataflows.fold import Nest
 from archsim.spec.architecture import Architecture
+from mapper.adding import ways
 from mapper.borders import slabs
 from mapper.costs import array_shape, drain_steps
 from mapper.geometry import Component, ranges, tiles_of
@@ -23,6 +24,7 @@ from mapper.operands import ACC, BIAS, OUT, OperandPlan
 from mapper.residency import Resident
 
 Counts = Counter[tuple[str, str]]
+FIRST, FRESH = "first", "fresh"  # tile of a reduction, of a core's share of one
 
 
 def expected_counts(frame: Frame, architecture: Architecture, dtypes: Mapping[str, str]) -> Counts:
@@ -36,6 +38,7 @@ def expected_counts(frame: Frame, architecture: Architecture, dtypes: Mapping[st
             _move(frame, plan, counts, words)
     if frame.problem.engine == "array":
         _array(frame, counts, words, architecture, dtypes)
+        _adding(frame, counts, words)
     if frame.problem.engine == "copy":
         _copy(frame, counts, words)
     else:
@@ -132,7 +135,7 @@ def _each(frame: Frame, plan: OperandPlan, memory: str) -> int:
     problem, spread = frame.problem, frame.problem.spread
     if spread is None:
         return 1
-    moved = problem.copies(plan) if memory in spread.shared else spread.cores
+    moved = problem.copies(plan) if memory in spread.shared else problem.having(plan)
     different = prod(n for (dim, _), n in zip(spread.loops, spread.parts, strict=True) if dim in plan.dims)
     return moved // different
 
@@ -157,17 +160,23 @@ def _part_classes(frame: Frame, part: Component, depth: int, slid: str | None) -
     return list(Counter(zip(filled.tolist(), touched.tolist(), strict=True)).items())
 
 
-def _tiles(frame: Frame, dims: tuple[str, ...], depth: int) -> Iterator[tuple[dict[str, int], int, bool]]:
-    """(extents, how often, whether it starts a reduction) over the tiles below ``depth`` loops."""
+def _tiles(frame: Frame, dims: tuple[str, ...], depth: int) -> Iterator[tuple[dict[str, int], int, str]]:
+    """(extents, how often, whether it starts a reduction) over the tiles below ``depth`` loops.
+
+    That is FIRST where it starts the whole, FRESH where it starts one core's share of it, '' elsewhere.
+    """
     cut, extents = frame.cut(depth), frame.dims
     per_dim = []
     for dim in dims:
-        sizes = tiles_of(extents[dim], cut.get(dim, extents[dim]), frame.reach(dim))[1].tolist()
-        per_dim.append(list(Counter((size, index == 0) for index, size in enumerate(sizes)).items()))
+        reach = frame.reach(dim)
+        starts, sizes = (each.tolist() for each in tiles_of(extents[dim], cut.get(dim, extents[dim]), reach))
+        kinds = (FIRST if not start else "" if start % reach else FRESH for start in starts)
+        per_dim.append(list(Counter(zip(sizes, kinds, strict=True)).items()))
     reductions = set(dims) - set(frame.problem.operand(OUT).dims)
     for combo in product(*per_dim):
         entry = {dim: size for dim, ((size, _), _) in zip(dims, combo, strict=True)}
-        fresh = all(first for dim, ((_, first), _) in zip(dims, combo, strict=True) if dim in reductions)
+        begun = {kind for dim, ((_, kind), _) in zip(dims, combo, strict=True) if dim in reductions}
+        fresh = "" if "" in begun else FRESH if FRESH in begun else FIRST
         yield entry, prod(times for _, times in combo), fresh
 
 
@@ -201,10 +210,22 @@ def _array(
             ("acc_write", ACC, "write"),
         ):
             _stream(counts, words, problem.operand(operand), direction, fold.streams[name].accesses, times)
-        if fresh:
+        if fresh == FIRST:
             for plan in problem.reads:
                 if plan.name == BIAS:
                     _stream(counts, words, plan, "read", _moving(plan, extents), times)
+
+
+def _adding(frame: Frame, counts: Counts, words: Mapping[str, int]) -> None:
+    """Partial sums that cores copy, send and add up."""
+    adders, plan = frame.problem.adders, frame.problem.operand(ACC)
+    if adders == 1:
+        return
+    way = next(way for way in ways(adders) if way.name == frame.way)
+    strides, word = frame.slot_strides(plan), words[plan.level]
+    for sizes, _, count in _classes(frame, plan, frame.keeps[ACC][0], None):
+        for direction, times in (("read", way.copies + 2 * (adders - 1)), ("write", way.copies + adders - 1)):
+            _touch(counts, plan.level, direction, sizes, strides, plan.element_bytes, word, count * times)
 
 
 def _moving(plan: OperandPlan, extents: Mapping[str, int]) -> int:

@@ -26,7 +26,8 @@ class Figures:
 
     ``cycles``: latency with DRAM traffic in whole bursts and a row to open for each move; ``energy_pj``: of all
     accesses to memories; ``moves``: DMA commands; ``held_bytes``: of all rings; ``resources``: cycles that each engine
-    and port needs, the largest is the latency.
+    and port needs, the largest is the latency; ``adding``: cores with partial sums of the same outputs, and the
+    collective that adds them up, (1, '') where no reduction is spread.
     """
 
     mapping: LayerMapping
@@ -35,6 +36,7 @@ class Figures:
     moves: int
     held_bytes: int
     resources: Mapping[str, float]
+    adding: tuple[int, str] = (1, "")
 
     @property
     def bounded_by(self) -> str:
@@ -62,6 +64,7 @@ def figures(layers: Layers, problem: Problem, mapping: LayerMapping) -> Figures:
         int(costs.commands[CELL]),
         int(costs.held[CELL]),
         {name: float(cycles.flat[0]) for name, cycles in costs.terms.items()},
+        (problem.adders, costs.ways[CELL] if problem.adders > 1 else ""),
     )
 
 

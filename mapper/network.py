@@ -15,26 +15,34 @@ from mapper.problem import Problem
 PASSAGE_CYCLES = 2  # of a head through the switch of a router and onto the wire
 
 
-def network_terms(chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow]) -> dict[str, Reals]:
-    """Reference cycles that each kind of link at a node is busy; none where the layer is not spread."""
+NONE: Reals = np.zeros(())
+
+
+def network_terms(
+    chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow], fetched: Reals = NONE, sent: Reals = NONE
+) -> dict[str, Reals]:
+    """Reference cycles that each kind of link at a node is busy; none where the layer is not spread.
+
+    Where cores add up partial sums: bytes that one of them has ``fetched``, and that each of the others has ``sent``.
+    """
     noc = chip.architecture.noc
     if noc is None or problem.spread is None:
         return {}
     rate = link_rate(chip, noc)
-    into, out_of = np.zeros(()), np.zeros(())
+    into, out_of = fetched, np.zeros(())
     ports = dict[tuple[str, str], Reals]()
     for plan in problem.loads:
         if problem.crosses(plan):
             size = moved[plan.name].touched * plan.element_bytes
             into = into + size
-            sent = 1.0 if noc.multicast else problem.spread.cores / problem.copies(plan)
-            _add(ports, plan, "out", size * (sent * problem.share(plan, plan.home)))
+            times = 1.0 if noc.multicast else problem.having(plan) / problem.copies(plan)
+            _add(ports, plan, "out", size * (times * problem.share(plan, plan.home)))
     for plan in problem.stores:
         if problem.crosses(plan):
             size = moved[plan.name].touched * plan.element_bytes
             out_of = out_of + size
             _add(ports, plan, "in", size * problem.share(plan, plan.home))
-    found = {f"{noc.name} into a core": into / rate, f"{noc.name} out of a core": out_of / rate}
+    found = {f"{noc.name} into a core": into / rate, f"{noc.name} out of a core": np.maximum(out_of, sent) / rate}
     for (memory, way), size in ports.items():
         found[f"{noc.name} {way} of {memory}"] = size / (rate * len(noc.attach[memory]))
     return found

@@ -16,7 +16,7 @@ from archsim.errors import MappingError
 from archsim.ir.workload import Layer, Operand, Workload
 from archsim.spec.architecture import Architecture
 from mapper.looked_up import inside_rows
-from mapper.operands import ACC, OUT, OperandPlan, accumulator, plans
+from mapper.operands import ACC, BIAS, OUT, OperandPlan, accumulator, plans
 
 GROUPS = ("B", "M", "N", "K")
 
@@ -67,14 +67,30 @@ class Problem:
         """How many different tiles of an operand the cores have at a time; the others share one of them."""
         if self.spread is None:
             return 1
-        if self.engine == "copy" or plan.rows is not None:
+        if self.engine == "copy" or plan.rows is not None or plan.name == ACC:
             return self.spread.cores
         return prod(
             parts for (dim, _), parts in zip(self.spread.loops, self.spread.parts, strict=True) if dim in plan.dims
         )
 
+    @property
+    def adders(self) -> int:
+        """How many cores have partial sums of the same outputs: 1 where no reduction is spread."""
+        if self.spread is None or not self.accumulates:
+            return 1
+        cut = zip(self.spread.loops, self.spread.parts, strict=True)
+        return prod(parts for (dim, _), parts in cut if dim in self.groups["K"])
+
+    def having(self, plan: OperandPlan) -> int:
+        """How many cores have tiles of an operand: of an output only one of those that add it up, of the bias too."""
+        cores = self.spread.cores if self.spread is not None else 1
+        return cores // self.adders if plan.operand in (OUT, BIAS) else cores
+
     def times(self, plan: OperandPlan, memory: str) -> int:
-        """How often a memory sees what one core moves of an operand there: once, or once for each of its copies."""
+        """How many rings of an operand a memory holds: one, in one that cores share one for each copy; of accumulators
+        a second one for the sums of several cores' partial sums."""
+        if plan.name == ACC and self.adders > 1:
+            return 2
         return self.copies(plan) if self.spread is not None and memory in self.spread.shared else 1
 
     def share(self, plan: OperandPlan, memory: str) -> float:

@@ -97,6 +97,7 @@ def _figures(found: Figures) -> dict[str, Any]:
         "bound_cycles": found.mapping.bound_cycles,
         **{name: getattr(found, name) for name in names},
         "resources": dict(found.resources),
+        "adding": {"cores": found.adding[0], "collective": found.adding[1]} if found.adding[1] else None,
         "nodes": [node_form(node, index) for index, node in enumerate(found.mapping.nodes)],
         "resident": list(found.mapping.resident),
     }

@@ -9,6 +9,7 @@ Ring: in p - 1 steps every node sends one of p pieces to the next one: (p - 1)/p
 node in a reduce-scatter and in an all-gather, twice that in an all-reduce. Source: Thakur, Rabenseifner, Gropp,
 "Optimization of collective communication operations in MPICH", IJHPCA 19(1), 2005.
 Tree: halves of the nodes, in ceil(log2 p) steps, of the whole buffer.
+Chain: the whole buffer from node to node, in p - 1 steps; several buffers follow one another along it.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ def pieces(elements: int, parts: int) -> list[tuple[int, int]]:
 def expand(name: str, nodes: Sequence[int], elements: int, *, root: int = 0, combine: Combine = "add") -> list[Hop]:
     """The moves of a collective among ``nodes``, in order of their steps, without those of nothing.
 
-    ``root``: the place in ``nodes`` of the one that broadcasts, or gathers. Raises ConfigError for an unknown name,
-    repeated nodes and a root that is none.
+    ``root``: the place in ``nodes`` of the one that broadcasts, gathers, or ends with the combination. Raises
+    ConfigError for an unknown name, repeated nodes and a root that is none.
     """
     if name not in COLLECTIVES:
         raise ConfigError(f"collective '{name}': allowed {', '.join(COLLECTIVES)}{nearest(name, COLLECTIVES)}")
@@ -81,6 +82,20 @@ def _gather(nodes: list[int], elements: int, root: int, combine: Combine) -> Ite
     for place, (start, stop) in enumerate(pieces(elements, len(nodes))):
         if place != root:
             yield Hop(0, nodes[place], (nodes[root],), start, stop)
+
+
+def _reduce(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
+    """The whole of each other node's buffer goes straight to the root, one after the other."""
+    order = nodes[root:] + nodes[:root]
+    for step, node in enumerate(order[1:]):
+        yield Hop(step, node, (nodes[root],), 0, elements, combine)
+
+
+def _reduce_chain(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
+    """From node to node towards the root, combined at each: as many steps, but no node receives twice."""
+    order = nodes[root:] + nodes[:root]
+    for step, place in enumerate(range(len(order) - 1, 0, -1)):
+        yield Hop(step, order[place], (order[place - 1],), 0, elements, combine)
 
 
 def _reduce_tree(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
@@ -129,6 +144,8 @@ COLLECTIVES: dict[str, Callable[[list[int], int, int, Combine], Iterator[Hop]]] 
     "broadcast": _broadcast,
     "broadcast_tree": _broadcast_tree,
     "gather": _gather,
+    "reduce": _reduce,
+    "reduce_chain": _reduce_chain,
     "reduce_tree": _reduce_tree,
     "reduce_scatter": _reduce_scatter,
     "all_gather": _all_gather,

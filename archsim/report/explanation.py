@@ -64,7 +64,7 @@ def _nest(found: Told) -> str:
     memory = ""
     for node in found["nodes"]:
         if "loop" in node:
-            words.append(f"for {node['loop']} in {node['tile']}")
+            words.append(f"for {node['loop']} in {node['tile']}" + (f" over {node['axis']}" if "axis" in node else ""))
             memory = ""
             continue
         text = f"{node['keep']}:{node['slots']}" + ("~" if "reserve_at" in node else "")
@@ -73,7 +73,9 @@ def _nest(found: Told) -> str:
         else:
             memory = node["in"]
             words.append(f"{memory} [{text}]")
-    return f"{' '.join(words)} on {found['unit']}"
+    added = found["adding"]
+    end = f"; partial sums of {added['cores']} cores added by {added['collective']}" if added else ""
+    return f"{' '.join(words)} on {found['unit']}{end}"
 
 
 def _lost(told: Told) -> str:

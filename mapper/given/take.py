@@ -130,7 +130,7 @@ class Stated:
         nodes = self.given.layers[problem.layer.name].nodes
         loops = [node for node in nodes if isinstance(node, Loop) and node.axis == noc.name]
         for index, node in enumerate(nodes[: len(loops)]):
-            fault = unspreadable(problem, node, loops[:index])
+            fault = unspreadable(problem, self.chip.architecture, node, loops[:index])
             if fault:
                 self._refuse(problem.layer.name, fault, index)
         spread = spread_of(problem, self.chip.architecture, [(loop.dim, loop.tile) for loop in loops])

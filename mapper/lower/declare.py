@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from archsim.ir.program import Ring, Tensor
+from archsim.ir.program import Ring, Semaphore, Tensor
 from archsim.spec.network import instance
 from mapper.channels import load_channel, store_channel
 from mapper.lower.fences import Span
 from mapper.lower.frame import Frame
 from mapper.lower.instance import Cores
 from mapper.lower.item import Lane, unit_engine
+from mapper.lower.partials import NOBODY, SUM, Adding
 from mapper.numbers import Numbers
 from mapper.operands import ACC, OUT, OperandPlan
 from mapper.rings import Slot
@@ -37,7 +38,10 @@ def layer_rings(
         writer, reader = _ends(frame, plan)
         retain = frame.halo(operand)[1] if frame.keeps[operand][1] else 0
         role = {OUT: "outputs", ACC: "partials"}.get(plan.operand, plan.role)
-        for made in _instances(frame, cores, plan, slot):
+        lanes = [(made, writer, reader) for made in _instances(frame, cores, plan, slot)]
+        if operand == ACC and cores is not None and frame.problem.adders > 1:
+            lanes = list(_added(frame, cores.adding, slot, lanes))
+        for made, wrote, read in lanes:
             yield Ring(
                 made.name,
                 made.memory,
@@ -46,11 +50,16 @@ def layer_rings(
                 slot.slots,
                 role,
                 plan.dtype,
-                queues[writer].replace("core[0]", f"core[{made.writer}]"),
-                (queues[reader].replace("core[0]", f"core[{made.reader}]"),),
+                queues[wrote].replace("core[0]", f"core[{made.writer}]"),
+                (queues[read].replace("core[0]", f"core[{made.reader}]"),),
                 retain,
                 *numbers[operand],
             )
+
+
+def layer_semaphores(frame: Frame) -> tuple[Semaphore, ...]:
+    """Tokens of a layer beside those of its rings."""
+    return tuple(Cores(frame).adding.semaphores()) if frame.problem.adders > 1 else ()
 
 
 class Instance(NamedTuple):
@@ -75,11 +84,28 @@ def _instances(frame: Frame, cores: Cores | None, plan: OperandPlan, slot: Slot)
         return
     spread = cores.spread
     for core in range(spread.cores):
+        if not cores.has(plan, core):
+            continue
         name, leader = cores.name(frame.ring(plan.name), core), cores.leader(plan, core)
         if slot.memory not in spread.shared:
             yield Instance(name, instance(slot.memory, core), slot.address, leader, core)
         elif leader == core:
             yield Instance(name, slot.memory, slot.copy(cores.group(plan, core)), core, core)
+
+
+def _added(
+    frame: Frame, adding: Adding, slot: Slot, lanes: list[tuple[Instance, Lane, Lane]]
+) -> Iterator[tuple[Instance, Lane, Lane]]:
+    """Accumulators that store engines take to add them up, and the sums of each core that others send to."""
+    store: Lane = ("store", store_channel(frame.number, frame.problem.operand(OUT), frame.channels))
+    for core, (made, writer, drain) in enumerate(lanes):
+        yield made._replace(reader=adding.reader(core)), writer, store
+        if adding.children[core]:
+            parent = adding.parent[core]
+            is_root = parent == NOBODY
+            name = f"{frame.ring(SUM)}[{core}]"
+            sums = Instance(name, made.memory, slot.copy(1), core, core if is_root else parent)
+            yield sums, store, drain if is_root else store
 
 
 def _ends(frame: Frame, plan: OperandPlan) -> tuple[Lane, Lane]:

@@ -31,7 +31,8 @@ class Stored:
 class Frame:
     """One layer mapped: ``stored`` places of its tensors by operand name; ring names are ``layer@operand``.
 
-    ``channels`` of the DMA; ``number``: the layer's, by which stores take turns.
+    ``channels`` of the DMA; ``number``: the layer's, by which stores take turns; ``way``: the collective by which cores
+    add up partial sums of the same outputs, '' where no reduction is spread.
     """
 
     problem: Problem
@@ -39,6 +40,7 @@ class Frame:
     stored: Mapping[str, Stored]
     channels: int = 1
     number: int = 0
+    way: str = ""
 
     @property
     def name(self) -> str:

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from archsim.ir.program import Affine, Clip, Command, Extent, Guard, Region, Token
 from mapper.lower.frame import Frame
 from mapper.lower.item import Item
-from mapper.operands import OperandPlan
+from mapper.lower.partials import SUM, Adding
+from mapper.operands import BIAS, OUT, OperandPlan
 
 
 class Sharing(NamedTuple):
@@ -37,7 +38,9 @@ class Cores:
         places = self.spread.places()
         self._at = [dict(zip(frame.vars[: frame.spread], place, strict=True)) for place in places]
         self._sharing = {plan.name: self._shared(plan) for plan in self.problem.operands}
+        self.adding = self._adding()
         self._names = {frame.ring(plan.name): self._named(plan) for plan in self.problem.operands}
+        self._names[frame.ring(SUM)] = tuple(f"{frame.ring(SUM)}[{core}]" for core in range(self.count))
 
     def group(self, plan: OperandPlan, core: int) -> int:
         """The number of the tile of an operand that a core has, among those of all cores."""
@@ -51,8 +54,12 @@ class Cores:
         """The core that brings the tile of an operand to all that have it; others for the next operand's."""
         return self._sharing[plan.name].leaders[core]
 
+    def has(self, plan: OperandPlan, core: int) -> bool:
+        """Whether a core has tiles of an operand."""
+        return core in self._sharing[plan.name].members[core]
+
     def name(self, store: str, core: int) -> str:
-        """What a core calls a ring or block of the layer; tensors have one name."""
+        """What a core calls a ring or block of the layer, '' one that it has not; tensors have one name."""
         names = self._names.get(store)
         return store if names is None else names[core]
 
@@ -67,6 +74,9 @@ class Cores:
         """The command as a core has it; None where another core does it."""
         if core >= self.count:
             return None
+        if item.fetch is not None:
+            own = self.adding.command(item, core)
+            return self._placed(own, core, {}) if own is not None else None
         if not item.operand:
             return self._placed(item.command, core, {})
         sharing = self._sharing[item.operand]
@@ -83,20 +93,36 @@ class Cores:
             groups = tuple(_number(place, parts, moved) for place in self.spread.places())
         members: dict[int, list[int]] = {}
         for core, group in enumerate(groups):
-            members.setdefault(group, []).append(core)
+            if plan.operand != BIAS or self._begins(core):
+                members.setdefault(group, []).append(core)
         turn = self._turn(plan) if len(members) < self.count else 0
         leaders = {group: cores[(group + turn) % len(cores)] for group, cores in members.items()}
+        if plan.operand == OUT:
+            members = {group: [leader] for group, leader in leaders.items()}
         together = {group: tuple(cores) for group, cores in members.items()}
         return Sharing(groups, tuple(together[g] for g in groups), tuple(leaders[g] for g in groups))
 
+    def _begins(self, core: int) -> bool:
+        """Whether a core has the first part of every reduction that is spread: it alone starts from the bias."""
+        cut = zip(self.spread.loops, self._at[core].values(), strict=True)
+        return not any(place for (dim, _), place in cut if dim in self.problem.groups["K"])
+
     def _turn(self, plan: OperandPlan) -> int:
-        return [other.operand for other in self.problem.reads].index(plan.operand)
+        """Of the inputs; an output is where its first core has it, the next one's where its second core does."""
+        return 0 if plan.operand == OUT else [other.operand for other in self.problem.reads].index(plan.operand)
+
+    def _adding(self) -> Adding:
+        out = self._sharing[OUT]
+        groups: dict[int, list[int]] = {}
+        for core, group in enumerate(out.groups):
+            groups.setdefault(group, []).append(core)
+        return Adding(self.frame, [*groups.values()], [out.leaders[cores[0]] for cores in groups.values()])
 
     def _named(self, plan: OperandPlan) -> tuple[str, ...]:
         """In a memory that cores share, after the core that brings the tile."""
         owners = self._sharing[plan.name].leaders if plan.level in self.spread.shared else range(self.count)
         ring = self.frame.ring(plan.name)
-        return tuple(f"{ring}[{core}]" for core in owners)
+        return tuple(f"{ring}[{owner}]" if self.has(plan, core) else "" for core, owner in enumerate(owners))
 
     def _placed(self, command: Command, core: int, to: Mapping[str, tuple[int, ...]]) -> Command:
         """``to``: ring -> the cores in whose rings of this name the command writes."""
@@ -107,7 +133,9 @@ class Cores:
             waits=self._tokens(command.waits, core, to),
             signals=self._tokens(command.signals, core, to),
             extents=tuple([_extent(extent, at) for extent in command.extents]),
-            reads=tuple([self._region(region, self.name(region.store, core), at) for region in command.reads]),
+            reads=tuple(
+                [self._region(region, name, at) for region in command.reads if (name := self.name(region.store, core))]
+            ),
             writes=tuple([made for region in command.writes for made in self._written(region, core, at, to)]),
             guards=tuple([_guard(guard, at) for guard in command.guards]),
             index=replace(index, start=_affine(index.start, at)) if index is not None else None,
@@ -119,8 +147,8 @@ class Cores:
             ring, _, kind = token.name.rpartition(".")
             if ring in to:
                 found += [Token(f"{ring}[{member}].{kind}", token.n, token.when) for member in to[ring]]
-            else:
-                found.append(Token(f"{self.name(ring, core)}.{kind}", token.n, token.when))
+            elif name := self.name(ring, core):
+                found.append(Token(f"{name}.{kind}", token.n, token.when))
         return tuple(found)
 
     def _region(self, region: Region, store: str, at: Mapping[str, int]) -> Region:

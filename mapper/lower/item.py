@@ -15,7 +15,8 @@ class Item:
     """One command of a layer: its engine, the number of loops above it, whether it follows the deeper loops.
 
     ``touches``: (object, is_write) for tensors and rings, for the ordering of layers; ``channel``: of the DMA;
-    ``operand``: the plan whose tiles it brings, where one core may bring them to several.
+    ``operand``: the plan whose tiles it moves, where one core may do so for several. ``fetch``: which of the moves that
+    add up partial sums (``mapper.lower.partials``), None of all others.
     """
 
     engine: Engine
@@ -25,6 +26,7 @@ class Item:
     after: bool = False
     channel: int = 0
     operand: str = ""
+    fetch: int | None = None
 
     @property
     def lane(self) -> Lane:

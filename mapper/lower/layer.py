@@ -16,6 +16,7 @@ from mapper.costs import drain_steps
 from mapper.lower.frame import Frame
 from mapper.lower.item import Item, unit_engine
 from mapper.lower.moves import copies, loads, stores
+from mapper.lower.partials import SUM, additions
 from mapper.operands import ACC, OUT
 
 MAC = Function("mac")
@@ -25,7 +26,7 @@ def commands(frame: Frame) -> list[Item]:
     """All commands of a layer, in text order per engine."""
     if frame.problem.engine == "copy":
         return list(copies(frame))
-    return [*loads(frame), *_compute(frame), *stores(frame)]
+    return [*loads(frame), *_compute(frame), *additions(frame), *stores(frame)]
 
 
 def _compute(frame: Frame) -> Iterator[Item]:
@@ -106,23 +107,24 @@ def _drain(frame: Frame, depth: int) -> Item:
     acc = frame.problem.operand(ACC)
     out, waits, signals, touch = _out(frame, depth, "out")
     ring, on_array = frame.ring(ACC), frame.problem.engine == "array"
+    summed = frame.ring(SUM) if frame.problem.adders > 1 else ring
     passes, slow, functions = drain_steps(frame.problem.layer)
     command = Command(
         name=f"{frame.name}.drain",
         op="VECTOR",
         layer=frame.name,
         role="outputs",
-        waits=(*_shared(on_array, Token(f"{ring}.full")), *waits),
-        signals=(*_shared(on_array, Token(f"{ring}.free")), *signals),
+        waits=(*_shared(on_array, Token(f"{summed}.full")), *waits),
+        signals=(*_shared(on_array, Token(f"{summed}.free")), *signals),
         extents=tuple(frame.extent(dim, depth) for dim in _output_dims(frame)),
-        reads=(frame.dims_region(acc, "in0", depth),),
+        reads=(replace(frame.dims_region(acc, "in0", depth), store=summed),),
         writes=(out,),
         dtypes=(frame.problem.operand(OUT).dtype,),
         functions=functions,
         passes=passes,
         slow=slow,
     )
-    return Item("vector", depth, command, ((ring, False), touch), after=True)
+    return Item("vector", depth, command, ((ring, False), touch), after=True, operand=OUT)
 
 
 def _output_dims(frame: Frame) -> tuple[str, ...]:

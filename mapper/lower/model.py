@@ -11,10 +11,11 @@ from archsim.ir.program import Command, Program
 from archsim.ir.program import Tensor as StoredTensor
 from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
-from mapper.lower.declare import layer_rings, layer_spans, scratch
+from mapper.lower.declare import layer_rings, layer_semaphores, layer_spans, scratch
 from mapper.lower.frame import Frame, Stored
 from mapper.lower.item import Item
 from mapper.lower.layer import commands
+from mapper.lower.partials import with_way
 from mapper.lower.program import LoweredLayer, assemble, border_items, queue_names
 from mapper.numbers import PLAIN, of_operands
 from mapper.operands import base_of, home_role, operand_dtype
@@ -91,12 +92,14 @@ class Lowering:
                 self.architecture.dma.channels,
                 index,
             )
+            frame = with_way(frame, self.architecture)
             frames.append(frame)
             numbers = of_operands(problem, self.base, self.options.numbers)
             tensors += tuple(scratch(frame, rings, numbers))
             declared = list(layer_rings(frame, rings, queue_names(self.architecture), numbers))
             spans = layer_spans(frame, rings)
-            lowered.append(LoweredLayer(layer.name, frame, commands(frame), declared, spans))
+            own = layer_semaphores(frame)
+            lowered.append(LoweredLayer(layer.name, frame, commands(frame), declared, spans, own))
         outputs = tuple(
             sorted({self.base[t.name] for t in self.workload.tensors.values() if t.kind == "output"} & set(by_name))
         )

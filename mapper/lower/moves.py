@@ -114,7 +114,8 @@ def _store(frame: Frame, plan: OperandPlan) -> Item:
         writes=(frame.far_region(plan, "dst", depth),),
     )
     touches = ((ring, False), (_far(frame, plan), True))
-    return Item("store", depth, command, touches, channel=store_channel(frame.number, plan, frame.channels))
+    channel = store_channel(frame.number, plan, frame.channels)
+    return Item("store", depth, command, touches, channel=channel, operand=plan.name)
 
 
 def copies(frame: Frame) -> Iterator[Item]:

@@ -40,7 +40,7 @@ DMA_ENGINES: tuple[Engine, ...] = ("load", "store")
 class LoweredLayer:
     """One layer ready for assembly: its frame (None on the host), items and ring declarations.
 
-    ``spans``: where the rings and blocks lie of which its items speak.
+    ``spans``: where the rings and blocks lie of which its items speak; ``semaphores``: of its own, beside those.
     """
 
     name: str
@@ -48,6 +48,7 @@ class LoweredLayer:
     items: list[Item]
     rings: list[Ring]
     spans: Mapping[str, Span] = field(default_factory=dict)
+    semaphores: tuple[Semaphore, ...] = ()
 
 
 def queue_names(architecture: Architecture) -> dict[Lane, str]:
@@ -87,7 +88,7 @@ def assemble(
         layers=tuple(layer.name for layer in layers),
         tensors=tensors,
         rings=rings,
-        semaphores=tuple(builder.semaphores()),
+        semaphores=(*builder.semaphores(), *(token for layer in layers for token in layer.semaphores)),
         queues=builder.queues(),
     )
 
