@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 
@@ -31,7 +31,8 @@ class Stored:
 class Frame:
     """One layer mapped: ``stored`` places of its tensors by operand name; ring names are ``layer@operand``.
 
-    ``channels`` of the DMA; ``number``: the layer's, by which stores take turns.
+    ``channels`` of the DMA; ``number``: the layer's, by which stores take turns; ``streams``: transfers that a DRAM
+    serves best at a time, by its name, where that is known.
     """
 
     problem: Problem
@@ -39,6 +40,7 @@ class Frame:
     stored: Mapping[str, Stored]
     channels: int = 1
     number: int = 0
+    streams: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

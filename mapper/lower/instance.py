@@ -7,13 +7,14 @@ one of them: it reads once and writes to the rings of all, whose free slots it w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from archsim.ir.program import Affine, Clip, Command, Extent, Guard, Region, Token
+from archsim.ir.program import Affine, Clip, Command, Extent, Guard, Region, Semaphore, Token
 from mapper.lower.frame import Frame
 from mapper.lower.item import Item
+from mapper.lower.turns import following, semaphores, takes_turns, turn
 from mapper.operands import OperandPlan
 
 
@@ -74,7 +75,28 @@ class Cores:
             return None
         plan = self.problem.operand(item.operand)
         crosses = len(sharing.members[core]) > 1 and self.problem.crosses(plan)
-        return self._placed(item.command, core, {self.frame.ring(plan.name): sharing.members[core]} if crosses else {})
+        to = {self.frame.ring(plan.name): sharing.members[core]} if crosses else {}
+        return self._in_turn(plan, core, self._placed(item.command, core, to))
+
+    def turns(self) -> Iterator[Semaphore]:
+        """Whose turn it is at DRAM, operand by operand."""
+        for plan in self.problem.loads:
+            if takes_turns(self.frame, plan, leaders := self._leading(plan)):
+                yield from semaphores(self.frame, plan, leaders)
+
+    def _in_turn(self, plan: OperandPlan, core: int, command: Command) -> Command:
+        """A load that waits for its core's turn at DRAM, where there are turns, and hands it on."""
+        leaders = self._leading(plan)
+        if not takes_turns(self.frame, plan, leaders):
+            return command
+        mine = Token(turn(self.frame, plan, core))
+        next_one = Token(turn(self.frame, plan, following(self.frame, plan, leaders, core)))
+        return replace(command, waits=(*command.waits, mine), signals=(*command.signals, next_one))
+
+    def _leading(self, plan: OperandPlan) -> list[int]:
+        """The cores that bring an operand's tiles, by the number of their tile."""
+        sharing = self._sharing[plan.name]
+        return [leader for _, leader in sorted(set(zip(sharing.groups, sharing.leaders, strict=True)))]
 
     def _shared(self, plan: OperandPlan) -> Sharing:
         groups = tuple(range(self.count))

@@ -89,6 +89,7 @@ class Lowering:
                 },
                 self.architecture.dma.channels,
                 index,
+                {name: outer.streams for name, outer in self.options.outer.items()},
             )
             frames.append(frame)
             numbers = of_operands(problem, self.base, self.options.numbers)

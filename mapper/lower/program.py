@@ -109,6 +109,7 @@ class _Builder:
         }
         self.launch_tokens: list[str] = []
         self.layers: list[str] = []
+        self.turns: list[Semaphore] = []
 
     def launch(self) -> None:
         """The host rings the doorbell: the load engines start after it, all others follow their data."""
@@ -125,6 +126,7 @@ class _Builder:
     def add(self, index: int, layer: LoweredLayer) -> None:
         """One layer: fence each command, give each core its own, nest it in its loops."""
         cores = Cores(layer.frame) if layer.frame is not None and layer.frame.problem.spread is not None else None
+        self.turns += cores.turns() if cores is not None else ()
         for item in layer.items:
             if item.lane not in self.names:
                 raise MappingError(f"layer '{layer.name}' needs a {item.engine} engine; the chip has none")
@@ -168,8 +170,8 @@ class _Builder:
         self.bodies[HOST, 0].append([Command("done", "SYNC", "_host", waits=tokens)])
 
     def semaphores(self) -> Iterable[Semaphore]:
-        """Launch and fence tokens."""
-        return [*(Semaphore(token) for token in self.launch_tokens), *self.order.semaphores()]
+        """Launch and fence tokens, and turns at DRAM."""
+        return [*(Semaphore(token) for token in self.launch_tokens), *self.order.semaphores(), *self.turns]
 
     def queues(self) -> tuple[Queue, ...]:
         """Finished queues; a layer's end signals whoever waits for it."""

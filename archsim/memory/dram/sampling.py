@@ -12,7 +12,7 @@ import numpy as np
 
 from archsim.memory.dram.controller import TURN_BURSTS, DramController
 from archsim.memory.dram.device import AddressMap, Dram, Policy
-from archsim.memory.dram.interface import Completion, RowList, Transfer, useful_bytes
+from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion, RowList, Transfer, useful_bytes
 from archsim.memory.dram.regions import bursts_of_rows, bursts_touched
 from archsim.sim.clock import PS_PER_S, Clock
 
@@ -122,6 +122,16 @@ class Sampler:
             return found
         above = next(level for level in reversed(CROWDS) if level > transfers)  # each one more brings as much, at most
         return min(found * transfers / crowd, max(found, self._of_crowd(pattern, above, both=both)))
+
+    def share(self, count: int, run_bytes: int, stride: int) -> Fraction:
+        """What is left of the peak to ``count`` reads at a time of runs that are ``stride`` bytes apart."""
+        size = SAMPLE_BURSTS * self._dram.device.burst_bytes
+        extents, strides = [1] * MAX_OUTER_EXTENTS, [0] * MAX_OUTER_EXTENTS
+        extents[-1], strides[-1] = max(1, size // run_bytes), stride if run_bytes < size else 0
+        pattern = Pattern(False, 0, run_bytes, tuple(extents), tuple(strides))
+        useful_ps = run_bytes * extents[-1] * PS_PER_S / Fraction(self._dram.peak_bytes_per_s)
+        whole = self.sample(pattern).scaled(extents[-1] * -(-run_bytes // self._dram.device.burst_bytes))
+        return useful_ps * self.speed(pattern, count, both=False) / whole.work_ps
 
     def _of_crowd(self, pattern: Pattern, crowd: int, *, both: bool) -> Fraction:
         key = (pattern, crowd, both and crowd > 1)

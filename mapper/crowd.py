@@ -1,0 +1,64 @@
+"""What the cores of a chip leave one another of DRAM: times of a layer that is spread over them, to rank mappings by.
+
+Streams of several engines close each other's rows, and runs that are shorter than the rows of all channels meet in few
+banks. So bytes take as long as they were measured to take with as many streams as an operand has different tiles at a
+time. What DRAM serves last is still to be worked on, and the last results are still to be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from mapper.costs import ChipCosts
+from mapper.grid import Flow, Reals
+from mapper.operands import OperandPlan
+from mapper.problem import Problem
+
+
+def slowdown(chip: ChipCosts, problem: Problem, plan: OperandPlan, run: Reals | None = None) -> Reals:
+    """How much longer than at the peak of its DRAM an operand's bytes take, in contiguous runs of ``run`` elements
+    (0, None: as long as they can be); 1 for what is on chip.
+    """
+    known, shared = chip.outer.get(plan.home), problem.spread.shared if problem.spread is not None else ()
+    if known is None or not known.shares:
+        return np.ones(())
+    streams = min(problem.copies(plan), known.streams) if plan in problem.loads and plan.level in shared else problem.copies(plan)
+    level = max((row for row in known.shares if row[0] <= streams), default=known.shares[0])[1]
+    sizes, shares = np.array([size for size, _ in level]), np.array([share for _, share in level])
+    if run is None:
+        return np.ones(()) / shares[-1]
+    size = np.where(run > 0, run * plan.element_bytes, sizes[-1])
+    found: Reals = 1.0 / np.interp(np.log2(size), np.log2(sizes), shares)
+    return found
+
+
+def paced(chip: ChipCosts, problem: Problem, flows: Mapping[str, Flow]) -> dict[str, Flow]:
+    """The traffic that DRAM sees, stretched by ``slowdown``."""
+    found = dict(flows)
+    for plan in problem.operands:
+        if plan.name in {other.name for other in (*problem.loads, *problem.stores)}:
+            flow = flows[plan.name]
+            slower = slowdown(chip, problem, plan, flow.run)
+            found[plan.name] = flow._replace(touched=flow.touched * slower, first=flow.first * slower)
+    return found
+
+
+def last_written(chip: ChipCosts, problem: Problem, flows: Mapping[str, Flow]) -> Reals:
+    """Reference cycles in which the memories that cores share take the last tiles of all of them."""
+    total: Reals = np.zeros(())
+    for plan in problem.stores:
+        flow = flows[plan.name]
+        tile = flow.touched / np.maximum(flow.moves, 1.0) * (plan.element_bytes * problem.share(plan, plan.home))
+        total = total + tile / chip.port_rate(plan.home, write=True)
+    return total
+
+
+def behind(problem: Problem, flows: Mapping[str, Flow], work: Reals) -> Reals:
+    """Cycles of ``work`` that are left when DRAM has served the last tile: those of one of the most finely cut operand."""
+    moves = [flows[plan.name].moves for plan in problem.loads if not plan.beyond]
+    most: Reals = np.ones(())
+    for count in moves:
+        most = np.maximum(most, count)
+    return work / most
