@@ -3,9 +3,8 @@
 Any dim that moves the output and may be cut is: batch, rows and columns of outputs. A core has one part of each; cores
 whose parts need the same tile of an operand get it at once (multicast). Reductions are not spread: sums stay in one
 core. Spreads are ranked by what a run takes at least: the array's or vector unit's work on the largest part, and every
-byte once over the memories that the cores share and into a core, DRAM at what a crowd leaves of its rate. Of those
-that a memory holds up alike the ones with less work for a core come first, since that is what begins late and ends
-last; then those that move less over the network.
+byte once over the memories that the cores share and into a core, DRAM at what a crowd leaves of its rate. Of equals
+those come first that move less over the network.
 """
 
 from __future__ import annotations
@@ -14,10 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, prod
 
+import numpy as np
+
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 from archsim.spec.architecture import Architecture
 from mapper.costs import ChipCosts, drain_steps, fold_function, vector_time
-from mapper.crowd import slowdown
+from mapper.crowd import slowdown, together
 from mapper.geometry import components
 from mapper.network import link_rate
 from mapper.operands import ACC, OUT, OperandPlan
@@ -102,8 +103,8 @@ def _spread(problem: Problem, architecture: Architecture, parts: tuple[int, ...]
     return spread_of(problem, architecture, [(dim, -(-dims[dim] // count)) for dim, count in cut])
 
 
-def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tuple[int, float, float]:
-    """Reference cycles that a core's part takes at least, those of its unit's work, and bytes that cross the network."""
+def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tuple[int, float]:
+    """Reference cycles that a core's part takes at least, and bytes that cross the network."""
     noc = chip.architecture.noc
     assert noc is not None
     at_memory: dict[tuple[str, bool], float] = {}
@@ -120,7 +121,7 @@ def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tupl
             into += 0 if write else size
     terms = [count / chip.port_rate(memory, write=write) for (memory, write), count in at_memory.items()]
     work = _work(problem, chip, dtypes)
-    return ceil(max([work, into / link_rate(chip, noc), *terms]) - 1e-6), work, crossing
+    return ceil(float(together(map(np.asarray, (work, into / link_rate(chip, noc), *terms)))) - 1e-6), crossing
 
 
 def _bytes(problem: Problem, plan: OperandPlan) -> float:

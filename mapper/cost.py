@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mapper.channels import load_channel
 from mapper.costs import ChipCosts
-from mapper.crowd import behind, last_written, paced
+from mapper.crowd import behind, last_written, paced, together
 from mapper.grid import Flow, Grid, Reals, Traffic
 from mapper.looked_up import row_elements
 from mapper.network import network_terms, trip
@@ -67,6 +67,7 @@ class Costs:
         """
         found = _largest(self.terms)
         if self.problem.spread is not None:
+            found = together(self.terms.values())
             step = max(1.0, self.floor / NEAR)
             found = np.ceil(found / step) * step
         return np.ceil(found - 1e-6)
