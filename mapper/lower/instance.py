@@ -12,8 +12,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from archsim.ir.program import Affine, Clip, Command, Extent, Guard, Region, Semaphore, Token
+from mapper.channels import load_channel
 from mapper.lower.frame import Frame
-from mapper.lower.item import Item
+from mapper.lower.item import Item, Lane
 from mapper.lower.turns import following, semaphores, takes_turns, turn
 from mapper.operands import OperandPlan
 
@@ -83,6 +84,16 @@ class Cores:
         for plan in self.problem.loads:
             if takes_turns(self.frame, plan, leaders := self._leading(plan)):
                 yield from semaphores(self.frame, plan, leaders)
+
+    def turn_ends(self, lane: Lane, core: int) -> Iterator[Command]:
+        """What a core's queue does behind its loads: it takes the turn that the last of its row has handed on."""
+        for plan in self.problem.loads:
+            leaders = self._leading(plan)
+            first = core in leaders[: self.frame.streams.get(plan.home, 0)]
+            channel = load_channel(self.problem, plan, self.frame.channels)
+            if first and lane == ("load", channel) and takes_turns(self.frame, plan, leaders):
+                waits = (Token(turn(self.frame, plan, core)),)
+                yield Command(f"{self.frame.name}.turn_{plan.name}", "SYNC", self.frame.name, waits=waits)
 
     def _in_turn(self, plan: OperandPlan, core: int, command: Command) -> Command:
         """A load that waits for its core's turn at DRAM, where there are turns, and hands it on."""

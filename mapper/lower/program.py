@@ -143,7 +143,8 @@ class _Builder:
             made = [
                 own for item, waits in fenced.get(lane, []) for own in self._of_core(layer, cores, item, waits, core)
             ]
-            body.append(list(_nest(layer.frame, made, start)))
+            ended = cores.turn_ends(lane, core) if cores is not None else ()
+            body.append([*_nest(layer.frame, made, start), *ended])
 
     def _of_core(self, layer: LoweredLayer, cores: Cores | None, item: Item, waits: Waits, core: int) -> Iterator[Item]:
         """A command as a core has it, behind what it waits for of earlier layers; a core without it waits alike."""

@@ -2,7 +2,7 @@
 
 Streams beyond those that DRAM serves best close each other's rows. So the cores that bring an operand's different tiles
 into a memory that all share stand in rows, as many rows as streams, and each hands its turn to the next one in its row
-when its tile is there; the last hands it to the first for its next tile.
+when its tile is there; the last hands it to the first for its next tile, which takes it at the end too.
 """
 
 from __future__ import annotations
