@@ -5,6 +5,7 @@ Exit codes: 0 good; 1 a threshold missed or a simulation failed; 2 bad usage or 
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 import traceback
@@ -141,6 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     gc.set_threshold(*_COLLECT)
+    atexit.register(gc.freeze)  # the process gives all back at once: nothing is looked through for that
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

@@ -37,6 +37,15 @@ def spreads(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> lis
     return ranked[:SEARCHED]
 
 
+def on_cores(problem: Problem, architecture: Architecture, mapping: LayerMapping) -> Problem:
+    """The part that one core has of a problem as its mapping spreads it; all of it on a chip of one core."""
+    noc = architecture.noc
+    if noc is None:
+        return problem
+    loops = [(node.dim, node.tile) for node in mapping.nodes if isinstance(node, Loop) and node.axis == noc.name]
+    return problem.of_core(spread_of(problem, architecture, loops))
+
+
 def spread_of(problem: Problem, architecture: Architecture, loops: Sequence[tuple[str, int]]) -> Spread:
     """The spread of a layer by tiles of some dims."""
     noc = architecture.noc

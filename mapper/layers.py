@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from archsim.energy.chip import energy_per_byte
 from archsim.errors import ConfigError, MappingError
@@ -12,7 +12,7 @@ from archsim.spec.architecture import Architecture
 from mapper import constrain
 from mapper.alone import lower_alone
 from mapper.capacity import usable
-from mapper.cores import spreads
+from mapper.cores import on_cores, spreads
 from mapper.costs import ChipCosts
 from mapper.given.priced import CELL, price
 from mapper.given.take import Stated, StatedError
@@ -20,7 +20,7 @@ from mapper.lower.model import Mapped
 from mapper.options import Options
 from mapper.problem import Problem, build
 from mapper.residency import Residency, plan_residency
-from mapper.solve import Solver
+from mapper.solve import Solver, Work
 from mapper.spread import obeyed
 
 Barred = frozenset[str]
@@ -70,14 +70,13 @@ class Layers:
         fixed = {*self.stated.placed, *self.stated.resident(layer)}
         pinned = [found for found in residency.at(index) if found.tensor not in fixed]
         try:
-            found = list(self._found(index, layer, residency))
+            return self._as_stated(index, layer, residency) if self.stated.has(layer) else self._best(index, residency)
         except StatedError:
             raise
         except MappingError:
             if not pinned:
                 raise
             raise TooTightError(max(pinned, key=lambda r: (r.layout.size_bytes, r.tensor)).tensor) from None
-        return min(found, key=lambda pair: self._rank(*pair))
 
     def _rank(self, problem: Problem, mapping: LayerMapping) -> tuple[float, ...]:
         """By simulation where there was one, else by the bound; spreads over cores by what searches rank by."""
@@ -86,15 +85,23 @@ class Layers:
         costs = price(problem, mapping, self.chip, self.dtypes)
         return float(costs.cycles[CELL]), float(costs.energy_pj[CELL])
 
-    def _found(self, index: int, layer: Layer, residency: Residency) -> Iterator[tuple[Problem, LayerMapping]]:
-        if self.stated.has(layer):
-            engine = self.stated.engine(layer, self._possible(layer))
-            problem = self.stated.on_cores(self.problem(index, residency, engine))
-            rules = self.rules[layer.name].on(problem.engine)
-            yield problem, self.stated.mapping(problem, self._free(index, residency), rules)
-            return
-        for problem, rules in self.searched(index, residency):
-            yield problem, self._solved(problem, residency, rules)
+    def _as_stated(self, index: int, layer: Layer, residency: Residency) -> tuple[Problem, LayerMapping]:
+        engine = self.stated.engine(layer, self._possible(layer))
+        problem = self.stated.on_cores(self.problem(index, residency, engine))
+        rules = self.rules[layer.name].on(problem.engine)
+        return problem, self.stated.mapping(problem, self._free(index, residency), rules)
+
+    def _best(self, index: int, residency: Residency) -> tuple[Problem, LayerMapping]:
+        """The best over all engines and spreads; what was best of an equal layer is not ranked again."""
+        whole = self._on_engines(index, residency)
+        known = self.solver.chosen(whole)
+        if known is not None:
+            problem = next(problem for problem, _ in whole if problem.unit == known.unit)
+            return on_cores(problem, self.architecture, known), known
+        found = [(part, self._solved(part, residency, rules)) for part, rules in self._parts(whole)]
+        best = min(found, key=lambda pair: self._rank(*pair))
+        self.solver.choose(whole, best[1])
+        return best
 
     def _solved(self, problem: Problem, residency: Residency, rules: constrain.Rules) -> LayerMapping:
         simulate = self.options.simulate
@@ -110,25 +117,31 @@ class Layers:
 
         return self.solver.refined(problem, rules, alone)
 
-    def _searched(self, residency: Residency) -> Iterator[tuple[Problem, constrain.Rules]]:
-        """The problems that no file states."""
+    def _searched(self, residency: Residency) -> Iterator[Work]:
+        """The problems that no file states, of layers of which the best is not known yet."""
         for index, layer in enumerate(self.workload.layers):
-            if not self.stated.has(layer):
-                yield from self.searched(index, residency)
+            if layer.kind != "host" and not self.stated.has(layer):
+                whole = self._on_engines(index, residency)
+                yield from self._parts(whole) if self.solver.chosen(whole) is None else ()
 
-    def searched(self, index: int, residency: Residency) -> Iterator[tuple[Problem, constrain.Rules]]:
-        """What a search of a layer looks at: a problem for each engine, none on the host."""
+    def searched(self, index: int, residency: Residency) -> Iterator[Work]:
+        """What a search of a layer looks at: a problem for each engine and spread, none on the host."""
+        return self._parts(self._on_engines(index, residency))
+
+    def _on_engines(self, index: int, residency: Residency) -> list[Work]:
+        """A problem for each engine, not spread over cores."""
         layer = self.workload.layers[index]
         rules = self.rules[layer.name]
-        for engine in self._engines(layer, rules) if layer.kind != "host" else ():
-            for problem in self._spread(self.problem(index, residency, engine)):
-                yield problem, rules.on(engine)
+        engines = self._engines(layer, rules) if layer.kind != "host" else ()
+        return [(self.problem(index, residency, engine), rules.on(engine)) for engine in engines]
 
-    def _spread(self, problem: Problem) -> list[Problem]:
-        """A problem on one core, or the parts that the cores of a chip may have of it."""
-        if self.architecture.noc is None:
-            return [problem]
-        return [problem.of_core(spread) for spread in spreads(problem, self.chip, self.dtypes)]
+    def _parts(self, whole: Iterable[Work]) -> Iterator[Work]:
+        """Problems as they are on one core, or the parts that the cores of a chip may have of them."""
+        for problem, rules in whole:
+            if self.architecture.noc is None:
+                yield problem, rules
+            for spread in spreads(problem, self.chip, self.dtypes):
+                yield problem.of_core(spread), rules
 
     def _possible(self, layer: Layer) -> list[str]:
         """Engines on which a layer of this kind can run."""

@@ -151,13 +151,19 @@ class _Search:
         return next((found for memory in self.memories if (found := self._in(memory, name, uses)) is not None), None)
 
     def _in(self, memory: Memory, name: str, uses: list[_Use]) -> Resident | None:
-        """The tensor at the highest address that is free, above the share of each layer's own tiles."""
+        """The tensor at the highest address that is free, above the share of each layer's own tiles.
+
+        Where no other tensor lies at any time, if there is such a place in the topmost part: then nobody has to wait
+        until the bytes are free.
+        """
         stored = self._layout(name, uses, memory)
         if stored is None:
             return None
-        life, capacity = self.lives[name], memory.capacity_bytes
+        life, size, capacity = self.lives[name], stored.size_bytes, memory.capacity_bytes
         blocks = self._blocks(memory.name)
-        address = highest_fit(blocks, stored.size_bytes, life.first, life.last, memory.word_bytes, capacity)
+        address = highest_fit(blocks, size, -1, len(self.workload.layers), memory.word_bytes, capacity)
+        if address is None or address < capacity - capacity // WORKING_SHARE:
+            address = highest_fit(blocks, size, life.first, life.last, memory.word_bytes, capacity)
         if address is None or address < capacity // WORKING_SHARE:
             return None
         return Resident(name, memory.name, address, stored, life)

@@ -1,11 +1,13 @@
-"""Addresses of each layer's rings: first fit below the pinned tensors, away from the previous layer's where possible.
+"""Addresses of each layer's rings: first fit below the pinned tensors, away from those of earlier layers.
 
-Rings of neighbouring layers that do not overlap let the next layer's first moves run early (weights first).
+Whoever comes to bytes that an earlier layer has used must wait for it. So each memory's rings stay off those of as many
+layers before as there is room for, and their first moves run as early as that many layers ahead (weights first, where
+there is no room for all to stay off even the last layer's).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from archsim.errors import MappingError
@@ -83,34 +85,51 @@ def allocate(
     mapping: LayerMapping,
     architecture: Architecture,
     free: Mapping[str, int],
-    before: Mapping[str, Slot],
+    before: Sequence[Mapping[str, Slot]],
 ) -> dict[str, Slot]:
-    """Rings of one layer; ``free`` bytes from address 0 per memory, ``before`` the previous layer's rings.
-
-    Tried in turn: all rings, only the weights', none of them apart from the previous layer's.
-    """
+    """Rings of one layer; ``free`` bytes from address 0 per memory, ``before`` the rings of the layers before it."""
     rings = wanted(problem, mapping)
     weights = {plan.name for plan in problem.operands if plan.operand in ("b", BIAS)}
-    for apart in ({ring.operand for ring in rings}, weights, set[str]()):
-        placed = _pack(rings, architecture, free, before, apart)
-        if placed is not None:
-            return placed
-    raise MappingError(f"layer '{mapping.layer}': its rings do not fit the memory that its tiles were chosen for")
+    placed: dict[str, Slot] = {}
+    for name in dict.fromkeys(ring.memory for ring in rings):
+        inside = [ring for ring in rings if ring.memory == name]
+        earlier = [[slot for slot in slots.values() if slot.memory == name] for slots in reversed(before)]
+        found = _apart(inside, architecture.memory(name).word_bytes, free[name], earlier, weights)
+        if found is None:
+            raise MappingError(
+                f"layer '{mapping.layer}': its rings do not fit the memory that its tiles were chosen for"
+            )
+        placed |= {slot.operand: slot for slot in found}
+    return {ring.operand: placed[ring.operand] for ring in rings}
+
+
+def _apart(
+    rings: Sequence[Slot], align: int, room: int, earlier: Sequence[Sequence[Slot]], weights: Set[str]
+) -> list[Slot] | None:
+    """The rings of one memory apart from those of as many layers as can be, of ``earlier`` ones, the last first."""
+    depth = len(earlier)
+    while depth:
+        others = [slot for slots in earlier[:depth] for slot in slots]
+        found = _pack(rings, align, room, others, {ring.operand for ring in rings})
+        if found is not None:
+            return found
+        depth //= 2
+    last = earlier[0] if earlier else ()
+    found = _pack(rings, align, room, last, weights)
+    return found if found is not None else _pack(rings, align, room, (), weights)
 
 
 def _pack(
-    rings: list[Slot],
-    architecture: Architecture,
-    free: Mapping[str, int],
-    before: Mapping[str, Slot],
-    apart: set[str],
-) -> dict[str, Slot] | None:
-    placed: dict[str, Slot] = {}
+    rings: Sequence[Slot], align: int, room: int, others: Sequence[Slot], apart: Set[str]
+) -> list[Slot] | None:
+    """The rings at the lowest addresses, those named ``apart`` off the ``others``; None where there is no room."""
+    placed: list[Slot] = []
+    taken = [Block(slot.address, slot.size_bytes, 0, 0) for slot in others]
     for ring in rings:
-        others = [*placed.values(), *(before.values() if ring.operand in apart else ())]
-        blocks = [Block(s.address, s.size_bytes, 0, 0) for s in others if s.memory == ring.memory]
-        address = lowest_fit(blocks, ring.size_bytes, 0, 0, architecture.memory(ring.memory).word_bytes)
-        if address + ring.size_bytes > free[ring.memory]:
+        own = [Block(slot.address, slot.size_bytes, 0, 0) for slot in placed]
+        blocks = [*own, *(taken if ring.operand in apart else ())]
+        address = lowest_fit(blocks, ring.size_bytes, 0, 0, align)
+        if address + ring.size_bytes > room:
             return None
-        placed[ring.operand] = replace(ring, address=address)
+        placed.append(replace(ring, address=address))
     return placed

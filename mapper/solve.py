@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -19,6 +19,7 @@ from mapper.search import exhaustive, random
 from mapper.search.templates import open_space
 
 Found = LayerMapping | str  # a mapping, or why there is none
+Work = tuple[Problem, Rules]
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Search:
     dtypes: Mapping[str, str]
     objective: str
 
-    def run(self, work: tuple[Problem, Rules]) -> Found:
+    def run(self, work: Work) -> Found:
         """The best mapping, or the reason why there is none."""
         problem, rules = work
         try:
@@ -74,7 +75,22 @@ class Solver:
         assert not isinstance(found, str)
         return replace(found, layer=problem.layer.name)
 
-    def prepare(self, works: Iterable[tuple[Problem, Rules]]) -> None:
+    def chosen(self, whole: Sequence[Work]) -> LayerMapping | None:
+        """The best mapping of a layer, of which ``whole`` has a problem for each engine, where it is known."""
+        found = self._known(self._choice(whole)) if not self.options.random else None
+        return replace(found, layer=whole[0][0].layer.name) if isinstance(found, LayerMapping) else None
+
+    def choose(self, whole: Sequence[Work], best: LayerMapping) -> None:
+        """Remember the best mapping of a layer over all engines and spreads."""
+        if not self.options.random:
+            self._learn(self._choice(whole), best)
+
+    def _choice(self, whole: Sequence[Work]) -> str:
+        """Key of a choice; of one that was simulated also what that depends on."""
+        simulated = [self.options.refine, code_sha256(MACHINE)] if self.options.refine else []
+        return digest(["choice", *(self.key(*work) for work in whole), *simulated])
+
+    def prepare(self, works: Iterable[Work]) -> None:
         """Search what is not known yet, in ``options.workers`` processes."""
         if self.options.workers == 1 or self.options.random or self.options.refine:
             return

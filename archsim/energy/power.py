@@ -105,10 +105,12 @@ def _busy_ps(activity: Activity) -> dict[tuple[str, str], int]:
 
 
 def _place(record: Record, watts: float, edges: list[int], spent_j: list[float]) -> None:
-    now = record.start_ps
+    now, end = record.start_ps, record.end_ps
     index = bisect_right(edges, now) - 1
-    while now < record.end_ps:
-        until = min(edges[index + 1], record.end_ps)
+    while now < end:
+        until = edges[index + 1]
+        if until > end:
+            until = end
         spent_j[index] += watts * ((until - now) / _PS)
         now = until
         index += 1

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from archsim.ir.activity import Activity
+from archsim.ir.timeline import Timeline
 
 SCHEMA = "archsim.result/1"
 RENDERING = (  # not public keys
@@ -18,6 +19,7 @@ RENDERING = (  # not public keys
     "sources",
     "not_modelled",
     "activity",
+    "timelines",
     "power_trace",
     "predicted",
     "refinement",
@@ -80,6 +82,7 @@ class Result:
     sources: Mapping[str, str] = field(default_factory=dict)  # number's key path -> where it comes from
     not_modelled: tuple[str, ...] = ()  # what the real chip has and this one lacks
     activity: Activity | None = None
+    timelines: Mapping[str, Timeline] = field(default_factory=dict)  # unit -> what its time is charged to
     power_trace: tuple[tuple[float, float], ...] = ()  # (time_s, watts) per window
     predicted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # layer -> bound, simulated alone, proof
     refinement: Mapping[str, Any] = field(default_factory=dict)  # what a refined mapping gained

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from archsim.ir.program import Command, Loop, Node, Queue, Token, When
+from archsim.ir.program import Command, Loop, Node, Queue, Region, Token, When
 
 Resolved = tuple[tuple[str, int], ...]  # (token name, n)
 
@@ -27,6 +27,11 @@ class Step:
     signals: Resolved
     fresh: bool
 
+    def operand(self, number: int) -> Region:
+        """The operand of this number among what the command reads, then writes."""
+        reads = self.command.reads
+        return reads[number] if number < len(reads) else self.command.writes[number - len(reads)]
+
     @property
     def is_empty(self) -> bool:
         """Whether an extent is 0, beyond the end of a dim: then the command does nothing but take and give tokens."""
@@ -39,28 +44,33 @@ class Step:
         return f"{self.command.name}[{indices}]" if indices else self.command.name
 
 
+Run = tuple[Command, dict[str, int], dict[str, int]]
 Fixed = tuple[dict[str, int] | None, Resolved | None, Resolved | None, bool | None]
 
 
 def unroll(queue: Queue) -> Iterator[Step]:
     """Yield the queue's concrete commands in order."""
-    name = queue.name
+    name, index = queue.name, 0
     known: dict[int, Fixed] = {}
-    for index, (command, env, trips) in enumerate(_walk(queue.body, {}, {})):
-        fixed = known.get(id(command))
-        if fixed is None:
-            fixed = known[id(command)] = _fixed(command)
-        extents, waits, signals, fresh = fixed
-        yield Step(
-            name,
-            index,
-            command,
-            env,
-            {extent.dim: extent.at(env) for extent in command.extents} if extents is None else extents,
-            _resolve(command.waits, env, trips) if waits is None else waits,
-            _resolve(command.signals, env, trips) if signals is None else signals,
-            holds(command.fresh, env, trips) if fresh is None else fresh,
-        )
+    for node in queue.body:
+        runs: list[Run] = []
+        _run(node, {}, {}, runs)
+        for command, env, trips in runs:
+            fixed = known.get(id(command))
+            if fixed is None:
+                fixed = known[id(command)] = _fixed(command)
+            extents, waits, signals, fresh = fixed
+            yield Step(
+                name,
+                index,
+                command,
+                env,
+                {extent.dim: extent.at(env) for extent in command.extents} if extents is None else extents,
+                _resolve(command.waits, env, trips) if waits is None else waits,
+                _resolve(command.signals, env, trips) if signals is None else signals,
+                holds(command.fresh, env, trips) if fresh is None else fresh,
+            )
+            index += 1
 
 
 def _fixed(command: Command) -> Fixed:
@@ -73,24 +83,22 @@ def _fixed(command: Command) -> Fixed:
 
 
 def _always(tokens: tuple[Token, ...]) -> Resolved | None:
-    if len(tokens) == 1:
-        token = tokens[0]
-        return None if token.when else ((token.name, token.n),)
-    if any([token.when for token in tokens]):
-        return None
+    for token in tokens:
+        if token.when:
+            return None
     return tuple([(token.name, token.n) for token in tokens])
 
 
-def _walk(
-    body: tuple[Node, ...], env: dict[str, int], trips: dict[str, int]
-) -> Iterator[tuple[Command, dict[str, int], dict[str, int]]]:
-    for node in body:
-        if isinstance(node, Loop):
-            inner = {**trips, node.var: node.trips}
-            for value in range(node.trips):
-                yield from _walk(node.body, {**env, node.var: value}, inner)
-        elif holds(node.when, env, trips):
-            yield node, env, trips
+def _run(node: Node, env: dict[str, int], trips: dict[str, int], runs: list[Run]) -> None:
+    """Append the runs of a node: commands with their loop indices and the trips of their loops."""
+    if isinstance(node, Loop):
+        inner = {**trips, node.var: node.trips}
+        for value in range(node.trips):
+            at = {**env, node.var: value}
+            for each in node.body:
+                _run(each, at, inner, runs)
+    elif not node.when or holds(node.when, env, trips):
+        runs.append((node, env, trips))
 
 
 def holds(when: When, env: dict[str, int], trips: dict[str, int]) -> bool:

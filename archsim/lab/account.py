@@ -104,6 +104,7 @@ def assemble(
         sources={**architecture.sources, **tables.sources()},
         not_modelled=architecture.not_modelled,
         activity=activity,
+        timelines=cube.timelines,
         power_trace=watts.trace,
         predicted=_predicted(mapping),
     )

@@ -15,6 +15,7 @@ from archsim.ir.workload import Workload
 from archsim.lab import cache, options
 from archsim.lab.fidelity import affordable, with_fidelity
 from archsim.lab.offchip import outer_rates
+from archsim.lab.uncollected import collect_stopped, uncollected
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
@@ -110,7 +111,8 @@ def build(job: Job, say: Progress = quiet) -> Built:
 
     asked = prepare(job, architecture, say)
     try:
-        compiled = compile_model(asked.workload, architecture, asked.options)
+        with uncollected():
+            compiled = compile_model(asked.workload, architecture, asked.options)
     except (ConfigError, MappingError) as error:
         raise asked.explained(error) from None
     warnings = (*asked.strangers, *compiled.warnings)
@@ -169,7 +171,9 @@ def _alone(job: Job, architecture: Architecture, say: Progress) -> Callable[[Pro
     def cycles(program: Program) -> int:
         say(f"simulating mappings of {program.layers[0]}")
         chip = architecture if job.fidelity is not None else affordable(architecture, program)[0]
-        return to_cycles(simulate(program, chip).total_ps, architecture.clock_hz)
+        collect_stopped()
+        with uncollected():
+            return to_cycles(simulate(program, chip).total_ps, architecture.clock_hz)
 
     return cycles
 

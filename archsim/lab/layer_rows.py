@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from archsim.energy.account import HOST, STATIC
 from archsim.ir.activity import Activity, to_cycles
@@ -57,18 +58,32 @@ def layer_rows(workload: Workload | None, facts: Facts) -> tuple[LayerResult, ..
 def _spans(facts: Facts) -> dict[str, _Span]:
     """Layer -> span, in order of first start; every layer that any figure names is there."""
     found: dict[str, _Span] = {}
-    records = [record for queue in facts.activity.records.values() for record in queue]
-    for record in sorted(records, key=lambda record: record.start_ps):
-        span = found.setdefault(record.layer or HOST, _Span(record.start_ps))
-        span.end_ps = max(span.end_ps, record.end_ps)
-        span.macs += record.macs
-        span.ops[record.op] = None
+    for (layer, op), (start_ps, _) in sorted(_starts(facts.activity).items(), key=itemgetter(1)):
+        found.setdefault(layer, _Span(start_ps)).ops[op] = None
+    for queue in facts.activity.records.values():
+        for record in queue:
+            span = found[record.layer or HOST]
+            span.macs += record.macs
+            if record.end_ps > span.end_ps:
+                span.end_ps = record.end_ps
     for (layer, _, action), count in facts.activity.counts.items():
         span = found.setdefault(layer or HOST, _Span())
         if action in _PINS:
             span.pins[_PINS[action]] += count
     for layer in (*facts.critical, *facts.energy_j):
         found.setdefault(layer, _Span())
+    return found
+
+
+def _starts(activity: Activity) -> dict[tuple[str, str], tuple[int, int]]:
+    """(layer, op) -> first start, and the number of the first command that starts then, unit by unit."""
+    found: dict[tuple[str, str], tuple[int, int]] = {}
+    records = (record for queue in activity.records.values() for record in queue)
+    for number, record in enumerate(records):
+        key = (record.layer or HOST, record.op)
+        known = found.get(key)
+        if known is None or record.start_ps < known[0]:
+            found[key] = (record.start_ps, number)
     return found
 
 

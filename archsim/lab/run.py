@@ -16,6 +16,7 @@ from archsim.ir.result import Result
 from archsim.lab import cache
 from archsim.lab.fidelity import affordable
 from archsim.lab.job import Built, Job, Progress, build, quiet
+from archsim.lab.uncollected import collect_stopped, uncollected
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
@@ -193,28 +194,31 @@ def simulated(job: Job, built: Built, say: Progress = quiet) -> Result:
     from archsim.system import simulate
 
     say("checking the Program")
-    try:
-        check(built.program, built.architecture)
-    except ProgramError as error:
-        if not job.is_program and job.mapping is None:
-            error.exit_code = 1  # our own compiler made it
-        raise
-    insisted = job.fidelity is not None
-    architecture, lowered = (built.architecture, ()) if insisted else affordable(built.architecture, built.program)
-    _announce(architecture, say)
-    activity = simulate(built.program, architecture)
+    collect_stopped()
+    with uncollected():
+        try:
+            check(built.program, built.architecture)
+        except ProgramError as error:
+            if not job.is_program and job.mapping is None:
+                error.exit_code = 1  # our own compiler made it
+            raise
+        insisted = job.fidelity is not None
+        architecture, lowered = (built.architecture, ()) if insisted else affordable(built.architecture, built.program)
+        _announce(architecture, say)
+        activity = simulate(built.program, architecture)
     repetition = _repeated(job, built.program, architecture, say)
     say("accounting")
-    result = assemble(
-        built.workload,
-        architecture,
-        activity,
-        built.mapping,
-        options=built.options(job),
-        seed=job.seed,
-        warnings=(*built.warnings, *lowered),
-        repetition=repetition,
-    )
+    with uncollected():
+        result = assemble(
+            built.workload,
+            architecture,
+            activity,
+            built.mapping,
+            options=built.options(job),
+            seed=job.seed,
+            warnings=(*built.warnings, *lowered),
+            repetition=repetition,
+        )
     if not built.text_sha256:
         return result
     return replace(result, provenance={**result.provenance, "model_sha256": built.text_sha256})

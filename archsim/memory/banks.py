@@ -119,6 +119,7 @@ def bank_loads(banks: Banking, ports: int, run_bytes: int, outer: Axes, first_by
     return tuple(total)
 
 
+@lru_cache(maxsize=65536)
 def lost_cycles(banks: Banking, ports: int, run_bytes: int, outer: Axes, first_byte: int) -> int:
     """Cycles that a region takes beyond those of as many contiguous bytes in conflict-free banks."""
     words = -(-run_bytes * prod(extent for extent, _ in outer) // banks.word_bytes)

@@ -2,7 +2,7 @@
 
 No command takes more of a port than that port's level, so levels only rise while paces are given: a port passes its
 demands once, in rising order, on floating-point numbers. Whatever they leave open (``NEAR``) is decided by rational
-numbers, which are added only for a port that may be the next to decide.
+numbers, which are added only for a port that may be the next to decide, each once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from archsim.memory.port import ROUNDING, Flow, Port
 from archsim.sim.engine import Cycles
 
 Bid = tuple[Cycles, int]  # (by how much a pace rises, the command's number): the least is next
-Given = Sequence[tuple[Flow, Cycles]]  # by how much paces rose in this round, in order
 NEAR = 4 * ROUNDING  # relative; a rounded level is nearer than this to the exact one
 
 
@@ -26,8 +25,8 @@ class Basin:
     """
 
     __slots__ = (
-        *("_above", "_fitting", "_level", "_paces", "_passed", "_port", "_rising", "_room", "_sharers", "_start"),
-        *("_wishes", "near"),
+        *("_above", "_fitting", "_gains", "_left", "_level", "_paces", "_passed", "_port", "_rising", "_room"),
+        *("_sharers", "_start", "_sum", "_summed", "_unsummed", "_wishes", "near"),
     )
 
     def __init__(
@@ -35,49 +34,49 @@ class Basin:
     ) -> None:
         self._port = port
         self._paces = paces
-        self._start = room
+        self._left = room  # exactly, but for ``_gains``
+        self._gains: list[tuple[Fraction, Cycles]] = []  # (share, gain) of those that were served since
+        self._start = float(room)
         self._room = float(room)
-        self._sharers = sorted(sharers, key=lambda entry: entry[0])
+        self._sharers = sorted(sharers, key=lambda entry: (entry[0], entry[1].exact[port], -entry[1].number))
         self._wishes = {flow: share * float(1 - paces[flow]) for share, flow in sharers}  # of those that wait
         self._rising = sorted(self._wishes, key=self._wishes.__getitem__)
         self._passed: dict[Flow, float] = {}  # those of them that surely fit
         self._fitting = 0.0  # their sum
+        self._unsummed: list[Flow] = []  # the latest of them
+        self._summed: dict[Flow, Fraction] = {}  # the others, exactly
+        self._sum = Fraction(0)  # the sum of these
         self._above = len(self._rising)  # how many wait besides
         self._rising.reverse()
         self._rise()
 
-    def serve(self, flow: Flow, used: float) -> None:
-        """A command was given ``used`` of the room, rounded; it waits no more."""
+    def serve(self, flow: Flow, used: float, gain: Cycles) -> None:
+        """The pace of a command has risen by ``gain``, for ``used`` of the room, rounded; it waits no more."""
         del self._wishes[flow]
         self._room -= used
+        self._gains.append((flow.exact[self._port], gain))
         if flow in self._passed:
             self._fitting -= self._passed.pop(flow)
+            if flow in self._summed:
+                self._sum -= self._summed.pop(flow)
         else:
             self._above -= 1
         self._rise()
 
-    def bid(self, given: Given) -> Bid | None:
+    def bid(self) -> Bid | None:
         """What the port allows the one of the waiting commands that asks most per cycle; None when all of them fit."""
-        level = self._exact_level(given)
+        level = self._exact_level()
         if level is None:
             return None
-        most = self._sharers[-1][0] * (1 - NEAR)
-        asking = []
-        for share, flow in reversed(self._sharers):
-            if share < most:
-                break
-            if flow in self._wishes:
-                asking.append((flow.exact[self._port], -flow.number))
-        share_of_most, number = max(asking)
-        return level / share_of_most, -number
+        asking = self._sharers[-1][1]
+        return level / asking.exact[self._port], asking.number
 
-    def left(self, given: Given) -> Fraction:
+    def left(self) -> Fraction:
         """The room, exactly."""
-        room = self._start
-        for flow, gain in given:
-            if self._port in flow.exact:
-                room -= flow.exact[self._port] * gain
-        return room
+        for share, gain in self._gains:
+            self._left -= share * gain
+        self._gains.clear()
+        return self._left
 
     def may_be_full(self) -> bool:
         """Whether nothing may be left."""
@@ -94,6 +93,7 @@ class Basin:
                 if wish > self._level * (1 - ROUNDING):
                     break
                 self._passed[lowest] = wish
+                self._unsummed.append(lowest)
                 self._fitting += wish
                 self._above -= 1
             self._rising.pop()
@@ -105,22 +105,36 @@ class Basin:
                 self._sharers.pop()
             self.near = self._level / self._sharers[-1][0]
 
-    def _exact_level(self, given: Given) -> Fraction | None:
+    def _exact_level(self) -> Fraction | None:
         """The most that each gets of the room; None when all of their wishes fit."""
-        room, unsure = self.left(given), []
-        count = len(self._wishes)
-        for flow, near in self._wishes.items():
-            if near > self._level * (1 + NEAR):
-                continue
-            wish = flow.exact[self._port] * (1 - self._paces[flow])
-            if near < self._level * (1 - NEAR):
-                room -= wish
-                count -= 1
-            else:
-                unsure.append(wish)
-        for wish in sorted(unsure):
+        unsure = self._unsure()
+        for flow in self._unsummed:
+            if flow in self._passed:
+                self._sum += self._summed.setdefault(flow, self._wish(flow))
+        self._unsummed.clear()
+        again = [wish for flow, wish in unsure.items() if flow in self._summed]
+        room = self.left() - self._sum + sum(again)
+        count = len(self._wishes) - len(self._summed) + len(again)
+        for wish in sorted(unsure.values()):
             if wish * count > room:
                 break
             room -= wish
             count -= 1
         return room / count if count else None
+
+    def _unsure(self) -> dict[Flow, Fraction]:
+        """Wishes of which rounded numbers do not tell whether they fit, exactly."""
+        found = {}
+        for flow, near in reversed(self._passed.items()):
+            if near < self._level * (1 - NEAR):
+                break
+            found[flow] = self._wish(flow)
+        for flow in reversed(self._rising):
+            if self._wishes.get(flow, 0.0) > self._level * (1 + NEAR):
+                break
+            if flow in self._wishes:
+                found[flow] = self._wish(flow)
+        return found
+
+    def _wish(self, flow: Flow) -> Fraction:
+        return flow.exact[self._port] * (1 - self._paces[flow])

@@ -23,13 +23,12 @@ passes caches by; it drops their lines that it writes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
 from archsim.errors import NotBuiltError, ProgramError
 from archsim.ir.footprint import Footprint, clip, footprint
-from archsim.ir.program import Affine, Region
 from archsim.ir.unroll import Step
 from archsim.memory.cache import TableCache
 from archsim.memory.crossing import Crossings
@@ -89,8 +88,7 @@ class DmaEngine(TileEngine):
         if fabric is not None and core is not None:
             self._crossings = Crossings(around, fabric, self.clock, core, port, spec.outstanding)
         self._rows = RowEngine(around, spec, drams, caches, port, self._crossings)
-        self._plans: dict[tuple[int, ...], Plan] = {}
-        self._clips: dict[int, tuple[Affine, ...]] = {}
+        self._moves = self.plans("dma", self._make, self._moved)
 
     def run(self, step: Step) -> Execution:
         """Rows by index, or one move."""
@@ -98,7 +96,7 @@ class DmaEngine(TileEngine):
 
     def _move(self, step: Step) -> Execution:
         """One move: descriptors, then DRAM and on-chip streams at once, to the end of both."""
-        plan = self._plan(step)
+        plan = self._moves.of(step, self.places(step))
         kernel, clock = self.around.kernel, self.clock
         if plan.setup_cycles:
             ready_ps = clock.edge(clock.cycle(kernel.now) + plan.setup_cycles)
@@ -126,30 +124,26 @@ class DmaEngine(TileEngine):
         return Outcome((("noc", clock.edge(clock.cycle(start_ps) + plan.own_cycles)), ("sram_port", kernel.now)))
 
     def _submit(self, step: Step, leg: Leg, number: int) -> Event:
-        address = self.around.stores.address(step, leg.region) + leg.region.offset.at(step.env) + leg.shift
+        region = step.operand(leg.operand)
+        address = self.around.stores.address(step, region) + region.offset.at(step.env) + leg.shift
         leg.drop(address)
         return leg.dram.submit((self._port, step.index, number), leg.shape, address, self.clock)
 
-    def _plan(self, step: Step) -> Plan:
-        command = step.command
-        clips = self._clips.get(id(command))
-        if clips is None:
-            regions = (*command.reads, *command.writes)
-            clips = self._clips[id(command)] = tuple(bound.start for region in regions for bound in region.clips)
-        key = (id(command), *step.extents.values(), *self.places(step))
-        if clips:
-            key += tuple([start.at(step.env) for start in clips])
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = self._plans[key] = self._make(step)
-        return plan
+    def _moved(self, plan: Plan, core: int | None) -> Plan:
+        routes = plan.routes
+        if self._crossings is not None and core is not None:
+            routes = tuple([self._crossings.routes.moved(route, core) for route in routes])
+        return replace(plan, routes=routes, streams=self.storage.moved(plan.streams, core, self.core))
 
     def _make(self, step: Step) -> Plan:
         command, storage = step.command, self.storage
         moved = _common([clip(region, step) for region in (*command.reads, *command.writes)])
         lead = self._lead(step)
-        sources = [self._side(step, region, False, footprint(region, step, moved, lead)) for region in command.reads]
-        targets = [self._side(step, region, True, footprint(region, step, None, lead)) for region in command.writes]
+        first = len(command.reads)
+        sources = [self._side(step, n, False, footprint(r, step, moved, lead)) for n, r in enumerate(command.reads)]
+        targets = [
+            self._side(step, n, True, footprint(r, step, None, lead)) for n, r in enumerate(command.writes, first)
+        ]
         legs = [side.leg for side in (*sources, *targets) if side.leg is not None]
         if len({leg.shape.write for leg in legs}) > 1:
             raise ProgramError(f"{step.where} of {step.queue}: a move from DRAM to DRAM has no path on the chip")
@@ -175,10 +169,11 @@ class DmaEngine(TileEngine):
             return Fraction(0)
         return self._crossings.fabric.cycles(sum(route.size_bytes for route in routes), self.clock)
 
-    def _side(self, step: Step, region: Region, write: bool, touched: Footprint) -> Side:
+    def _side(self, step: Step, number: int, write: bool, touched: Footprint) -> Side:
+        region = step.operand(number)
         memory = self.around.stores.memory(step, region)
         shift = touched.offset - region.offset.at(step.env)
-        return Side(region, memory, shift, touched, self._leg(step, region, write, touched))
+        return Side(number, memory, shift, touched, self._leg(step, number, write, touched))
 
     def _lead(self, step: Step) -> Mapping[str, int]:
         """Strides of the side in whose address order the move goes: in DRAM, else what it reads."""
@@ -186,7 +181,8 @@ class DmaEngine(TileEngine):
         leading = [region for region in regions if self.around.stores.memory(step, region) in self._drams]
         return dict((*leading, *regions)[0].strides)
 
-    def _leg(self, step: Step, region: Region, write: bool, touched: Footprint) -> Leg | None:
+    def _leg(self, step: Step, number: int, write: bool, touched: Footprint) -> Leg | None:
+        region = step.operand(number)
         dram = self._drams.get(self.around.stores.memory(step, region))
         if dram is None or not touched.size_bytes:
             return None
@@ -200,15 +196,15 @@ class DmaEngine(TileEngine):
         shift = touched.offset - region.offset.at(step.env)
         cache = self._caches.get(self.around.stores.role(step, region))
         shape = dram.shape(touched, write=write, outstanding=self._spec.outstanding)
-        return Leg(dram, region, shift, touched, shape, cache)
+        return Leg(dram, number, shift, touched, shape, cache)
 
     def _demands(self, step: Step, side: Side, write: bool, crosses: bool) -> list[Demand]:
         """``crosses``: over the network, whose ports gather a message in any order of the banks of a shared memory."""
-        region, memory, touched = side.region, side.memory, side.touched
+        memory, touched = side.memory, side.touched
         if memory in self._drams or not touched.size_bytes:
             return []
         accesses = touched.accesses(self.storage.word_bytes(memory))
-        place = None if crosses and core_of(memory) is None else self.place(step, region, touched)
+        place = None if crosses and core_of(memory) is None else self.place(step, side.operand, touched)
         ways = (write, False) if write and step.command.combine else (write,)
         size = touched.size_bytes
         return [self.storage.demand(memory, size, write=way, accesses=accesses, place=place) for way in ways]

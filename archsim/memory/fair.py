@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from heapq import heapify, heappop
 
-from archsim.memory.basin import NEAR, Basin, Bid, Given
+from archsim.memory.basin import NEAR, Basin, Bid
 from archsim.memory.port import Flow, Port
 from archsim.sim.engine import Cycles
 
@@ -47,21 +47,19 @@ def _fill(growing: Sequence[Flow], paces: dict[Flow, Cycles], left: dict[Port, F
         for flow in growing
     ]
     flows = {flow.number: flow for flow in growing}
-    given: list[tuple[Flow, Cycles]] = []
-    for gain, number in _slowest_first(flows, bids, basins.values(), given):
+    for gain, number in _slowest_first(flows, bids, basins.values()):
         flow, near = flows.pop(number), float(gain)
         for port, share in flow.shares:
             if port in basins:
-                basins[port].serve(flow, share * near)
+                basins[port].serve(flow, share * near, gain)
             elif port in left:
                 left[port] -= flow.exact[port] * gain
         paces[flow] += gain
-        given.append((flow, gain))
-    left.update({port: basin.left(given) for port, basin in basins.items() if basin.may_be_full()})
+    left.update({port: basin.left() for port, basin in basins.items() if basin.may_be_full()})
     full = {port for port, room in left.items() if not room}
     slowed = [flow for flow in growing if paces[flow] < 1 and full.isdisjoint(flow.exact)]
     if slowed:
-        left.update({port: basin.left(given) for port, basin in basins.items()})
+        left.update({port: basin.left() for port, basin in basins.items()})
     return slowed
 
 
@@ -70,14 +68,12 @@ def _lack(flow: Flow, paces: Mapping[Flow, Cycles], alone: Mapping[Port, Fractio
     return min([1 - paces[flow], *(room / flow.exact[port] for port, room in alone.items())])
 
 
-def _slowest_first(
-    waiting: Mapping[int, Flow], bids: list[Bid], basins: Collection[Basin], given: Given
-) -> Iterator[Bid]:
+def _slowest_first(waiting: Mapping[int, Flow], bids: list[Bid], basins: Collection[Basin]) -> Iterator[Bid]:
     """The least bid, again and again until nobody is ``waiting``: everybody's own in ``bids``, and those of ports."""
     heapify(bids)
     while waiting:
         while bids[0][1] not in waiting:
             heappop(bids)
         least = min([float(bids[0][0]), *[basin.near for basin in basins]]) * (1 + NEAR)
-        close = [bid for basin in basins if basin.near <= least and (bid := basin.bid(given)) is not None]
+        close = [bid for basin in basins if basin.near <= least and (bid := basin.bid()) is not None]
         yield min([bids[0], *close])

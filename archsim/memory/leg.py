@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from archsim.ir.footprint import Footprint
-from archsim.ir.program import Region
 from archsim.memory.cache import TableCache
 from archsim.memory.offchip import OffChip, Shape
 
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """Bytes of a move in a DRAM. ``shift``: from the region's own offset to the first byte that is ``touched``.
+    """Bytes of a move in a DRAM, of the ``operand`` of this number among what the command reads, then writes.
 
-    ``cache``: in front of the tensor's role.
+    ``shift``: from the region's own offset to the first byte that is ``touched``; ``cache``: in front of the tensor's
+    role.
     """
 
     dram: OffChip
-    region: Region
+    operand: int
     shift: int
     touched: Footprint
     shape: Shape

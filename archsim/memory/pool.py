@@ -13,10 +13,11 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from fractions import Fraction
 from heapq import heappop, heappush
-from math import ceil
+from math import gcd
 
 from archsim.memory.peers import End, Group, Meter
 from archsim.memory.port import Flow, Port
+from archsim.sim.clock import Clock
 from archsim.sim.engine import Cycles
 from archsim.sim.kernel import Kernel, hold, postpone
 
@@ -24,17 +25,18 @@ CHANGES = 64  # service is counted anew after as many changes as twice the comma
 
 
 class Pool:
-    """All commands on ``port``; ``level``: what each command gets that is held up, None while none is."""
+    """All commands on ``port``."""
 
     def __init__(self, port: Port, kernel: Kernel) -> None:
         self.port = port
-        self.level: Fraction | None = None
         self._kernel = kernel
         self._now_ps = kernel.now
+        self._scale = 1  # parts of the port in which shares are whole numbers
+        self._level = 0  # what each command gets that is held up, in these parts; 0 while none is
         self._meters: dict[int, Meter] = {}
         self._groups: list[Group] = []
         self._free = 0  # how many groups are not held up: the lower ones
-        self._room = Fraction(1)  # what they leave of the port
+        self._room = 1  # what they leave of the port, in its parts
         self._held = 0  # commands held up
         self._of: dict[Flow, Group] = {}
         self._changes = 0
@@ -45,7 +47,7 @@ class Pool:
 
     def pace(self, flow: Flow) -> Cycles:
         """Present pace of a command."""
-        return self._of[flow].pace(self.level)
+        return self._of[flow].pace(self._level)
 
     def add(self, flow: Flow) -> None:
         """A command on the port starts now."""
@@ -70,32 +72,41 @@ class Pool:
         self._advance()
         going = []
         for group in self._groups:
-            work, pace = group.work(), group.pace(self.level)
+            work, pace = group.work(), group.pace(self._level)
             group.first = None
             for end in group.ends:
                 if not end.flow.ended:
-                    end.flow.resume(end.flow.cycles - (end.work - work), pace, self._now_ps)
+                    left = Fraction(end.work - work, group.share * group.meter.parts)
+                    end.flow.resume(end.flow.cycles - left, pace, self._now_ps)
                     going.append(end.flow)
         self._schedule(going)
         self._alarm_ps = None
 
     def _enter(self, flow: Flow) -> None:
         """Put a command in its group, with the work that it has done by itself; the level is to be found anew."""
-        group = self._of[flow] = self._group(flow)
+        done = flow.worked(self._now_ps)
+        share = flow.exact[self.port]
+        work = (flow.cycles - flow.done) * share
+        self._resolve(share)
+        if not done:
+            self._resolve(work)
+        group = self._of[flow] = self._group(share.numerator * self._scale // share.denominator, flow.clock)
         self._count(group, 1)
-        if flow.worked(self._now_ps):
+        if done:
             return
-        flow.event = hold(flow.event)
-        end = End(group.work() + (flow.cycles - flow.done), flow.number, flow)
+        if flow.event.triggered:
+            flow.event = hold(flow.event)
+        left = work.numerator * self._scale // work.denominator * group.meter.parts
+        end = End(group.work() + left, flow.number, flow)
         heappush(group.ends, end)
         if group.ends[0] is end:
             self._announce(group)
 
-    def _group(self, flow: Flow) -> Group:
-        """The group of a command, made where there is none."""
-        share, clock = flow.exact[self.port], flow.clock
-        at = bisect_left(self._groups, (share, clock.hz), key=Group.order)
-        if at < len(self._groups) and self._groups[at].order() == (share, clock.hz):
+    def _group(self, share: int, clock: Clock) -> Group:
+        """The group of a share on a clock, made where there is none."""
+        order = (share, clock.hz)
+        at = bisect_left(self._groups, order, key=Group.order)
+        if at < len(self._groups) and self._groups[at].order() == order:
             return self._groups[at]
         if clock.hz not in self._meters:
             self._meters[clock.hz] = Meter(clock, self._now_ps)
@@ -125,11 +136,7 @@ class Pool:
         now_ps = self._now_ps = self._kernel.now
         done: list[Flow] = []
         for meter in self._meters.values():
-            position = meter.clock.position(now_ps)
-            if self.level is not None:
-                meter.service += self.level * (position - meter.position)
-            meter.position = position
-            for group in meter.reached():
+            for group in meter.advance(now_ps, self._level):
                 done += self._finish(group)
         self._schedule(done)
 
@@ -141,16 +148,16 @@ class Pool:
     def _finish(self, group: Group) -> list[Flow]:
         """The commands of a group whose work is done, with their ends."""
         done = []
-        work, pace, meter = group.work(), group.pace(self.level), group.meter
+        work, rate, meter = group.work(), group.rate(self._level), group.meter
         while group.ends and group.ends[0].work <= work:
             end = heappop(group.ends)
             if not end.flow.ended:
-                end.flow.finish(meter.clock.edge(ceil(meter.position - Fraction(work - end.work) / pace)))
+                end.flow.finish(meter.clock.edge(meter.edge_after(end.work - work, rate)))
                 done.append(end.flow)
         self._announce(group)
         return done
 
-    def _exceeds(self, share: Fraction) -> bool:
+    def _exceeds(self, share: int) -> bool:
         """Whether ``share`` is above the level."""
         return share * self._held > self._room if self._held else self._room < 0
 
@@ -162,10 +169,14 @@ class Pool:
         while self._free < len(self._groups) and not self._exceeds(self._groups[self._free].share):
             self._switch(self._groups[self._free], held=False)
             self._free += 1
-        self.level = self._room / self._held if self._held else None
         self._changes += 1
         if self._changes > 2 * len(self._of) + CHANGES:
             self._rebase()
+        self._level = 0
+        if self._held:
+            if self._room % self._held:
+                self._rescale(self._held // gcd(self._held, self._room), 1)
+            self._level = self._room // self._held
         self._arm()
 
     def _switch(self, group: Group, *, held: bool) -> None:
@@ -176,20 +187,36 @@ class Pool:
         self._announce(group)
 
     def _rebase(self) -> None:
-        """Count work and service from now on."""
+        """Count work and service from now on, in parts no finer than that needs."""
         self._changes = 0
         for group in self._groups:
             group.rebase()
         for meter in self._meters.values():
             meter.service = 0
+        works = [end.work for group in self._groups for end in group.ends]
+        self._rescale(1, gcd(self._scale, self._room, *[group.share for group in self._groups], *works))
+
+    def _resolve(self, number: Fraction) -> None:
+        """Divide the port in parts in which ``number`` is whole."""
+        if self._scale % number.denominator:
+            self._rescale(number.denominator // gcd(self._scale, number.denominator), 1)
+
+    def _rescale(self, times: int, over: int) -> None:
+        """Divide the port in ``times / over`` as many parts."""
+        self._scale = self._scale * times // over
+        self._room = self._room * times // over
+        self._level = self._level * times // over
+        for meter in self._meters.values():
+            meter.service = meter.service * times // over
             meter.free.clear()
             meter.held.clear()
         for group in self._groups:
+            group.rescale(times, over)
             self._announce(group)
 
     def _arm(self) -> None:
         """See to it that something happens when the first command ends; what happens before is no more than a look."""
-        ends = [end for meter in self._meters.values() if (end := meter.first_ps(self.level)) is not None]
+        ends = [end for meter in self._meters.values() if (end := meter.first_ps(self._level)) is not None]
         if ends and (self._alarm_ps is None or min(ends) < self._alarm_ps):
             self._alarm_ps = min(ends)
             self._kernel.at(self._alarm_ps, self._ring)

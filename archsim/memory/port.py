@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
@@ -14,15 +14,18 @@ from archsim.sim.engine import Cycles, Demand, Place
 from archsim.sim.kernel import Event
 
 ROUNDING = 1e-6  # far more than the error of adding and subtracting a million shares as floating-point numbers
+FULL = 1 - ROUNDING
 
 
 class Port:
     """One direction of one memory, with the commands on it; ``rough``: the sum of their shares, rounded.
 
-    ``banks``: ports of its banks, by what commands load them unevenly; none while none does. ``is_bank``: of those.
+    ``uneven``: those that load its banks unevenly, by how much one bank more than the port at most, rounded; ``peak``:
+    the sum of that. ``banks``: ports of its banks, by what commands load them; none while none can be overfull.
+    ``is_bank``: of those.
     """
 
-    __slots__ = ("banks", "bytes_per_s", "flows", "is_bank", "name", "rough")
+    __slots__ = ("_overfull", "banks", "bytes_per_s", "flows", "is_bank", "name", "peak", "rough", "uneven")
 
     def __init__(self, name: str, bytes_per_s: int, *, is_bank: bool = False) -> None:
         self.name = name
@@ -30,23 +33,45 @@ class Port:
         self.bytes_per_s = bytes_per_s
         self.flows: dict[Flow, None] = {}
         self.rough = 0.0
+        self._overfull: bool | None = None  # what rational numbers said of the commands now on the port
+        self.uneven: dict[Flow, float] = {}
+        self.peak = 0.0
         self.banks: list[Port] = []
 
     def add(self, flow: Flow, share: float) -> None:
         """Put ``flow`` on the port."""
         self.flows[flow] = None
         self.rough += share
+        self._overfull = None
 
     def remove(self, flow: Flow, share: float) -> None:
         """Take ``flow`` off the port."""
         del self.flows[flow]
         self.rough = self.rough - share if self.flows else 0.0
+        self._overfull = None
+
+    def add_uneven(self, flow: Flow, more: float) -> None:
+        """``flow``, which is on the port, loads its banks unevenly."""
+        self.uneven[flow] = more
+        self.peak += more
+
+    def remove_uneven(self, flow: Flow) -> None:
+        """``flow`` does so no more."""
+        more = self.uneven.pop(flow)
+        self.peak = self.peak - more if self.uneven else 0.0
+
+    def crowded(self) -> bool:
+        """Whether the demands may exceed the port or a bank of it."""
+        return self.rough + self.peak >= FULL
 
     def overfull(self) -> bool:
         """Whether the demands exceed the port, exactly; rational numbers are added only near the limit."""
-        if self.rough < 1 - ROUNDING:
-            return False
-        return self.rough > 1 + ROUNDING or sum(flow.exact[self] for flow in self.flows) > 1
+        if not FULL <= self.rough <= 1 + ROUNDING:
+            return self.rough > 1
+        if self._overfull is None:
+            first, *others = [flow.exact[self] for flow in self.flows]
+            self._overfull = sum(others, first) > 1
+        return self._overfull
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,28 +85,33 @@ class Uneven:
     more: Mapping[int, Fraction]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Conflict:
-    """A stream that loads some banks of ``port`` more than others; ``shares`` of its banks when it is at address 0."""
+    """A stream that loads some banks of ``port`` more than others.
+
+    When it is at address 0 it takes ``loads`` x ``unit`` of the banks.
+    """
 
     port: Port
     place: Place
     banking: Banking
-    shares: Mapping[int, Fraction]
+    loads: Sequence[int]
+    unit: Fraction
 
-    def turned(self, first_byte: int) -> Iterable[tuple[int, Fraction]]:
-        """(bank, share) where the region begins at ``first_byte``."""
-        turn = self.banking.turn(first_byte)
-        return [((bank + turn) % self.banking.banks, share) for bank, share in self.shares.items()]
+    def turned(self, turn: int) -> Iterable[tuple[int, Fraction]]:
+        """(bank, share) where the region lies so many banks further on."""
+        banks = self.banking.banks
+        return [((bank + turn) % banks, load * self.unit) for bank, load in enumerate(self.loads) if load]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class PortStreams:
     """The streams of a command.
 
     ``shares``: each port with the demand on it, as a fraction of the port at full pace; ``exact`` the same, exactly.
     ``conflicts``: which of its streams load banks unevenly; ``even``: what the others take of the ports of those;
-    ``uneven``: both, where they lie.
+    ``peaks``: by how much one bank of these ports is loaded more than the port at most, rounded. ``turns``: where the
+    streams of the conflicts lie, in banks from address 0; none until placed, or if none collides.
     """
 
     starter: Starter
@@ -93,26 +123,46 @@ class PortStreams:
     whole_cycles: int
     conflicts: tuple[Conflict, ...] = ()
     even: Mapping[Port, Fraction] = field(default_factory=dict)
-    uneven: Mapping[Port, Uneven] = field(default_factory=dict)
+    peaks: tuple[tuple[Port, float], ...] = ()
+    turns: tuple[int, ...] = ()
+    found: dict[Port, Uneven] = field(default_factory=dict)
     placed: dict[tuple[int, ...], PortStreams] = field(default_factory=dict)
 
     @property
     def places(self) -> tuple[Place, ...]:
         """Where the streams go that load some banks more than others."""
-        return tuple([conflict.place for conflict in self.conflicts])
+        return tuple([conflict.place for conflict in self.conflicts]) if self.conflicts else ()
 
     def at(self, first_bytes: tuple[int, ...]) -> PortStreams:
         """The same with the ``places`` at these addresses."""
         turns = tuple([c.banking.turn(at) for c, at in zip(self.conflicts, first_bytes, strict=True)])
-        if turns not in self.placed:
-            more: dict[Port, dict[int, Fraction]] = {}
-            for conflict, first_byte in zip(self.conflicts, first_bytes, strict=True):
-                banks = more.setdefault(conflict.port, {})
-                for bank, share in conflict.turned(first_byte):
-                    banks[bank] = banks.get(bank, Fraction(0)) + share
-            uneven = {port: Uneven(self.even.get(port, Fraction(0)), banks) for port, banks in more.items()}
-            self.placed[turns] = replace(self, uneven=uneven)
-        return self.placed[turns]
+        moved = self.placed.get(turns)
+        if moved is None:
+            moved = self.placed[turns] = replace(self, turns=turns, found={})
+        return moved
+
+    def uneven(self, port: Port) -> Uneven:
+        """What the command takes of the banks of a port that it loads unevenly, where it lies."""
+        if port not in self.found:
+            more: dict[int, Fraction] = {}
+            for conflict, turn in zip(self.conflicts, self.turns, strict=True):
+                if conflict.port is port:
+                    for bank, share in conflict.turned(turn):
+                        more[bank] = more.get(bank, Fraction(0)) + share
+            self.found[port] = Uneven(self.even[port], more)
+        return self.found[port]
+
+    def on(self, ports: Mapping[Port, Port], demands: tuple[Demand, ...]) -> PortStreams:
+        """The same streams on other ports, those that are named, for ``demands``."""
+        return PortStreams(
+            self.starter, self.clock, self.cycles, demands,
+            {ports.get(port, port): share for port, share in self.exact.items()},
+            tuple([(ports.get(port, port), share) for port, share in self.shares]),
+            self.whole_cycles,
+            tuple([replace(each, port=ports.get(each.port, each.port)) for each in self.conflicts]),
+            {ports.get(port, port): share for port, share in self.even.items()},
+            tuple([(ports.get(port, port), peak) for port, peak in self.peaks]),
+        )  # fmt: skip
 
     def begin(self) -> Flow:
         """Start at the present instant, an edge of the clock."""
@@ -124,21 +174,22 @@ class Flow:
 
     __slots__ = (
         *("clock", "cycles", "done", "end_ps", "ended", "event", "exact", "number", "pace", "shares", "since"),
-        "uneven",
+        *("peaks", "streams"),
     )
 
     def __init__(self, number: int, streams: PortStreams, now_ps: int) -> None:
         self.number = number
+        self.streams = streams
         self.exact = streams.exact
         self.shares = streams.shares
-        self.uneven = streams.uneven
+        self.peaks = streams.peaks if streams.turns else ()
         self.cycles = streams.cycles
-        self.clock = streams.clock
+        clock = self.clock = streams.clock
         self.pace: Cycles = 1
         self.done: Cycles = 0  # cycles' worth of work done at ``since``
-        first = self.clock.cycle(now_ps)
+        first = clock.cycle(now_ps)
         self.since: Cycles = first  # own cycles since time 0
-        self.end_ps = self.clock.edge(first + streams.whole_cycles)
+        self.end_ps = clock.edge(first + streams.whole_cycles)
         self.ended = False
         self.event: Event
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
 from archsim.ir.footprint import Footprint
-from archsim.ir.program import Region
 from archsim.memory.leg import Leg
 from archsim.memory.offchip import Shape
 from archsim.memory.parts import Part, cut
@@ -47,10 +46,11 @@ class Fabric(Protocol):
 class Side:
     """One operand of a move: bytes ``touched`` of a ``memory``; its ``leg`` when that is a DRAM.
 
-    ``shift``: from the region's own offset to the first byte touched.
+    ``operand``: its number among what the command reads, then writes; ``shift``: from the region's own offset to the
+    first byte touched.
     """
 
-    region: Region
+    operand: int
     memory: str
     shift: int
     touched: Footprint
@@ -98,6 +98,12 @@ class Routes:
         found = [route for side in sent for route in self._made(None, node, [c for c in cores if c != home], side)]
         above = [side for side in targets if core_of(side.memory) is None]
         return (*found, *(route for side in above for route in self._made(side, node, [], side)))
+
+    def moved(self, route: Route, core: int) -> Route:
+        """A route that was found for another ``core``: what was at its node is at the engine's own."""
+        theirs, own = self.fabric.node(core), self.fabric.node(self._core)
+        targets = tuple([own if node == theirs else node for node in route.targets])
+        return replace(route, source=own if route.source == theirs else route.source, targets=targets)
 
     def _made(self, side: Side | None, source: int | None, cores: Sequence[int], carried: Side) -> tuple[Route, ...]:
         """The route of what ``carried`` touches; none where nothing crosses."""

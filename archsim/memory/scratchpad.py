@@ -18,9 +18,9 @@ the command); access latency (pipelined; part of the engines' start-up).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from math import ceil
+from typing import NamedTuple
 
 from archsim.errors import ProgramError
 from archsim.memory.banks import bank_loads, banking, lost_cycles, stream_cycles
@@ -30,6 +30,7 @@ from archsim.sim.clock import Clock
 from archsim.sim.engine import Cycles, Demand, Place
 from archsim.sim.kernel import Kernel
 from archsim.spec.memories import Memory
+from archsim.spec.network import core_of, instance, part_of
 
 
 class Scratchpad:
@@ -59,14 +60,17 @@ class Scratchpad:
         """Word accesses of contiguous bytes."""
         return -(-size_bytes // self.word_bytes)
 
-    def lost_cycles(self, engine: str, place: Place, *, write: bool) -> int:
-        """Cycles of its clock that ``engine`` loses when it goes over a region once."""
-        touched, ports = place.touched, self.ports(engine, write=write)
-        return lost_cycles(self.banks, ports, touched.run_bytes, touched.outer, place.first_byte)
-
     def ports(self, engine: str, *, write: bool) -> int:
         """Ports of a bank over which ``engine`` reads or writes."""
         return self._spec.port_group(engine, write=write)[1].count(write=write)
+
+
+class Way(NamedTuple):
+    """How an engine reads or writes a memory: over ``port``, which is ``ports`` of each bank."""
+
+    pad: Scratchpad
+    port: Port
+    ports: int
 
 
 class Scratchpads:
@@ -107,6 +111,7 @@ class EnginePads:
         self._pads = pads
         self._ports = ports
         self._engine = engine
+        self._ways: dict[tuple[str, bool], Way] = {}
 
     def demand(
         self, memory: str, size_bytes: int, *, write: bool, accesses: int | None = None, place: Place | None = None
@@ -115,9 +120,9 @@ class EnginePads:
 
         Raises ProgramError when ``memory`` is not on chip.
         """
-        pad = self._pad(memory)
-        lost = self._lost(pad, size_bytes, place, write=write) if place is not None and size_bytes else 0
-        accesses = pad.accesses(size_bytes) if accesses is None else accesses
+        way = self._way(memory, write)
+        lost = _lost(way, size_bytes, place) if place is not None and size_bytes else 0
+        accesses = way.pad.accesses(size_bytes) if accesses is None else accesses
         return Demand(memory, write, size_bytes, accesses, lost, place if lost else None)
 
     def word_bytes(self, memory: str) -> int:
@@ -131,8 +136,10 @@ class EnginePads:
 
     def shortest(self, demands: Sequence[Demand], clock: Clock) -> Fraction:
         """Cycles of ``clock`` that ``demands`` take at least, alone on their ports, without conflicts in banks."""
-        seconds = (Fraction(size_bytes, port.bytes_per_s) for port, size_bytes in self._per_port(demands).items())
-        return max(seconds, default=Fraction(0)) * clock.hz
+        cycles = [
+            Fraction(size_bytes * clock.hz, port.bytes_per_s) for port, size_bytes in self._per_port(demands).items()
+        ]
+        return max(cycles, default=Fraction(0))
 
     def streams(self, demands: Sequence[Demand], cycles: Cycles, clock: Clock) -> PortStreams:
         """Streams of a command of ``cycles`` cycles, or as many more as its slowest stream takes at the banks.
@@ -143,53 +150,74 @@ class EnginePads:
         per_port = self._per_port(merged)
         if per_port and not cycles:
             raise ProgramError(f"{sum(per_port.values())} bytes are to be moved in 0 cycles")
-        colliding = [demand for demand in demands if demand.lost_cycles]
-        cycles = max([cycles, *(self._at_banks(demand, clock) for demand in colliding)])
-        shares = {
-            port: Fraction(size_bytes * clock.hz) / (cycles * port.bytes_per_s) for port, size_bytes in per_port.items()
-        }
-        rounded = tuple((port, float(share)) for port, share in shares.items())
+        colliding = [(demand, self._at_banks(demand, clock)) for demand in demands if demand.lost_cycles]
+        cycles = max([cycles, *[at_banks for _, at_banks in colliding]])
+        shares = {port: _share(port, size_bytes, cycles, clock) for port, size_bytes in per_port.items()}
+        rounded = tuple([(port, share.numerator / share.denominator) for port, share in shares.items()])
         plain = PortStreams(self._ports, clock, cycles, merged, shares, rounded, ceil(cycles))
-        if not colliding:
-            return plain
-        conflicts = tuple([self._conflict(demand, cycles, clock) for demand in colliding])
-        even = dict(shares)
-        for demand, conflict in zip(colliding, conflicts, strict=True):
-            even[conflict.port] -= Fraction(demand.size_bytes * clock.hz) / (cycles * conflict.port.bytes_per_s)
-        return replace(plain, conflicts=conflicts, even=even)
+        if colliding:
+            self._collide(plain, colliding, per_port)
+        return plain
 
-    def _lost(self, pad: Scratchpad, size_bytes: int, place: Place, *, write: bool) -> Cycles:
-        """Cycles that a stream of ``size_bytes`` over and over a region loses: a pass's share of them for each."""
-        once = pad.lost_cycles(self._engine, place, write=write)
-        return once if size_bytes == place.touched.size_bytes else Fraction(once * size_bytes, place.touched.size_bytes)
+    def _collide(
+        self, streams: PortStreams, colliding: Sequence[tuple[Demand, Fraction]], per_port: Mapping[Port, int]
+    ) -> None:
+        """State how the demands that collide load the banks: they alone take so many cycles."""
+        cycles, even_bytes = streams.cycles, dict(per_port)
+        streams.conflicts = tuple([self._conflict(demand, at_banks / cycles) for demand, at_banks in colliding])
+        for (demand, _), conflict in zip(colliding, streams.conflicts, strict=True):
+            even_bytes[conflict.port] -= demand.size_bytes
+        uneven = dict.fromkeys(conflict.port for conflict in streams.conflicts)
+        streams.even = {port: _share(port, even_bytes[port], cycles, streams.clock) for port in uneven}
+        streams.peaks = _peaks(streams)
 
-    def _conflict(self, demand: Demand, cycles: Cycles, clock: Clock) -> Conflict:
-        """What a stream takes of each bank during a command of ``cycles``: alone, the time that it takes there."""
-        pad, place = self._pad(demand.memory), demand.place
+    def moved(self, streams: PortStreams, core: int | None, to: int | None) -> PortStreams:
+        """The same ``streams`` with the memories of one core in place of another's."""
+        if core is None or to is None or core == to:
+            return streams
+        ports: dict[Port, Port] = {}
+        demands = []
+        for demand in streams.demands:
+            if core_of(demand.memory) != core:
+                demands.append(demand)
+                continue
+            other = demand._replace(memory=instance(part_of(demand.memory), to))
+            demands.append(other)
+            if demand.size_bytes:
+                ports[self._way(demand.memory, demand.write).port] = self._way(other.memory, other.write).port
+        return streams.on(ports, tuple(demands))
+
+    def _conflict(self, demand: Demand, pace: Fraction) -> Conflict:
+        """What a stream takes of each bank at ``pace``: alone, the time that it takes there."""
+        way, place = self._way(demand.memory, demand.write), demand.place
         if place is None:
             raise ValueError("a stream loses cycles in banks at some place")
-        region = (place.touched.run_bytes, place.touched.outer, place.first_byte)
-        ports = pad.ports(self._engine, write=demand.write)
-        most = ports * stream_cycles(pad.banks, ports, *region)
-        pace = self._at_banks(demand, clock) / cycles
-        loads = enumerate(bank_loads(pad.banks, ports, *region))
-        shares = {bank: Fraction(load, most) * pace for bank, load in loads if load}
-        return Conflict(pad.port(self._engine, write=demand.write), place, pad.banks, shares)
+        region = (way.pad.banks, way.ports, place.touched.run_bytes, place.touched.outer, place.first_byte)
+        most = way.ports * stream_cycles(*region)
+        return Conflict(way.port, place, way.pad.banks, bank_loads(*region), pace / most)
 
     def _at_banks(self, demand: Demand, clock: Clock) -> Fraction:
         """Cycles of ``clock`` that a stream takes alone."""
-        pad = self._pad(demand.memory)
-        port = pad.port(self._engine, write=demand.write)
-        seconds = Fraction(demand.size_bytes, port.bytes_per_s) + Fraction(demand.lost_cycles) / pad.clock_hz
-        return seconds * clock.hz
+        way, lost = self._way(demand.memory, demand.write), demand.lost_cycles
+        lost_bytes = lost * (way.port.bytes_per_s // way.pad.clock_hz)
+        return Fraction((demand.size_bytes + lost_bytes) * clock.hz, way.port.bytes_per_s)
 
     def _per_port(self, demands: Iterable[Demand]) -> dict[Port, int]:
         total: dict[Port, int] = {}
         for demand in demands:
             if demand.size_bytes:
-                port = self._pad(demand.memory).port(self._engine, write=demand.write)
+                port = self._way(demand.memory, demand.write).port
                 total[port] = total.get(port, 0) + demand.size_bytes
         return total
+
+    def _way(self, memory: str, write: bool) -> Way:
+        """How the engine reads or writes ``memory``; raises ProgramError when that is not on chip."""
+        way = self._ways.get((memory, write))
+        if way is None:
+            pad = self._pad(memory)
+            ports = pad.ports(self._engine, write=write)
+            way = self._ways[memory, write] = Way(pad, pad.port(self._engine, write=write), ports)
+        return way
 
     def _pad(self, memory: str) -> Scratchpad:
         found = self._pads.find(memory)
@@ -198,11 +226,32 @@ class EnginePads:
         return found
 
 
+def _lost(way: Way, size_bytes: int, place: Place) -> Cycles:
+    """Cycles that a stream of ``size_bytes`` over and over a region loses: a pass's share of them for each."""
+    touched = place.touched
+    once = lost_cycles(way.pad.banks, way.ports, touched.run_bytes, touched.outer, place.first_byte)
+    if not once or size_bytes == touched.size_bytes:
+        return once
+    return Fraction(once * size_bytes, touched.size_bytes)
+
+
+def _share(port: Port, size_bytes: int, cycles: Cycles, clock: Clock) -> Fraction:
+    """What bytes in so many cycles take of a port."""
+    return Fraction(size_bytes * clock.hz * cycles.denominator, cycles.numerator * port.bytes_per_s)
+
+
+def _peaks(streams: PortStreams) -> tuple[tuple[Port, float], ...]:
+    """By how much colliding streams load one bank of a port more than the port at most, rounded."""
+    peaks = {port: float(even - streams.exact[port]) for port, even in streams.even.items()}
+    for conflict in streams.conflicts:
+        peaks[conflict.port] += max(conflict.loads) * conflict.unit.numerator / conflict.unit.denominator
+    return tuple([(port, max(peak, 0.0)) for port, peak in peaks.items()])
+
+
 def _merged(demands: Iterable[Demand]) -> tuple[Demand, ...]:
     """One demand for each memory and direction."""
-    merged: dict[tuple[str, bool], Demand] = {}
-    for new in demands:
-        key = (new.memory, new.write)
-        old = merged.get(key, Demand(*key, 0, 0))
-        merged[key] = Demand(*key, old.size_bytes + new.size_bytes, old.accesses + new.accesses)
-    return tuple(merged.values())
+    merged: dict[tuple[str, bool], tuple[int, int]] = {}
+    for memory, write, size_bytes, accesses, _, _ in demands:
+        before = merged.get((memory, write), (0, 0))
+        merged[memory, write] = (before[0] + size_bytes, before[1] + accesses)
+    return tuple([Demand(*way, *amount) for way, amount in merged.items()])

@@ -10,7 +10,7 @@ Not modelled: stalls of single operands inside a tile.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
@@ -20,7 +20,7 @@ from archsim.pe.dataflows import catalog
 from archsim.pe.dataflows.fold import ArrayShape, Fold, Nest, streams_of
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Demand, Execution, Outcome, Streams
-from archsim.sim.machine import Surroundings, TileEngine, elements_of, region_of
+from archsim.sim.machine import Surroundings, TileEngine, elements_of, number_of
 from archsim.sim.tally import Bill, Entry, memory_entries
 from archsim.spec.architecture import Array
 
@@ -50,14 +50,11 @@ class ArrayEngine(TileEngine):
         super().__init__(around, Clock(spec.clock_hz, spec.sync_stages), core)
         self._spec = spec
         self._fold = catalog.get(spec.dataflow).fold
-        self._tiles: dict[tuple[int, ...], Tile] = {}
+        self._tiles = self.plans(f"array {spec.name}", self._tile, self._moved)
 
     def run(self, step: Step) -> Execution:
         """One tile: fill, stream, drain, and the stretch by short ports at the end."""
-        key = (id(step.command), step.fresh, *step.extents.values(), *self.places(step))
-        tile = self._tiles.get(key)
-        if tile is None:
-            tile = self._tiles[key] = self._tile(step)
+        tile = self._tiles.of(step, self.places(step))
         kernel, clock = self.around.kernel, self.clock
         start_ps = kernel.now
         yield self.begin(step, tile.streams).event
@@ -96,6 +93,9 @@ class ArrayEngine(TileEngine):
             ceil(spec.rows * spec.cols * rate),
         )
 
+    def _moved(self, tile: Tile, core: int | None) -> Tile:
+        return replace(tile, streams=self.storage.moved(tile.streams, core, self.core))
+
     def _folded(self, step: Step, rate: Fraction) -> Fold:
         spec, nest = self._spec, step.command.nest
         if nest is None:
@@ -107,15 +107,15 @@ class ArrayEngine(TileEngine):
         return self._fold(parts, step.extents, shape, accumulate=not step.fresh)
 
     def _demands(self, step: Step, fold: Fold) -> list[Demand]:
-        reads, writes = step.command.reads, step.command.writes
-        sums = region_of(step, "acc", writes)
+        sums = number_of(step, "acc", write=True)
         demands = [
-            self.demand(step, region_of(step, "a", reads), fold.streams["a"].accesses, write=False),
-            self.demand(step, region_of(step, "b", reads), fold.streams["b"].accesses, write=False),
+            self.demand(step, number_of(step, "a", write=False), fold.streams["a"].accesses, write=False),
+            self.demand(step, number_of(step, "b", write=False), fold.streams["b"].accesses, write=False),
             self.demand(step, sums, fold.streams["acc_read"].accesses, write=False),
             self.demand(step, sums, fold.streams["acc_write"].accesses, write=True),
         ]
         if step.fresh and fold is not NOTHING:
-            biases = [region for region in reads if region.operand == "bias"]
-            demands += [self.demand(step, bias, elements_of(bias, step), write=False) for bias in biases]
+            for number, region in enumerate(step.command.reads):
+                if region.operand == "bias":
+                    demands.append(self.demand(step, number, elements_of(region, step), write=False))
         return demands

@@ -7,7 +7,7 @@ evenly on their memories' ports over the whole command, which is stretched when 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from archsim.errors import ProgramError
@@ -38,14 +38,11 @@ class VectorEngine(TileEngine):
     def __init__(self, around: Surroundings, spec: Vector, core: int | None = None) -> None:
         super().__init__(around, Clock(spec.clock_hz, spec.sync_stages), core)
         self._spec = spec
-        self._passes: dict[tuple[int, ...], Pass] = {}
+        self._passes = self.plans(f"vector {spec.name}", self._pass, self._moved)
 
     def run(self, step: Step) -> Execution:
         """One command: busy, and the stretch by short ports at the end."""
-        key = (id(step.command), *step.extents.values(), *self.places(step))
-        work = self._passes.get(key)
-        if work is None:
-            work = self._passes[key] = self._pass(step)
+        work = self._passes.of(step, self.places(step))
         kernel = self.around.kernel
         start_ps = kernel.now
         yield self.begin(step, work.streams).event
@@ -53,6 +50,9 @@ class VectorEngine(TileEngine):
         self.around.tally.streamed(work.streams.demands, start_ps, kernel.now)
         busy_end_ps = self.clock.edge(self.clock.cycle(start_ps) + work.cycles)
         return Outcome((("busy", busy_end_ps), ("sram_port", kernel.now)))
+
+    def _moved(self, work: Pass, core: int | None) -> Pass:
+        return replace(work, streams=self.storage.moved(work.streams, core, self.core))
 
     def _pass(self, step: Step) -> Pass:
         spec, command = self._spec, step.command
@@ -68,8 +68,10 @@ class VectorEngine(TileEngine):
             spec.slow_cycles(command.slow),
             spec.startup_cycles,
         )
-        demands = [self.demand(step, region, elements_of(region, step), write=False) for region in command.reads]
-        demands += [self.demand(step, region, elements_of(region, step), write=True) for region in command.writes]
+        demands = [
+            self.demand(step, number, elements_of(region, step), write=number >= len(command.reads))
+            for number, region in enumerate((*command.reads, *command.writes))
+        ]
         actions = [Entry(spec.name, "lane_ops", elements * command.passes)]
         actions += [Entry(spec.name, name, elements) for name in command.slow]
         return Pass(

@@ -72,7 +72,7 @@ BOUND_CAUSE = {  # bound_by of a layer, and causes on the critical path -> the c
 def cause(key: str) -> Cause:
     """The cause of a summary key; the operand of ``stall_dram.weights`` is dropped; unknown keys are grey."""
     base = _base(key)
-    return _BY_KEY.get(base, Cause(base, base.replace("_", " "), _UNKNOWN_COLOUR, ""))
+    return _BY_KEY.get(base) or Cause(base, base.replace("_", " "), _UNKNOWN_COLOUR, "")
 
 
 def _base(key: str) -> str:

@@ -37,7 +37,7 @@ def summarise(result: Result, why: Sequence[Mapping[str, Any]] = ()) -> dict[str
         "area_breakdown_mm2": dict(result.area_breakdown_mm2),
         "sources": dict(sorted(result.sources.items())),
         "not_modelled": list(result.not_modelled),
-        "timeline": timeline(result.activity, result.layers) if result.activity else [],
+        "timeline": timeline(result.activity, result.timelines, result.layers) if result.activity else [],
         "power_trace": _thinned(result.power_trace),
         "dram": dram_parts(result.activity) if result.activity else {},
         "row_hit_rate": row_hit_rates(result.activity) if result.activity else {},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
 from html import escape
 from math import ceil, floor, log10
 
@@ -12,7 +13,7 @@ Attribute = str | float | int
 
 def tag(name: str, content: str = "", **attributes: Attribute) -> str:
     """One element; ``content`` is markup. Underscores in attribute names become hyphens."""
-    pairs = "".join(f' {key.strip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items())
+    pairs = "".join([f' {_named(key)}="{_value(value)}"' for key, value in attributes.items()])
     return f"<{name}{pairs}>{content}</{name}>" if content else f"<{name}{pairs}/>"
 
 
@@ -60,7 +61,18 @@ def ticks(high: float, most: int = 6, low: float = 0.0) -> list[float]:
     return [index * step for index in range(first, last + 1)]
 
 
+@cache
+def _named(key: str) -> str:
+    return key.strip("_").replace("_", "-")
+
+
 def _value(value: Attribute) -> str:
     if isinstance(value, float):
         return f"{value:.2f}".rstrip("0").rstrip(".")
-    return escape(str(value), quote=True)
+    return _escaped(value) if isinstance(value, str) else str(value)
+
+
+@lru_cache(maxsize=256)
+def _escaped(value: str) -> str:
+    """Of attributes, which are often the same: colours, classes."""
+    return escape(value, quote=True)

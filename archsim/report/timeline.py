@@ -13,7 +13,8 @@ from typing import Any
 
 from archsim.ir.activity import Activity, Record, edge_ps, to_cycles
 from archsim.ir.result import LayerResult
-from archsim.sim.blame import MOVE_STALLS, Timeline, phases, timelines
+from archsim.ir.timeline import Timeline
+from archsim.sim.blame import MOVE_STALLS, phases
 
 LAYERS = 4
 PIXELS = 500
@@ -33,9 +34,11 @@ def slowest(layers: Sequence[LayerResult], most: int = LAYERS) -> list[LayerResu
     return list(kinds.values())[:most]
 
 
-def timeline(activity: Activity, layers: Sequence[LayerResult]) -> list[dict[str, Any]]:
-    """One window per slow layer: ``{layer, cycles_start, cycles_end, units: {unit: [stretch, ...]}}``."""
-    states = timelines(activity)
+def timeline(activity: Activity, states: Mapping[str, Timeline], layers: Sequence[LayerResult]) -> list[dict[str, Any]]:
+    """One window per slow layer: ``{layer, cycles_start, cycles_end, units: {unit: [stretch, ...]}}``.
+
+    ``states``: the timeline of every unit.
+    """
     return [_window(activity, states, layer) for layer in slowest(layers)]
 
 

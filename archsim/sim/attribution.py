@@ -9,11 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import gcd
+
+import numpy as np
 
 from archsim.ir.activity import CAUSES, Activity, to_cycles
-from archsim.sim.blame import State, Timeline, timelines
+from archsim.ir.timeline import State, Timeline
+from archsim.sim.blame import timelines
 
 Row = Mapping[State, int]
+_PS = 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,9 @@ class Cube:
         }
 
     def cycles(self, unit: str, clock_hz: int) -> Row:
-        """The row of ``unit`` in cycles of another clock."""
+        """The row of ``unit`` in cycles of any clock."""
+        if clock_hz == self.clock_hz:
+            return self.rows[unit]
         return _row(self.timelines[unit], self.total_ps, clock_hz)
 
 
@@ -75,11 +82,20 @@ def attribute(activity: Activity) -> Cube:
 def _row(timeline: Timeline, total_ps: int, clock_hz: int) -> dict[State, int]:
     row: dict[State, int] = {}
     before = 0
-    for _, end_ps, state in timeline.segments(total_ps):
-        boundary = to_cycles(end_ps, clock_hz)
+    boundaries = _boundaries([*timeline.starts_ps, total_ps][1:], clock_hz)
+    for state, boundary in zip(timeline.states, boundaries, strict=True):
         row[state] = row.get(state, 0) + boundary - before
         before = boundary
     return row
+
+
+def _boundaries(times_ps: list[int], hz: int) -> list[int]:
+    """``to_cycles`` of ascending times, at once where 64 bits hold them."""
+    common = gcd(hz, _PS)
+    if not times_ps or times_ps[-1] * (hz // common) > np.iinfo(np.int64).max:
+        return [to_cycles(time_ps, hz) for time_ps in times_ps]
+    found: list[int] = (-(-np.array(times_ps, dtype=np.int64) * (hz // common) // (_PS // common))).tolist()
+    return found
 
 
 def _key(state: State) -> str:

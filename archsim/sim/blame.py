@@ -33,58 +33,44 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from archsim.errors import SimulationError
 from archsim.ir.activity import Activity, Record
+from archsim.ir.timeline import State, Timeline
 
 MOVES = ("MOVE", "GATHER", "SCATTER")
 MOVE_STALLS = {"dram": "stall_dram", "noc": "stall_noc", "sram_port": "stall_sram_port"}
 _BUSY = {"fill_drain": "fill_drain", "sram_port": "stall_sram_port"}
 
 
-class State(NamedTuple):
-    """What an instant of a unit is charged to. ``operand``: tensor role of the stall, '' where none."""
-
-    layer: str
-    cause: str
-    operand: str
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Holder:
-    """A BUSY unit that others wait for: unit, the command's op, layer and role, its phase. One object for each."""
+    """A BUSY unit that others wait for: unit, the command's op, layer and role, its phase. One object for each.
+
+    ``cause`` of all waits for it, '' where that depends on who waits.
+    """
 
     unit: str
     op: str
     layer: str
     role: str
     phase: str
+    cause: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # there are many, and frozen ones take twice as long to make
 class Entry:
-    """What a stretch of a unit's timeline says: who others would blame, and what the unit itself is charged."""
+    """What a stretch of a unit's timeline says: who others would blame, and what the unit itself is charged.
+
+    Nobody may change one.
+    """
 
     holder: Holder
     state: State
 
 
-NOBODY = Holder("", "", "", "", "")
+NOBODY = Holder("", "", "", "", "", "stall_dependency")
 IDLE = State("", "idle", "")
-
-
-@dataclass(slots=True)
-class Timeline:
-    """A unit's states over [0, total): ``states[i]`` holds from ``starts_ps[i]`` to the next start."""
-
-    starts_ps: list[int]
-    states: list[State]
-
-    def segments(self, total_ps: int) -> Iterator[tuple[int, int, State]]:
-        """(start_ps, end_ps, state), in order, without gap."""
-        ends_ps = [*self.starts_ps, total_ps][1:]
-        yield from zip(self.starts_ps, ends_ps, self.states, strict=True)
 
 
 def timelines(activity: Activity) -> dict[str, Timeline]:
@@ -145,7 +131,7 @@ class _Unit:
         self._starts: list[int] = []
         self._entries: list[Entry] = []
         self._works: dict[tuple[str, str, str, str], Entry] = {}
-        self._waits: dict[tuple[Holder, str, str], Entry] = {}
+        self._waits: dict[tuple[str, str], dict[Holder, Entry]] = {}
 
     def take(self, record: Record, units: Mapping[str, _Unit], records: Mapping[str, tuple[Record, ...]]) -> None:
         """Append the wait and the run of the next command."""
@@ -159,24 +145,31 @@ class _Unit:
     def _wait(self, record: Record, units: Mapping[str, _Unit], records: Mapping[str, tuple[Record, ...]]) -> None:
         """Append [end of the last command, start) of ``record`` as its critical producer's timeline says."""
         now, last = self._end_ps, NOBODY
+        known = self._waits.setdefault((record.layer, record.op), {})
         if record.critical is not None:
             name, index = record.critical
             producer, unit = records[name][index], units[name]
-            for start, holder in unit.held(now, min(producer.end_ps, record.start_ps)):
-                self._append(start, self._blame(holder, record))
+            self._take_over(unit, now, min(producer.end_ps, record.start_ps), record, known)
             last = unit.last_holder(producer)
             now = max(now, producer.end_ps)
         if now < record.start_ps:
-            self._append(now, self._blame(last, record))
+            self._append(now, known.get(last) or self._blame(last, record, known))
 
-    def held(self, start_ps: int, end_ps: int) -> Iterator[tuple[int, Holder]]:
-        """(start, holder) of the stretches of [start_ps, end_ps)."""
+    def _take_over(self, unit: _Unit, start_ps: int, end_ps: int, record: Record, known: dict[Holder, Entry]) -> None:
+        """Append who holds ``unit`` in [start_ps, end_ps), as what ``record`` waits for."""
         if start_ps >= end_ps:
             return
-        index = bisect_right(self._starts, start_ps) - 1
-        yield start_ps, self._entries[index].holder
-        for at in range(index + 1, bisect_left(self._starts, end_ps, index + 1)):
-            yield self._starts[at], self._entries[at].holder
+        starts, entries = unit._starts, unit._entries
+        first = bisect_right(starts, start_ps) - 1
+        own_starts, own = self._starts, self._entries
+        last = own[-1] if own else None
+        for at in range(first, bisect_left(starts, end_ps, first + 1)):
+            holder = entries[at].holder
+            entry = known.get(holder) or self._blame(holder, record, known)
+            if entry is not last:
+                own_starts.append(start_ps if at == first else starts[at])
+                own.append(entry)
+                last = entry
 
     def last_holder(self, record: Record) -> Holder:
         """The holder at the end of one of this unit's commands; NOBODY when it took no time."""
@@ -189,17 +182,15 @@ class _Unit:
         key = (record.op, record.layer, record.role, phase)
         found = self._works.get(key)
         if found is None:
-            holder = Holder(self.name, record.op, record.layer, record.role, phase)
+            holder = Holder(self.name, record.op, record.layer, record.role, phase, _cause(record.op, phase))
             found = self._works[key] = Entry(holder, _working(record, phase))
         return found
 
-    def _blame(self, holder: Holder, record: Record) -> Entry:
-        key = (holder, record.layer, record.op)
-        found = self._waits.get(key)
-        if found is None:
-            cause = _cause(holder, self, record)
-            operand = holder.role if cause.startswith("stall_") else ""
-            found = self._waits[key] = Entry(holder, State(record.layer, cause, operand))
+    def _blame(self, holder: Holder, record: Record, known: dict[Holder, Entry]) -> Entry:
+        """What a wait of commands such as ``record`` for ``holder`` is; ``known``: those found before."""
+        cause = holder.cause or _compute_cause(holder, self, record)
+        operand = holder.role if cause.startswith("stall_") else ""
+        found = known[holder] = Entry(holder, State(record.layer, cause, operand))
         return found
 
     def _append(self, start_ps: int, entry: Entry) -> None:
@@ -234,14 +225,13 @@ def _last_ends(records: Mapping[str, tuple[Record, ...]]) -> dict[tuple[str, str
     return found
 
 
-def _cause(holder: Holder, waiter: _Unit, record: Record) -> str:
-    if holder.op in ("HOST", "SETUP"):
+def _cause(op: str, phase: str) -> str:
+    """What waits for such a command are for, whoever waits; '' where that is not so."""
+    if op in ("HOST", "SETUP"):
         return "launch"
-    if holder.op in MOVES:
-        return MOVE_STALLS.get(holder.phase, "stall_dependency")
-    if holder.op in ("MATMUL", "VECTOR"):
-        return _compute_cause(holder, waiter, record)
-    return "stall_dependency"
+    if op in MOVES:
+        return MOVE_STALLS.get(phase, "stall_dependency")
+    return "" if op in ("MATMUL", "VECTOR") else "stall_dependency"
 
 
 def _compute_cause(holder: Holder, waiter: _Unit, record: Record) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import gcd
 
 PS_PER_S = 10**12
 
@@ -31,18 +32,26 @@ class Clock:
 
     def at_or_after(self, time_ps: int) -> int:
         """Time in ps of the first edge at or after ``time_ps``."""
-        return self.edge(self.cycle(time_ps))
+        return -(-time_ps * self.hz // PS_PER_S) * PS_PER_S // self.hz
 
     def phase(self, time_ps: int) -> bytes:
         """Where ``time_ps`` lies between edges; from equal phases on edges lie equally."""
         return (time_ps * self.hz % PS_PER_S).to_bytes(8, "little")
 
+    @property
+    def parts(self) -> int:
+        """Into how many parts a cycle is divided for every ps to be at a whole number of them."""
+        return PS_PER_S // gcd(PS_PER_S, self.hz)
+
     def position(self, time_ps: int) -> int | Fraction:
         """``time_ps`` in cycles of this clock: whole on an edge, exact and rational between edges."""
-        cycle = self.cycle(time_ps)
-        if self.edge(cycle) == time_ps:
-            return cycle
-        return Fraction(time_ps * self.hz, PS_PER_S)
+        cycle = -(-time_ps * self.hz // PS_PER_S)
+        return cycle if cycle * PS_PER_S // self.hz == time_ps else Fraction(time_ps * self.hz, PS_PER_S)
+
+    def position_in(self, parts: int, time_ps: int) -> int:
+        """``time_ps`` in ``parts`` of a cycle, exactly: whole cycles on an edge."""
+        cycle = -(-time_ps * self.hz // PS_PER_S)
+        return cycle * parts if cycle * PS_PER_S // self.hz == time_ps else time_ps * self.hz * parts // PS_PER_S
 
     def crosses(self, giver: Clock) -> bool:
         """Whether a signal from ``giver`` enters this domain from another one."""

@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
 from archsim.ir.footprint import Footprint
-from archsim.ir.program import Region
 from archsim.ir.unroll import Step
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Event
@@ -57,14 +56,15 @@ class Pipeline(Protocol):
 
 
 class Place(NamedTuple):
-    """Where a stream goes: over what is ``touched`` of a region, again and again, in address order.
+    """Where a stream goes: over what is ``touched`` of an operand, again and again, in address order.
 
-    ``shift``: bytes from the region's own offset to the first byte touched; ``first_byte``: the address of that, as far
-    as the cycles of the stream depend on it (``Storage.address_granule``).
+    ``operand``: its number among what the command reads, then writes; ``shift``: bytes from the region's own offset to
+    the first byte touched; ``first_byte``: the address of that, as far as the cycles of the stream depend on it
+    (``Storage.address_granule``).
     """
 
     touched: Footprint
-    region: Region
+    operand: int
     shift: int = 0
     first_byte: int = 0
 
@@ -146,6 +146,9 @@ class Storage(Protocol):
 
         Raises ProgramError when bytes are to move in no time.
         """
+
+    def moved(self, streams: Any, core: int | None, to: int | None) -> Any:
+        """The same ``streams`` with the memories of one core in place of another's."""
 
 
 class OnChip(Protocol):

@@ -85,12 +85,15 @@ def _unit_slots(records: tuple[Record, ...], array: Array, cube: Cube, unit: str
     for state, cycles in cube.cycles(unit, array.clock_hz).items():
         if state.cause not in ("busy", "idle"):
             yield state.cause, cycles * peak
+    done: dict[int, tuple[int, int]] = {}  # slots per cycle -> busy cycles, MACs
     for record in records:
-        if record.op != "MATMUL":
-            continue
-        busy, offered = _busy_cycles(record, array.clock_hz), min(Fraction(record.slots_per_cycle), peak)
-        yield "useful", Fraction(record.macs)
-        yield "edge_underfill", busy * offered - record.macs
+        if record.op == "MATMUL":
+            busy, macs = done.get(record.slots_per_cycle, (0, 0))
+            done[record.slots_per_cycle] = busy + _busy_cycles(record, array.clock_hz), macs + record.macs
+    for slots, (busy, macs) in done.items():
+        offered = min(Fraction(slots), peak)
+        yield "useful", Fraction(macs)
+        yield "edge_underfill", busy * offered - macs
         yield "dtype_loss", busy * (peak - offered)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from math import prod
 
 from archsim.errors import ProgramError
@@ -14,6 +14,7 @@ from archsim.ir.unroll import Step
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Demand, Execution, Flow, OnChip, Outcome, Place, Streams
 from archsim.sim.kernel import Kernel
+from archsim.sim.plans import Plan, Plans, Shared
 from archsim.sim.stores import Stores
 from archsim.sim.tally import Tally, memory_entries
 from archsim.spec.network import core_of, instance
@@ -23,7 +24,8 @@ from archsim.spec.network import core_of, instance
 class Surroundings:
     """The machine around an engine. ``setup_memory``: where the data of SETUP commands comes from.
 
-    ``own``: memories of which each core has a copy of its own; none on chips without a network.
+    ``own``: memories of which each core has a copy of its own; none on chips without a network. ``plans``: what
+    engines keep of commands.
     """
 
     kernel: Kernel
@@ -32,6 +34,7 @@ class Surroundings:
     tally: Tally
     setup_memory: str
     own: tuple[str, ...] = ()
+    plans: Shared = field(default_factory=Shared)
 
 
 class TileEngine(ABC):
@@ -68,12 +71,17 @@ class TileEngine(ABC):
     def run(self, step: Step) -> Execution:
         """Run a command of the engine's own."""
 
-    def demand(self, step: Step, region: Region, elements: int, *, write: bool) -> Demand:
-        """The stream of ``elements`` of ``region``; raises ProgramError when it is not on chip."""
+    def plans(self, family: str, make: Callable[[Step], Plan], move: Callable[[Plan, int | None], Plan]) -> Plans[Plan]:
+        """What the engine keeps of its commands; ``family``: engines of one name make the same plans."""
+        return Plans(self.around.plans, family, self.around.stores, self.core, make, move)
+
+    def demand(self, step: Step, number: int, elements: int, *, write: bool) -> Demand:
+        """The stream of ``elements`` of an operand; raises ProgramError when it is not on chip."""
+        region = step.operand(number)
         memory, touched = self.around.stores.memory(step, region), footprint(region, step, {})
         try:
             self._reach(memory)
-            place = self.place(step, region, touched)
+            place = self.place(step, number, touched)
             return self.storage.demand(memory, elements * region.element_bytes, write=write, place=place)
         except ProgramError as error:
             raise ProgramError(f"{step.where} of {step.queue}: operand '{region.operand}': {error}") from error
@@ -87,16 +95,18 @@ class TileEngine(ABC):
             placed = self._placed[id(command)] = tuple(pair for pair in granules if pair[1] > 1)
         return tuple([self._address(step, region) % granule for region, granule in placed])
 
-    def place(self, step: Step, region: Region, touched: Footprint) -> Place:
-        """Where a stream over a region goes."""
+    def place(self, step: Step, number: int, touched: Footprint) -> Place:
+        """Where a stream over an operand goes."""
+        region = step.operand(number)
         granule, shift = self._granule(step, region), touched.offset - region.offset.at(step.env)
         first_byte = (self._address(step, region) + shift) % granule if granule > 1 else 0
-        return Place(touched, region, shift, first_byte)
+        return Place(touched, number, shift, first_byte)
 
     def begin(self, step: Step, streams: Streams) -> Flow:
         """Start the streams of a command now, in the banks where its operands lie."""
         if streams.places:
-            streams = streams.at(tuple([self._address(step, item.region) + item.shift for item in streams.places]))
+            firsts = [self._address(step, step.operand(item.operand)) + item.shift for item in streams.places]
+            streams = streams.at(tuple(firsts))
         return streams.begin()
 
     def _reach(self, memory: str) -> None:
@@ -142,9 +152,14 @@ def elements_of(region: Region, step: Step) -> int:
     return 0 if step.is_empty else prod(step.extents[dim] for dim, _ in region.strides)
 
 
-def region_of(step: Step, operand: str, regions: Iterable[Region]) -> Region:
-    """The region called ``operand``; raises ProgramError when the command has none."""
-    for region in regions:
+def number_of(step: Step, operand: str, *, write: bool) -> int:
+    """The number of the operand of this name among what a command reads, then writes.
+
+    Raises ProgramError when it reads, or writes, none of that name.
+    """
+    command = step.command
+    before = len(command.reads) if write else 0
+    for number, region in enumerate(command.writes if write else command.reads):
         if region.operand == operand:
-            return region
+            return before + number
     raise ProgramError(f"{step.where} of {step.queue}: {step.command.op} has no operand '{operand}'")

@@ -29,6 +29,7 @@ def layer_rings(
     frame: Frame, slots: Mapping[str, Slot], queues: Mapping[Lane, str], numbers: Mapping[str, Numbers]
 ) -> Iterator[Ring]:
     """Ring declarations; ``queues``: lane -> queue name; ``numbers``: of each operand's elements."""
+    cores = _cores(frame)
     for operand, slot in slots.items():
         if operand == ACC and unit_engine(frame.problem) == "vector":
             continue
@@ -36,7 +37,7 @@ def layer_rings(
         writer, reader = _ends(frame, plan)
         retain = frame.halo(operand)[1] if frame.keeps[operand][1] else 0
         role = {OUT: "outputs", ACC: "partials"}.get(plan.operand, plan.role)
-        for made in _instances(frame, plan, slot):
+        for made in _instances(frame, cores, plan, slot):
             yield Ring(
                 made.name,
                 made.memory,
@@ -62,13 +63,17 @@ class Instance(NamedTuple):
     reader: int
 
 
-def _instances(frame: Frame, plan: OperandPlan, slot: Slot) -> Iterator[Instance]:
+def _cores(frame: Frame) -> Cores | None:
+    """The cores of a layer that is spread over them; None on a chip of one core."""
+    return Cores(frame) if frame.problem.spread is not None else None
+
+
+def _instances(frame: Frame, cores: Cores | None, plan: OperandPlan, slot: Slot) -> Iterator[Instance]:
     """One on a chip of one core; else one for each core, or in a shared memory for each tile that differs."""
-    spread = frame.problem.spread
-    if spread is None:
+    if cores is None:
         yield Instance(frame.ring(plan.name), slot.memory, slot.address, 0, 0)
         return
-    cores = Cores(frame)
+    spread = cores.spread
     for core in range(spread.cores):
         name, leader = cores.name(frame.ring(plan.name), core), cores.leader(plan, core)
         if slot.memory not in spread.shared:
@@ -99,7 +104,7 @@ def scratch(frame: Frame, slots: Mapping[str, Slot], numbers: Mapping[str, Numbe
     """Blocks that one queue alone uses: the accumulators of a matmul on the vector unit."""
     if ACC in slots and unit_engine(frame.problem) == "vector":
         slot, plan = slots[ACC], frame.problem.operand(ACC)
-        for made in _instances(frame, plan, slot):
+        for made in _instances(frame, _cores(frame), plan, slot):
             yield Tensor(
                 made.name,
                 made.memory,

@@ -39,6 +39,10 @@ class Cores:
         places = self.spread.places()
         self._at = [dict(zip(frame.vars[: frame.spread], place, strict=True)) for place in places]
         self._sharing = {plan.name: self._shared(plan) for plan in self.problem.operands}
+        led = {plan.name: self._leading(plan) for plan in self.problem.loads}
+        self._turns = {
+            plan.name: led[plan.name] for plan in self.problem.loads if takes_turns(frame, plan, led[plan.name])
+        }
         self._names = {frame.ring(plan.name): self._named(plan) for plan in self.problem.operands}
 
     def group(self, plan: OperandPlan, core: int) -> int:
@@ -81,24 +85,22 @@ class Cores:
 
     def turns(self) -> Iterator[Semaphore]:
         """Whose turn it is at DRAM, operand by operand."""
-        for plan in self.problem.loads:
-            if takes_turns(self.frame, plan, leaders := self._leading(plan)):
-                yield from semaphores(self.frame, plan, leaders)
+        for name, leaders in self._turns.items():
+            yield from semaphores(self.frame, self.problem.operand(name), leaders)
 
     def turn_ends(self, lane: Lane, core: int) -> Iterator[Command]:
         """What a core's queue does behind its loads: it takes the turn that the last of its row has handed on."""
-        for plan in self.problem.loads:
-            leaders = self._leading(plan)
-            first = core in leaders[: self.frame.streams.get(plan.home, 0)]
+        for name, leaders in self._turns.items():
+            plan = self.problem.operand(name)
             channel = load_channel(self.problem, plan, self.frame.channels)
-            if first and lane == ("load", channel) and takes_turns(self.frame, plan, leaders):
+            if lane == ("load", channel) and core in leaders[: self.frame.streams[plan.home]]:
                 waits = (Token(turn(self.frame, plan, core)),)
-                yield Command(f"{self.frame.name}.turn_{plan.name}", "SYNC", self.frame.name, waits=waits)
+                yield Command(f"{self.frame.name}.turn_{name}", "SYNC", self.frame.name, waits=waits)
 
     def _in_turn(self, plan: OperandPlan, core: int, command: Command) -> Command:
         """A load that waits for its core's turn at DRAM, where there are turns, and hands it on."""
-        leaders = self._leading(plan)
-        if not takes_turns(self.frame, plan, leaders):
+        leaders = self._turns.get(plan.name)
+        if leaders is None:
             return command
         mine = Token(turn(self.frame, plan, core))
         next_one = Token(turn(self.frame, plan, following(self.frame, plan, leaders, core)))

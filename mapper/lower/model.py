@@ -68,17 +68,18 @@ class Lowering:
         by_name = {tensor.name: tensor for tensor in tensors}
         lowered: list[LoweredLayer] = []
         frames: list[Frame | None] = []
-        rings: dict[str, Slot] = {}
+        before: list[dict[str, Slot]] = []
         for index, (layer, problem, mapping) in enumerate(zip(self.workload.layers, problems, mappings, strict=True)):
             lowered += self._borders(index, layer, residency)
             if problem is None:
                 lowered.append(LoweredLayer(layer.name, None, [self._host(layer)], []))
                 frames.append(None)
-                rings = {}
+                before.clear()
                 continue
             rings = allocate(
-                problem, mapping, self.architecture, residency.free_by_memory(index, self.architecture), rings
+                problem, mapping, self.architecture, residency.free_by_memory(index, self.architecture), before
             )
+            before.append(rings)
             frame = Frame(
                 problem,
                 mapping,

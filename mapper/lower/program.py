@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from archsim.errors import MappingError
 from archsim.ir.program import (
     Affine,
     Command,
+    Edge,
     Engine,
     Extent,
     Loop,
@@ -20,6 +22,7 @@ from archsim.ir.program import (
     Semaphore,
     Tensor,
     Token,
+    When,
 )
 from archsim.spec.architecture import Architecture
 from mapper.borders import Slab, slabs
@@ -99,6 +102,14 @@ def _order(architecture: Architecture, layers: list[LoweredLayer], tensors: tupl
     return Order(queue_names(architecture), spans, architecture.cores, shared)
 
 
+class Fenced(NamedTuple):
+    """A command with what it waits for of earlier layers, ``when``: before its first run."""
+
+    item: Item
+    waits: Waits
+    when: When
+
+
 class _Builder:
     """Grows the queues of every core layer by layer."""
 
@@ -130,36 +141,33 @@ class _Builder:
         for item in layer.items:
             if item.lane not in self.names:
                 raise MappingError(f"layer '{layer.name}' needs a {item.engine} engine; the chip has none")
-        fenced: dict[Lane, list[tuple[Item, Waits]]] = {}
+        fenced: dict[Lane, list[Fenced]] = {lane: [] for lane in self.names}
         for lane in self.names:
             for item in _execution_order(item for item in layer.items if item.lane == lane):
                 remote = cores is not None and cores.is_remote(item)
                 waits = self.order.wait_for(index, lane, item.touches, remote=remote)
-                fenced.setdefault(lane, []).append((item, waits))
+                when = layer.frame.edges("first", 0, item.depth) if layer.frame is not None else ()
+                fenced[lane].append(Fenced(item, waits, when))
         self.order.close_layer(index)
         self.layers.append(layer.name)
         start = layer.frame.spread if layer.frame is not None else 0
         for (lane, core), body in self.bodies.items():
-            made = [
-                own for item, waits in fenced.get(lane, []) for own in self._of_core(layer, cores, item, waits, core)
-            ]
+            made = [(one.item, list(self._of_core(layer, cores, one, core))) for one in fenced[lane]]
             ended = cores.turn_ends(lane, core) if cores is not None else ()
             body.append([*_nest(layer.frame, made, start), *ended])
 
-    def _of_core(self, layer: LoweredLayer, cores: Cores | None, item: Item, waits: Waits, core: int) -> Iterator[Item]:
+    def _of_core(self, layer: LoweredLayer, cores: Cores | None, fenced: Fenced, core: int) -> Iterator[Command]:
         """A command as a core has it, behind what it waits for of earlier layers; a core without it waits alike."""
-        when = layer.frame.edges("first", 0, item.depth) if layer.frame is not None else ()
-        for gathered in self.order.collected(item.lane, core, layer.name, waits, when):
-            yield replace(item, command=gathered)
+        item, waits, when = fenced
+        yield from self.order.collected(item.lane, core, layer.name, waits, when)
         command = item.command if cores is None and not core else None
         if cores is not None:
             command = cores.command(item, core)
         tokens = self.order.waits(item.lane, core, waits, when)
         if command is not None:
-            yield replace(item, command=replace(command, waits=(*tokens, *command.waits)) if tokens else command)
+            yield replace(command, waits=(*tokens, *command.waits)) if tokens else command
         elif tokens:
-            waiting = Command(f"{item.command.name}.wait", "SYNC", layer.name, waits=tokens, when=when)
-            yield replace(item, command=waiting)
+            yield Command(f"{item.command.name}.wait", "SYNC", layer.name, waits=tokens, when=when)
 
     def finish(self, layers: int, outputs: tuple[str, ...]) -> None:
         """The host sees completion when the last outputs are written."""
@@ -189,9 +197,10 @@ class _Builder:
     def _body(self, lane: Lane, core: int) -> Iterable[Node]:
         offset = 1 if self.launch_tokens and lane[0] in ("host", "load") else 0
         for position, nodes in enumerate(self.bodies[lane, core]):
-            yield from nodes
             signals = self.order.signals(lane, core, position - offset)
-            if signals:
+            ended = _ended(nodes, signals) if signals else nodes
+            yield from nodes if ended is None else ended
+            if ended is None:
                 layer = self.layers[position - offset]
                 yield Command(f"{layer}.{label(lane)}_done", "SYNC", layer, signals=signals)
 
@@ -204,13 +213,35 @@ def _execution_order(items: Iterable[Item]) -> list[Item]:
     return [*sorted(before, key=lambda item: item.depth), *sorted(after, key=lambda item: -item.depth)]
 
 
-def _nest(frame: Frame | None, items: list[Item], depth: int) -> Iterable[Node]:
-    yield from (item.command for item in items if item.depth == depth and not item.after)
-    deeper = [item for item in items if item.depth > depth]
+def _nest(frame: Frame | None, made: Sequence[tuple[Item, list[Command]]], depth: int) -> Iterator[Node]:
+    """The commands that a core has of each item, in the item's loops."""
+    for item, own in made:
+        if item.depth == depth and not item.after:
+            yield from own
+    deeper = [(item, own) for item, own in made if item.depth > depth and own]
     if deeper:
         assert frame is not None
         yield Loop(frame.vars[depth], frame.trips(depth), tuple(_nest(frame, deeper, depth + 1)))
-    yield from (item.command for item in items if item.depth == depth and item.after)
+    for item, own in made:
+        if item.depth == depth and item.after:
+            yield from own
+
+
+def _ended(nodes: Sequence[Node], signals: tuple[Token, ...], loops: When = ()) -> tuple[Node, ...] | None:
+    """The nodes with ``signals`` at the end of the last command, in the last turn of its ``loops``.
+
+    None where none is sure to be the last one.
+    """
+    if not nodes:
+        return None
+    last = nodes[-1]
+    if isinstance(last, Loop):
+        inner = _ended(last.body, signals, (*loops, Edge("last", last.var)))
+        return None if inner is None else (*nodes[:-1], replace(last, body=inner))
+    if any(edge not in loops for edge in last.when):
+        return None
+    given = tuple(replace(token, when=loops) for token in signals)
+    return (*nodes[:-1], replace(last, signals=(*last.signals, *given)))
 
 
 def border_items(layer: str, pinned: Resident, shape: tuple[int, ...]) -> list[Item]:

@@ -15,9 +15,9 @@ from mapper.operands import OperandPlan
 
 
 def takes_turns(frame: Frame, plan: OperandPlan, leaders: Sequence[int]) -> bool:
-    """Whether the ``leaders``, those cores that bring different tiles of an operand, do it in turns."""
+    """Whether the ``leaders``, those cores that load different tiles of an operand, do it in turns."""
     spread = frame.problem.spread
-    staged = spread is not None and plan in frame.problem.loads and plan.level in spread.shared
+    staged = spread is not None and plan.level in spread.shared
     return staged and not plan.beyond and 0 < frame.streams.get(plan.home, 0) < len(leaders)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from archsim.ir.activity import Activity, Bandwidth, DramStats, Record
 from archsim.ir.result import LayerResult, Result
+from archsim.sim.blame import timelines
 
 HZ = 800_000_000
 PEAK = 1024
@@ -24,6 +25,7 @@ def make_result(layers: int = 60, with_activity: bool = True) -> Result:
     energy = {"dram": 3.1e-3, "l1": 1.4e-3, "mxu": 2.2e-3, "vpu": 0.12e-3, "static": 0.9e-3}
     energy_j = sum(energy.values())
     latency_s = total / HZ
+    activity = _activity(records, total_ps) if with_activity else None
     return Result(
         workload={
             "name": "toy60",
@@ -77,7 +79,8 @@ def make_result(layers: int = 60, with_activity: bool = True) -> Result:
             "dma.setup": "estimated: one descriptor fetch",
             "<script>.bad": 'estimated: "quoted" & <tagged>',
         },
-        activity=_activity(records, total_ps) if with_activity else None,
+        activity=activity,
+        timelines=timelines(activity) if activity is not None else {},
         power_trace=tuple((i * latency_s / 200, 1.0 + (i * 37 % 50) / 50) for i in range(200)),
     )
 

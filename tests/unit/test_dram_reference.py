@@ -208,3 +208,22 @@ def check_totals(dram: DramController, expected: list[Completion]) -> None:
     assert stats.row_misses == sum(c.row_misses for c in expected)
     assert stats.row_conflicts == sum(c.row_conflicts for c in expected)
     assert stats.activates == sum(c.activates for c in expected)
+
+
+@given(st.integers(0, 2**64))
+@settings(max_examples=150, deadline=None, derandomize=True)
+def test_turns_in_one_run_end_as_submitted_one_by_one(seed: int) -> None:
+    rng = Random(seed)
+    case = Case(rng)
+    transfers = [random_transfer(rng, number, case.part.device.clock_hz) for number in range(rng.randint(1, 40))]
+    most, todo = rng.randint(1, 5), transfers[::-1]
+    asked = DramController(
+        case.part, case.policy, case.mapping, interleave_bytes=case.interleave, turn_bursts=case.turn
+    )
+    asked.submit(0, [todo.pop() for _ in range(min(most, len(todo)))])
+    end_ps = 0
+    while asked.next_event_ps() is not None:
+        ended = asked.advance(10**15)
+        end_ps = ended[0].time_ps
+        asked.submit(end_ps, [todo.pop() for _ in ended[: len(todo)]])
+    assert case.dram.in_turns(transfers, most) == end_ps

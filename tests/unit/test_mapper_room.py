@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +14,15 @@ from hypothesis import strategies as st
 
 from archsim.errors import MappingError
 from archsim.ir.asm.printer import print_program
+from archsim.ir.mapping import Loop
 from archsim.lab.job import Job, build
 from archsim.spec.architecture import Architecture
 from archsim.units import SIZE, parse_whole
 from mapper.capacity import least_size, usable
 from mapper.compile import Options, compile_model
+from mapper.cores import spreads
+from mapper.problem import Problem, Spread
+from tests.laws.test_cores_laws import networked
 from tests.tools.layers import Net, small_chip
 
 
@@ -97,6 +102,31 @@ def test_workers_and_caches_change_nothing(monkeypatch: pytest.MonkeyPatch, tmp_
     assert print_program(cold.program) == print_program(warm.program) == print_program(plain.program)
     assert cold.mapping == warm.mapping == plain.mapping
     assert {path: path.read_bytes() for path in (tmp_path / "mappings").iterdir()} == kept
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_what_was_best_of_a_layer_is_not_ranked_again(
+    seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """How a layer is spread over cores is kept with its mapping, from one compilation to the next."""
+    chip = networked(small_chip(), "mesh", (2, 1 + seed))
+    net = Net(np.random.default_rng(seed))
+    x = net.source("x", (1, 9, 9, 8))
+    for name in ("y", "z"):
+        x = net.conv(x, name, 8, 3, 1, (1, 1, 1, 1))
+    workload, ranked = net.done("z"), []
+
+    def counted(problem: Problem, *rest: Any) -> list[Spread]:
+        ranked.append(problem.layer.name)
+        return spreads(problem, *rest)
+
+    monkeypatch.setattr("mapper.layers.spreads", counted)
+    cold = compile_model(workload, chip, Options(cache=tmp_path))
+    assert ranked and all(isinstance(each.nodes[0], Loop) and each.nodes[0].axis for each in cold.mapping.layers)
+    ranked.clear()
+    warm = compile_model(workload, chip, Options(cache=tmp_path))
+    assert not ranked
+    assert print_program(cold.program) == print_program(warm.program) and cold.mapping == warm.mapping
 
 
 def test_a_failed_search_is_told_alike_by_any_number_of_workers() -> None:

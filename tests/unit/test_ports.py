@@ -144,7 +144,9 @@ def test_banks_are_shared_as_ports(
         if not mean:
             continue
         made = streams(everything, 10 + 3 * number, {port: mean})
-        made = replace(made, uneven={port: Uneven(even, more)} if more else {})
+        if more:
+            peak = float(even + max(more.values()) - mean)
+            made = replace(made, turns=(0,), peaks=((port, peak),), found={port: Uneven(even, more)})
         flows.append(everything.begin(made))
     while flows:
         assert_fair(port, flows, [everything.pace(flow) for flow in flows])
@@ -156,7 +158,7 @@ def test_banks_are_shared_as_ports(
 
 def assert_fair(port: Port, flows: list[Flow], paces: list[Cycles]) -> None:
     def load(flow: Flow, bank: int) -> Fraction:
-        own = flow.uneven.get(port)
+        own = flow.streams.found.get(port)
         return flow.exact[port] if own is None else own.even + own.more.get(bank, Fraction(0))
 
     used = {

@@ -88,6 +88,8 @@ def _check_body(around: _Around, body: tuple[Node, ...], variables: tuple[str, .
                 raise ProgramError(f"loop '{node.var}' of {name} makes {node.trips} trips; allowed 1 or more")
             _check_body(around, node.body, (*variables, node.var))
             continue
+        if _only_syncs(node, around.layers):
+            continue
         what = f"{node.name} of {around.queue.name}"
         _check_operation(around, node, what)
         _check_names(around, node, what, variables)
@@ -97,6 +99,18 @@ def _check_body(around: _Around, body: tuple[Node, ...], variables: tuple[str, .
             if region.clips or not _plainly_right(region, extents):
                 _check_region(region, extents, f"{what}: operand '{region.operand}'")
         _check_work(around, node, what, extents)
+
+
+def _only_syncs(command: Command, layers: Collection[str]) -> bool:
+    """Whether a command is plainly a right one that takes and gives tokens, whatever else: most are."""
+    return (
+        command.op == "SYNC"
+        and command.layer in layers
+        and not (command.reads or command.writes or command.extents or command.when)
+        and not any(_FOREIGN["SYNC"](command))
+        and not any([token.when for token in command.waits])
+        and not any([token.when for token in command.signals])
+    )
 
 
 def _check_operation(around: _Around, command: Command, what: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,17 +53,19 @@ class Events:
 
 def taken_and_given(steps: Sequence[Sequence[Step]], numbers: Mapping[str, int]) -> tuple[Events, Events]:
     """Events of all waits and of all signals; ``numbers``: of tokens by name."""
-    waits = [[step.waits for step in own] for own in steps]
-    signals = [[step.signals for step in own] for own in steps]
-    return _events(numbers, waits), _events(numbers, signals)
+    counts = np.array([len(own) for own in steps], dtype=np.int64)
+    waits = [step.waits for own in steps for step in own]
+    signals = [step.signals for own in steps for step in own]
+    return _events(numbers, counts, waits), _events(numbers, counts, signals)
 
 
-def _events(numbers: Mapping[str, int], by_queue: Sequence[Sequence[Resolved]]) -> Events:
-    """``by_queue``: of each queue the tokens of each command."""
-    sizes = [np.array([len(tokens) for tokens in own], dtype=np.int64) for own in by_queue]
-    at = np.concatenate([np.empty(0, dtype=np.int64), *(np.repeat(np.arange(len(own)), own) for own in sizes)])
-    queue = np.repeat(np.arange(len(sizes)), [int(own.sum()) for own in sizes])
-    flat = [pair for own in by_queue for tokens in own for pair in tokens]
+def _events(numbers: Mapping[str, int], counts: IntArray, tokens: Sequence[Resolved]) -> Events:
+    """``counts``: commands of each queue; ``tokens`` of each command, queue by queue."""
+    sizes = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
+    first = np.cumsum(counts) - counts
+    at = np.repeat(np.arange(len(tokens)) - np.repeat(first, counts), sizes)
+    queue = np.repeat(np.repeat(np.arange(len(counts)), counts), sizes)
+    flat = list(chain.from_iterable(tokens))
     token = np.array([numbers[name] for name, _ in flat], dtype=np.int64)
     n = np.array([count for _, count in flat], dtype=np.int64)
     key = queue * len(numbers) + token

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
+from functools import cached_property
+from typing import NoReturn
 
 from archsim.errors import ProgramError
 from archsim.ir.check.declarations import known_name
 from archsim.ir.program import Command, Loop, Node, Program, Queue, Ring, Tensor, Token
 
 
-def commands_of(body: tuple[Node, ...]) -> Iterator[Command]:
+def commands_of(body: tuple[Node, ...]) -> list[Command]:
     """Every command text of a body, in order."""
+    found: list[Command] = []
     for node in body:
         if isinstance(node, Loop):
-            yield from commands_of(node.body)
+            found += commands_of(node.body)
         else:
-            yield node
+            found.append(node)
+    return found
 
 
 def check_ownership(program: Program) -> None:
@@ -31,40 +35,53 @@ def check_ownership(program: Program) -> None:
     for queue in program.queues:
         for command in commands_of(queue.body):
             owners.check_tokens(queue, command)
-            owners.check_stores(queue, command)
-            owners.check_retain(queue, command)
+            if command.reads or command.writes:
+                owners.check_stores(queue, command)
+            if command.retains:
+                owners.check_retain(queue, command)
 
 
 class _Owners:
-    """Lookups of a Program's tokens and stores, and who was seen waiting on each semaphore."""
+    """Lookups of a Program's tokens and stores; ``takers`` and ``givers`` by token, of semaphores as they are seen."""
 
     def __init__(self, program: Program) -> None:
         stores: list[Tensor | Ring] = [*program.tensors, *program.rings]
+        self.program = program
         self.stores = {store.name: store for store in stores}
-        self.rings = {f"{ring.name}.{kind}": (ring, kind) for ring in program.rings for kind in ("free", "full")}
-        self.tokens = {**dict.fromkeys(self.rings), **dict.fromkeys(item.name for item in program.semaphores)}
-        self.waiters: dict[str, tuple[str, str]] = {}
+        self.semaphores = {item.name for item in program.semaphores}
+        self.everyone = {queue.name for queue in program.queues}
         self.takers: dict[str, Collection[str]] = {}
-        everyone = {queue.name for queue in program.queues}
-        self.givers: dict[str, Collection[str]] = {item.name: everyone for item in program.semaphores}
-        for token, (ring, kind) in self.rings.items():
-            sides = (ring.writer,), ring.readers
-            self.takers[token], self.givers[token] = sides if kind == "free" else sides[::-1]
+        self.givers: dict[str, Collection[str]] = {}
+        for ring in program.rings:
+            self.takers[f"{ring.name}.free"] = self.givers[f"{ring.name}.full"] = (ring.writer,)
+            self.takers[f"{ring.name}.full"] = self.givers[f"{ring.name}.free"] = ring.readers
+
+    @cached_property
+    def rings(self) -> dict[str, tuple[Ring, str]]:
+        """Ring and kind of each of its tokens."""
+        return {f"{ring.name}.{kind}": (ring, kind) for ring in self.program.rings for kind in ("free", "full")}
 
     def check_tokens(self, queue: Queue, command: Command) -> None:
         """Tokens are known, counts positive, ring tokens taken and given by their owners, one waiter each."""
-        name = queue.name
+        name, takers, givers = queue.name, self.takers, self.givers
         for token in command.waits:
-            if token.n < 1 or name not in self.takers.get(token.name, ()):
+            allowed = takers.get(token.name)
+            if allowed is None and token.name in self.semaphores:
+                allowed = takers[token.name] = (name,)
+            if allowed is None or name not in allowed or token.n < 1:
                 self._check_token(queue, token, f"{command.name} of {queue.name} waits for", taking=True)
-                self._check_waiter(queue, command, token)
+                self._refuse_waiter(queue, command, token)
         for token in command.signals:
-            if token.n < 1 or name not in self.givers.get(token.name, ()):
+            allowed = givers.get(token.name)
+            if allowed is None and token.name in self.semaphores:
+                allowed = givers[token.name] = self.everyone
+            if allowed is None or name not in allowed or token.n < 1:
                 self._check_token(queue, token, f"{command.name} of {queue.name} signals", taking=False)
 
     def _check_token(self, queue: Queue, token: Token, what: str, taking: bool) -> None:
-        if token.name not in self.tokens:
-            known_name(token.name, self.tokens, f"{what} unknown token")
+        tokens = {*self.rings, *self.semaphores}
+        if token.name not in tokens:
+            known_name(token.name, tokens, f"{what} unknown token")
         if token.n < 1:
             raise ProgramError(f"{what} {token.n} tokens of '{token.name}'; allowed 1 or more")
         if token.name not in self.rings:
@@ -74,16 +91,14 @@ class _Owners:
             part = "writer" if taking == (self.rings[token.name][1] == "free") else "readers"
             raise ProgramError(f"{what} '{token.name}'; only the {part} of the ring may: {', '.join(allowed)}")
 
-    def _check_waiter(self, queue: Queue, command: Command, token: Token) -> None:
-        if token.name in self.rings:
-            return
-        first, where = self.waiters.setdefault(token.name, (queue.name, command.name))
-        self.takers[token.name] = (first,)
-        if first != queue.name:
-            raise ProgramError(
-                f"semaphore '{token.name}' is waited on by two queues: {where} of {first} and "
-                f"{command.name} of {queue.name}; a semaphore has exactly one waiting queue"
-            )
+    def _refuse_waiter(self, queue: Queue, command: Command, token: Token) -> NoReturn:
+        (first,) = self.takers[token.name]
+        body = next(other.body for other in self.program.queues if other.name == first)
+        where = next(c.name for c in commands_of(body) if any(wait.name == token.name for wait in c.waits))
+        raise ProgramError(
+            f"semaphore '{token.name}' is waited on by two queues: {where} of {first} and "
+            f"{command.name} of {queue.name}; a semaphore has exactly one waiting queue"
+        )
 
     def check_stores(self, queue: Queue, command: Command) -> None:
         """Operands name known stores; a ring is written by its writer and read by its readers (or its writer)."""
@@ -106,8 +121,6 @@ class _Owners:
 
     def check_retain(self, queue: Queue, command: Command) -> None:
         """A command flagged ``retains`` takes a slot of a ring that keeps a halo."""
-        if not command.retains:
-            return
         rings = [self.rings[token.name][0] for token in command.waits if token.name in self.rings]
         if not any(ring.retain for ring in rings):
             raise ProgramError(

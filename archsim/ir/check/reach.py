@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from archsim.errors import ProgramError
 from archsim.ir.check.ownership import commands_of
-from archsim.ir.program import Command, Program, Ring, Tensor
+from archsim.ir.program import Command, Program, Queue, Ring, Tensor
 from archsim.spec.architecture import Architecture
 from archsim.spec.network import core_of, instance, queue_core
 
@@ -21,26 +21,33 @@ def check_reach(program: Program, architecture: Architecture) -> None:
     if architecture.noc is None:
         return
     stores: list[Tensor | Ring] = [*program.tensors, *program.rings]
-    memories = {store.name: store.memory for store in stores}
+    cores = {name: core_of(name) for name in dict.fromkeys(store.memory for store in stores)}
+    places = {store.name: (store.memory, cores[store.memory]) for store in stores}
     for queue in program.queues:
         core = queue_core(queue.name)
         for command in commands_of(queue.body) if core is not None else ():
             if command.op in COMPUTING:
-                _check_command(command, f"{command.name} of {queue.name}", core or 0, memories, architecture)
+                _check_command(command, queue, core or 0, places, architecture)
 
 
 def _check_command(
-    command: Command, what: str, core: int, memories: Mapping[str, str], architecture: Architecture
+    command: Command,
+    queue: Queue,
+    core: int,
+    places: Mapping[str, tuple[str, int | None]],
+    architecture: Architecture,
 ) -> None:
-    own = architecture.noc.inside if architecture.noc is not None else ()
+    """``places``: of each store its memory and the core whose that is."""
+    own, what = architecture.noc.inside if architecture.noc is not None else (), f"{command.name} of {queue.name}"
     for region in (*command.reads, *command.writes):
-        if core_of(memories[region.store]) != core:
+        memory, has = places[region.store]
+        if has != core:
             raise ProgramError(
-                f"{what}: operand '{region.operand}' is in '{memories[region.store]}'; core[{core}] computes only in "
+                f"{what}: operand '{region.operand}' is in '{memory}'; core[{core}] computes only in "
                 f"memories of its own: {', '.join(instance(name, core) for name in own) or 'none'}"
             )
-    weights = architecture.path("weights")
-    if command.op == "SETUP" and command.nbytes and weights and weights[-1].name not in own:
+    weights = architecture.path("weights") if command.op == "SETUP" and command.nbytes else ()
+    if weights and weights[-1].name not in own:
         raise ProgramError(
             f"{what} reads '{weights[-1].name}', where weights are nearest; it is above the network, and a SETUP reads "
             "what its core has"

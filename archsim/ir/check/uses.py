@@ -79,10 +79,15 @@ class Uses:
 
 def pairs_below(end: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
     """All (i, j) with i < j < ``end[i]``, in order and not too many at a time."""
-    sizes = np.maximum(end - np.arange(len(end)) - 1, 0)
+    yield from pairs_within(np.arange(1, len(end) + 1), end)
+
+
+def pairs_within(begin: IntArray, end: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """All (i, j) with ``begin[i]`` <= j < ``end[i]``, in order and not too many at a time."""
+    sizes = np.maximum(end - begin, 0)
     ends = np.cumsum(sizes)
     total = int(ends[-1]) if len(ends) else 0
-    for begin in range(0, total, AT_ONCE):
-        pairs = np.arange(begin, min(begin + AT_ONCE, total))
+    for first in range(0, total, AT_ONCE):
+        pairs = np.arange(first, min(first + AT_ONCE, total))
         one = np.searchsorted(ends, pairs, side="right")
-        yield one, one + 1 + pairs - (ends - sizes)[one]
+        yield one, begin[one] + pairs - (ends - sizes)[one]

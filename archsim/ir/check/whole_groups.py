@@ -71,15 +71,19 @@ def _before(uses: Uses, order: Order, one: IntArray, two: IntArray) -> BoolArray
 
 def _outside(uses: Uses) -> BoolArray:
     """Groups of reads, some of which do not lie in one stretch of all that is written in their store, whenever."""
+    outside = np.zeros(len(uses.groups.store), dtype=np.bool_)
+    outside[uses.group[(uses.groups.kind == READS)[uses.group] & ~inside_written(uses)]] = True
+    return outside
+
+
+def inside_written(uses: Uses) -> BoolArray:
+    """Whether each access lies in one stretch of all that is written in its store, whenever."""
     groups = uses.groups
     room = np.zeros(len(uses.items), dtype=np.int64)
     np.maximum.at(room, groups.store, groups.high + 1)
     base = (np.cumsum(room) - room)[groups.store][uses.group]
-    low, high, kind = uses.low + base, uses.high + base, groups.kind[uses.group]
-    inside = inside_union(low[kind == WRITES], high[kind == WRITES], low[kind == READS], high[kind == READS])
-    outside = np.zeros(len(groups.store), dtype=np.bool_)
-    outside[uses.group[kind == READS][~inside]] = True
-    return outside
+    low, high, writes = uses.low + base, uses.high + base, (groups.kind == WRITES)[uses.group]
+    return inside_union(low[writes], high[writes], low, high)
 
 
 def inside_union(low: IntArray, high: IntArray, first: IntArray, end: IntArray) -> BoolArray:

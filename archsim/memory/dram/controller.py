@@ -44,7 +44,7 @@ class DramController:
         log: bool = False,
     ) -> None:
         from archsim.memory.dram import state  # the compiler is slow to import: only now
-        from archsim.memory.dram.kernel import serve
+        from archsim.memory.dram.kernel import serve, turns
 
         interleave = dram.device.burst_bytes if interleave_bytes is None else interleave_bytes
         _check_options(dram, interleave, turn_bursts)
@@ -52,7 +52,7 @@ class DramController:
         self.policy = policy or Policy()
         self.mapping = mapping or by_name(DEFAULT, dram.device)
         self._clock = Clock(dram.device.clock_hz)
-        self._kernel, self._layout = serve, state
+        self._kernel, self._turns, self._layout = serve, turns, state
         self._state = state.initial(dram, self.policy, self.mapping, interleave, turn_bursts, log=log)
         self._rows = state.table(self._state.transfers)
         self._results = state.results()
@@ -106,6 +106,16 @@ class DramController:
         completions = [self._complete(int(slot)) for slot in self._state.done[:count]]
         self._now_ps = completions[0].time_ps if completions else until_ps
         return completions
+
+    def in_turns(self, transfers: Sequence[Transfer], most: int) -> int:
+        """The end of all of ``transfers``, in ps, with ``most`` under way at a time from time 0 on.
+
+        As submitting each when one before it has ended, in one run of the kernel: nothing else may have been submitted,
+        and no completions are told.
+        """
+        for transfer in transfers:
+            self._take_in(transfer, 0, self._clock.cycle(1))
+        return self._clock.edge(self._turns.in_turns(self._state, self._fresh, self._fresh_count, most))
 
     def next_event_ps(self) -> int | None:
         """A lower bound of the next completion; None when nothing is under way."""

@@ -240,14 +240,7 @@ class Sampler:
 
     def _in_turns(self, transfers: Sequence[Transfer], most: int, policy: Policy | None = None) -> int:
         """The end of all, with ``most`` under way at any time; without refreshes but for a ``policy`` that has them."""
-        model, waiting = self._model(*transfers, policy=policy), list(reversed(transfers))
-        model.submit(0, [waiting.pop() for _ in range(most)])
-        end_ps = 0
-        while model.next_event_ps() is not None:
-            ended = model.advance(_FAR_PS)
-            end_ps = ended[0].time_ps
-            model.submit(end_ps, [waiting.pop() for _ in ended[: len(waiting)]])
-        return end_ps
+        return self._model(*transfers, policy=policy).in_turns(transfers, most)
 
     def _exact(self, *transfers: Transfer, policy: Policy | None = None) -> list[Completion]:
         model = self._model(*transfers, policy=policy)

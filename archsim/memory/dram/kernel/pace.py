@@ -62,17 +62,17 @@ def _ask(spread: Spread, words: Any, transfer: Transfer) -> None:
 def _ask_row(spread: Spread, transfer: Transfer, ended: int) -> None:
     """The time of the next row, where the one that it waits for ended in cycle ``ended``."""
     hz = transfer.engine_hz
-    edge = _scaled(transfer.asked_ps, hz, PS_PER_S, True) + transfer.setup
+    edge = scaled(transfer.asked_ps, hz, PS_PER_S, True) + transfer.setup
     if ended:
-        edge = max(edge, _scaled(_scaled(ended, PS_PER_S, spread.clock_hz, False), hz, PS_PER_S, True))
-    asked_ps = _scaled(edge, PS_PER_S, hz, False)
+        edge = max(edge, scaled(scaled(ended, PS_PER_S, spread.clock_hz, False), hz, PS_PER_S, True))
+    asked_ps = scaled(edge, PS_PER_S, hz, False)
     if asked_ps != transfer.asked_ps or transfer.asked == 0:
         transfer.asked_ps = asked_ps
-        transfer.asked_cycle = _scaled(asked_ps + 1, spread.clock_hz, PS_PER_S, True)
+        transfer.asked_cycle = scaled(asked_ps + 1, spread.clock_hz, PS_PER_S, True)
 
 
 @njit
-def _scaled(value: int, factor: int, divisor: int, up: bool) -> int:
+def scaled(value: int, factor: int, divisor: int, up: bool) -> int:
     """value x factor / divisor, rounded down or up, in 64 bits: value >= 0, factor and divisor below 2^41."""
     whole, rest = value // divisor, value % divisor
     high, low = factor >> _HALF, factor & ((1 << _HALF) - 1)

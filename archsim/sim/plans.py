@@ -1,0 +1,103 @@
+"""What engines work out of a command before they run it, kept for all commands that are alike, whatever core runs them.
+
+A plan follows from a command's kind (its operation, its layer, the shapes of its operands and which memories they are
+in), its extents, what clips leave of them, and where in the pattern of banks its operands begin. Cores that do the same
+in memories of their own have the same plan, but for whose memories these are: it is made once and moved from core to
+core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from archsim.ir.program import Clip, Command, Region
+from archsim.ir.unroll import Step
+from archsim.sim.stores import Stores
+from archsim.spec.network import core_of, part_of
+
+OWN = "[]"  # behind the name of a memory: the engine's core's own copy of it
+
+Plan = TypeVar("Plan")
+
+
+class Shared:
+    """The plans of all engines of a chip that are built alike. ``kinds``: a number for each kind of command."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[tuple[Any, ...], int] = {}
+        self.plans: dict[tuple[int, ...], tuple[int | None, Any]] = {}  # and the core that has made it
+
+
+class Plans(Generic[Plan]):
+    """Plans of one engine, of ``core``. ``family``: what engines have in common whose plans are the same.
+
+    ``make`` makes a plan of a command; ``move`` gives the same plan between the memories of another core.
+    """
+
+    def __init__(
+        self,
+        shared: Shared,
+        family: str,
+        stores: Stores,
+        core: int | None,
+        make: Callable[[Step], Plan],
+        move: Callable[[Plan, int | None], Plan],
+    ) -> None:
+        self._shared = shared
+        self._family = family
+        self._stores = stores
+        self._core = core
+        self._make = make
+        self._move = move
+        self._own: dict[tuple[int, ...], Plan] = {}
+        self._kinds: dict[int, tuple[int, tuple[Clip, ...]]] = {}  # by the command's identity
+
+    def of(self, step: Step, places: tuple[int, ...]) -> Plan:
+        """The plan of ``step``; ``places``: where in the pattern of banks its operands begin."""
+        command = step.command
+        known = self._kinds.get(id(command))
+        if known is None:
+            known = self._kinds[id(command)] = self._kind(step), _clips(command)
+        kind, clips = known
+        key = (kind, step.fresh, *step.extents.values(), *places)
+        if clips:
+            key += tuple([bound for clip in clips for bound in _left(clip, step)])
+        plan = self._own.get(key)
+        if plan is None:
+            plan = self._own[key] = self._shared_plan(key, step)
+        return plan
+
+    def _shared_plan(self, key: tuple[int, ...], step: Step) -> Plan:
+        found = self._shared.plans.get(key)
+        if found is None:
+            found = self._shared.plans[key] = self._core, self._make(step)
+        maker, plan = found
+        return plan if maker == self._core else self._move(plan, maker)
+
+    def _kind(self, step: Step) -> int:
+        command = step.command
+        what = (self._family, command.layer, command.op, command.nest, command.dtypes, command.passes, command.slow)
+        reads = tuple([self._operand(step, region) for region in command.reads])
+        writes = tuple([self._operand(step, region) for region in command.writes])
+        kinds = self._shared.kinds
+        dims = tuple(step.extents)
+        return kinds.setdefault((*what, command.combine, dims, reads, writes), len(kinds))
+
+    def _operand(self, step: Step, region: Region) -> tuple[Any, ...]:
+        memory = self._stores.memory(step, region)
+        if self._core is not None and core_of(memory) == self._core:
+            memory = part_of(memory) + OWN
+        bounds = tuple([(clip.dim, clip.length) for clip in region.clips])
+        role = self._stores.role(step, region)
+        return region.operand, memory, role, region.element_bytes, region.strides, bounds
+
+
+def _clips(command: Command) -> tuple[Clip, ...]:
+    return tuple([clip for region in (*command.reads, *command.writes) for clip in region.clips])
+
+
+def _left(clip: Clip, step: Step) -> tuple[int, int]:
+    """What a clip leaves of its extent: from, to."""
+    start = clip.start.at(step.env)
+    return max(0, -start), min(step.extents.get(clip.dim, 0), clip.length - start)
