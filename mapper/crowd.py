@@ -17,7 +17,6 @@ from mapper.grid import Flow, Reals
 from mapper.operands import OperandPlan
 from mapper.problem import Problem
 
-
 SHARPNESS = 6  # of the norm by which resources hold one another up: two that are busy all the time take 12 % longer
 
 
@@ -38,11 +37,13 @@ def slowdown(chip: ChipCosts, problem: Problem, plan: OperandPlan, run: Reals | 
     known, shared = chip.outer.get(plan.home), problem.spread.shared if problem.spread is not None else ()
     if known is None or not known.shares:
         return np.ones(())
-    streams = min(problem.copies(plan), known.streams) if plan in problem.loads and plan.level in shared else problem.copies(plan)
+    streams = problem.copies(plan)
+    if plan in problem.loads and plan.level in shared:
+        streams = min(streams, known.streams)
     level = max((row for row in known.shares if row[0] <= streams), default=known.shares[0])[1]
     sizes, shares = np.array([size for size, _ in level]), np.array([share for _, share in level])
     if run is None:
-        return np.ones(()) / shares[-1]
+        return np.asarray(1.0 / shares[-1])
     size = np.where(run > 0, run * plan.element_bytes, sizes[-1])
     found: Reals = 1.0 / np.interp(np.log2(size), np.log2(sizes), shares)
     return found
@@ -51,11 +52,10 @@ def slowdown(chip: ChipCosts, problem: Problem, plan: OperandPlan, run: Reals | 
 def paced(chip: ChipCosts, problem: Problem, flows: Mapping[str, Flow]) -> dict[str, Flow]:
     """The traffic that DRAM sees, stretched by ``slowdown``."""
     found = dict(flows)
-    for plan in problem.operands:
-        if plan.name in {other.name for other in (*problem.loads, *problem.stores)}:
-            flow = flows[plan.name]
-            slower = slowdown(chip, problem, plan, flow.run)
-            found[plan.name] = flow._replace(touched=flow.touched * slower, first=flow.first * slower)
+    for plan in (*problem.loads, *problem.stores):
+        flow = flows[plan.name]
+        slower = slowdown(chip, problem, plan, flow.run)
+        found[plan.name] = flow._replace(touched=flow.touched * slower, first=flow.first * slower)
     return found
 
 
@@ -70,9 +70,7 @@ def last_written(chip: ChipCosts, problem: Problem, flows: Mapping[str, Flow]) -
 
 
 def behind(problem: Problem, flows: Mapping[str, Flow], work: Reals) -> Reals:
-    """Cycles of ``work`` that are left when DRAM has served the last tile: those of one of the most finely cut operand."""
-    moves = [flows[plan.name].moves for plan in problem.loads if not plan.beyond]
-    most: Reals = np.ones(())
-    for count in moves:
-        most = np.maximum(most, count)
+    """Cycles of ``work`` that are left when DRAM has served the last tile, of the most finely cut operand."""
+    moves = (flows[plan.name].moves for plan in problem.loads if not plan.beyond)
+    most: Reals = reduce(np.maximum, moves, np.ones(()))
     return work / most
