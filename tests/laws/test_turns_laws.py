@@ -49,8 +49,8 @@ def product_of(seed: int) -> tuple[Net, Workload]:
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_law_42_programs_with_turns_compute_the_model(seed: int) -> None:
-    """Laws 38 and 42: checked, counted alike and right in numbers, with mappings ranked by a crowded DRAM."""
+def test_programs_with_turns_compute_the_model(seed: int) -> None:
+    """Programs with turns are accepted, counted alike and right in numbers, whatever the order of their commands."""
     net, workload = product_of(seed)
     chip = networked(small_chip(1 << 11, 1 << 10, stages=(("l2", 1 << 13, ALL),)), "mesh", (2 + seed % 2, 2))
     compiled = compile_model(workload, chip, Options(outer=outer(), random=f"{seed}" if seed % 2 else ""))

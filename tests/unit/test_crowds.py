@@ -1,4 +1,4 @@
-"""Many streams at a time: the fast DRAM against the exact one, what mappings are ranked by, ports of shared memories."""
+"""Many streams at a time: fast DRAM against the exact one, what mappings are ranked by, ports of shared memories."""
 
 from __future__ import annotations
 
