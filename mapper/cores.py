@@ -2,10 +2,10 @@
 
 Any dim that may be cut is: batch, rows and columns of outputs, and of what the array does its reduction. A core has one
 part of each; cores whose parts need the same tile of an operand get it at once (multicast), cores that share an output
-add their partial sums up (``mapper.adding``). Spreads are ranked by what no run can undercut: the array's or
-vector unit's work on the largest part, and every byte once over the memories that the cores share and into a core.
-Those that cut a reduction are searched where they promise more than any that does not, one for each number of cores
-that add up.
+add their partial sums up (``mapper.adding``). Spreads are ranked by what a run takes at least: the array's or vector
+unit's work on the largest part, and every byte once over the memories that the cores share and into a core, DRAM at
+what a crowd leaves of its rate. Of equals those come first that move less over the network. Those that cut a reduction
+are searched where they promise more than any that does not, one for each number of cores that add up.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from math import inf, prod
+from math import ceil, inf, prod
+
+import numpy as np
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 from archsim.spec.architecture import Architecture
 from mapper.adding import least_after
 from mapper.costs import ChipCosts, array_shape, drain_steps, fold_function, vector_time
+from mapper.crowd import slowdown, together
 from mapper.geometry import components
 from mapper.network import link_rate
 from mapper.operands import ACC, OUT, OperandPlan
@@ -46,7 +49,7 @@ def spreads(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> lis
 
 def _ranked(
     found: Iterable[Spread], problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]
-) -> list[tuple[float, float, Spread]]:
+) -> list[tuple[int, float, Spread]]:
     """Spreads with what ``_least`` says of them, the least first."""
     least = [(*_least(problem.of_core(spread), chip, dtypes), spread) for spread in found]
     return sorted(least, key=lambda entry: (*entry[:2], entry[2].parts))
@@ -147,7 +150,7 @@ def _counts(extent: int, cores: int) -> list[int]:
     return sorted({-(-extent // -(-extent // count)) for count in wanted})
 
 
-def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tuple[float, float]:
+def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tuple[int, float]:
     """Reference cycles that a core's part takes at least, and bytes that cross the network."""
     noc = chip.architecture.noc
     assert noc is not None
@@ -157,7 +160,8 @@ def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tupl
         sums, after = _bytes(problem, problem.operand(ACC)), least_after(problem, chip)
         into += sums
         crossing += sums * (problem.adders - 1) * problem.share(problem.operand(OUT), problem.operand(OUT).home)
-    return max([_work(problem, chip, dtypes) + after, into / link_rate(chip, noc), *terms]), crossing
+    needed = (_work(problem, chip, dtypes) + after, into / link_rate(chip, noc), *terms)
+    return ceil(float(together(map(np.asarray, needed))) - 1e-6), crossing
 
 
 def _at_homes(problem: Problem, chip: ChipCosts) -> tuple[list[float], float, float]:
@@ -168,8 +172,9 @@ def _at_homes(problem: Problem, chip: ChipCosts) -> tuple[list[float], float, fl
         if plan.name == ACC or plan.home == plan.level:
             continue
         size, write = _bytes(problem, plan), plan.operand == OUT
+        served = size * float(slowdown(chip, problem, plan))
         key = (plan.home, write and chip.architecture.memory(plan.home).kind != "dram")
-        at_memory[key] = at_memory.get(key, 0.0) + size * problem.share(plan, plan.home)
+        at_memory[key] = at_memory.get(key, 0.0) + served * problem.share(plan, plan.home)
         if problem.crosses(plan):
             crossing += size * problem.share(plan, plan.home)
             into += 0 if write else size

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from mapper.adding import WAYS, adding, adding_bytes, spared_bytes
 from mapper.channels import load_channel
 from mapper.costs import ChipCosts
+from mapper.crowd import behind, last_written, paced, together
 from mapper.grid import Flow, Grid, Reals, Traffic
 from mapper.looked_up import row_elements
 from mapper.network import network_terms, trip
@@ -26,6 +27,7 @@ from mapper.problem import Problem
 from mapper.work import Work
 
 NEAR = 100  # latencies of spread layers that differ by less than one part in so many are alike
+PINS = " pins"
 Depths = Mapping[str, int]
 Cells = NDArray[np.intp]
 
@@ -66,6 +68,7 @@ class Costs:
         """
         found = _largest(self.terms)
         if self.problem.spread is not None:
+            found = together(self.terms.values())
             step = max(1.0, self.floor / NEAR)
             found = np.ceil(found / step) * step
         return np.ceil(found - 1e-6)
@@ -73,7 +76,14 @@ class Costs:
     @cached_property
     def terms(self) -> dict[str, Reals]:
         """What each resource alone needs of ``cycles`` (the largest is the figure)."""
-        return latency_terms(self.problem, self.chip.usual(), self._done, self._bursts, self._counts)
+        usual, problem, done = self.chip.usual(), self.problem, self._done
+        if problem.spread is None:
+            return latency_terms(problem, usual, done, self._bursts, self._counts)
+        off_chip = paced(usual, problem, self._bursts)
+        found = latency_terms(problem, usual, done, off_chip, memory_bytes(problem, done, self._flows, off_chip))
+        late = {name: behind(problem, off_chip, done.array_total) for name in found if name.endswith(PINS)}
+        late["array"] = last_written(usual, problem, off_chip)
+        return {name: cycles + late.get(name, 0.0) for name, cycles in found.items()}
 
     @cached_property
     def energy_pj(self) -> Reals:
@@ -219,17 +229,27 @@ def latency_terms(
 def _load_times(chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow]) -> tuple[Reals, Reals]:
     """Work of the busiest load engine, and when the first tiles of all operands can be there.
 
-    That is when each engine has brought its own, and when each operand's tile has come over all its edges.
+    That is when each engine has brought its own, when each operand's tile has come over all its edges, and when each
+    memory has served all of them.
     """
     channels = chip.architecture.dma.channels
     total, first, way = dict[tuple[str, int], Reals](), dict[tuple[str, int], Reals](), dict[str, Reals]()
-    none = np.zeros(())
+    none, pins = np.zeros(()), dict[str, Reals]()
     for plan in problem.loads:
+        pins[plan.home] = pins.get(plan.home, none) + _first_on_pins(chip, problem, plan, moved[plan.name])
         lane = problem.engines_of(plan), load_channel(problem, plan, channels)
         all_tiles, first_tile = _load_time(chip, problem, plan, moved[plan.name])
         total[lane], first[lane] = total.get(lane, none) + all_tiles, first.get(lane, none) + first_tile
         way[plan.operand] = way.get(plan.operand, none) + first_tile
-    return _largest(total), np.maximum(_largest(first), _largest(way))
+    return _largest(total), np.maximum(np.maximum(_largest(first), _largest(way)), _largest(pins))
+
+
+def _first_on_pins(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow) -> Reals:
+    """Cycles of the memory that an operand comes from for the first tiles of all cores with whole parts: the last of
+    these begins when it has served them all.
+    """
+    rate = chip.port_rate(plan.home, write=False)
+    return flow.first * (plan.element_bytes * problem.whole_parts(plan, plan.home)) / rate
 
 
 def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow) -> tuple[Reals, Reals]:
@@ -238,7 +258,7 @@ def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow)
     floor = chip.setup if plan.cached else chip.move_floor(plan.home, write=False)
     floor += trip(chip, problem, plan, both_ways=True)
     pin = np.maximum(flow.touched * plan.element_bytes / read, flow.filled * plan.element_bytes / write)
-    begun = flow.first * (plan.element_bytes * problem.share(plan, plan.home)) / read  # of the last core that starts
+    begun = flow.first * (plan.element_bytes * problem.whole_parts(plan, plan.home)) / read  # of the last to start
     if plan.rows is not None:
         row = row_elements(plan.axes, plan.rows, problem.dims)
         pin = np.maximum(pin, flow.filled / row * chip.row_setup)
@@ -280,13 +300,13 @@ def _store_time(chip: ChipCosts, problem: Problem, out: OperandPlan, moved: Mapp
 
 
 def _port_terms(chip: ChipCosts, counts: Mapping[tuple[str, str], Reals]) -> dict[str, Reals]:
-    """Bytes over each memory's read and write ports; a DRAM is one port for both."""
+    """Bytes over each memory's read and write ports; a DRAM's pins are one port for both."""
     used: dict[tuple[str, str], Reals] = {}
     for (memory, direction), count in counts.items():
         is_dram = chip.architecture.memory(memory).kind == "dram"
         key = (memory, "any" if is_dram else direction)
         used[key] = used.get(key, np.zeros(())) + count
-    names = {key: f"{key[0]} pins" if key[1] == "any" else f"{key[0]} {key[1]} ports" for key in used}
+    names = {key: f"{key[0]}{PINS}" if key[1] == "any" else f"{key[0]} {key[1]} ports" for key in used}
     return {names[m, d]: count / chip.port_rate(m, write=d == "write") for (m, d), count in used.items()}
 
 

@@ -23,7 +23,8 @@ class Outer:
     """What the cost model must be told of a DRAM.
 
     Peak bytes per second, least seconds that a read or write adds to its beats, granule of transfers in bytes, and
-    seconds that a move takes more which finds other rows open.
+    seconds that a move takes more which finds other rows open. ``shares``: what is left of the peak, by streams under
+    way at a time (ascending) and bytes of their contiguous runs (ascending); none where it is not known.
     """
 
     peak_bytes_per_s: float
@@ -31,6 +32,15 @@ class Outer:
     write_latency_s: float = 0.0
     burst_bytes: int = 1
     row_s: float = 0.0
+    shares: tuple[tuple[int, tuple[tuple[int, float], ...]], ...] = ()
+
+    @property
+    def streams(self) -> int:
+        """Transfers at a time that leave most of the peak, two or more so that one begins while another ends; 0: not
+        known.
+        """
+        several = [(share[-1][1], -count) for count, share in self.shares if count > 1]
+        return -max(several)[1] if several else 0
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,13 @@ class Problem:
         cut = ((dim, tile) for dim, tile in self.spread.loops if shares or dim in plan.dims)
         return prod(self.layer.dims[dim] / tile for dim, tile in cut)
 
+    def whole_parts(self, plan: OperandPlan, memory: str) -> int:
+        """How many different tiles of an operand a memory serves for cores that have as much as the first."""
+        if self.spread is None or memory not in self.spread.shared:
+            return 1
+        shares = self.copies(plan) == self.spread.cores
+        return prod(self.layer.dims[dim] // tile for dim, tile in self.spread.loops if shares or dim in plan.dims)
+
     def engines_of(self, plan: OperandPlan) -> str:
         """Which cores' engines bring an operand: '' for every core's own, else those of one core for each tile."""
         return plan.name if self.spread is not None and self.copies(plan) < self.spread.cores else ""

@@ -2,7 +2,8 @@
 
 The compiler does not see the machine's parts, so the lab reads the timings and hands these over. The latency is the
 column access of an open row (CL, CWL), the least that any access takes, so that bounds stay bounds. What a move takes
-that finds another row open is told beside it: mappings are ranked by that.
+that finds another row open is told beside it, and of a chip with several cores what is left of the peak when
+several engines read at a time, refreshes included, as measured on the exact model: mappings are ranked by these.
 """
 
 from __future__ import annotations
@@ -13,16 +14,21 @@ from archsim.spec.architecture import Architecture
 from archsim.spec.memories import Memory
 
 if TYPE_CHECKING:
+    from archsim.memory.dram.device import Dram
     from mapper.costs import Outer
+
+RUN_STEP = 2  # runs that are measured: each 4 times as long as the one before
+RUNS_TOGETHER = 8  # runs of a tile that begin in the open rows of one bank of all channels, at the same place
+Shares = tuple[tuple[int, tuple[tuple[int, float], ...]], ...]
 
 
 def outer_rates(architecture: Architecture) -> dict[str, Outer]:
     """DRAM parts by name; one of infinite rate is left out."""
-    found = {part.name: _outer(part) for part in architecture.memories if part.kind == "dram"}
+    found = {part.name: _outer(part, architecture.cores) for part in architecture.memories if part.kind == "dram"}
     return {name: outer for name, outer in found.items() if outer is not None}
 
 
-def _outer(part: Memory) -> Outer | None:
+def _outer(part: Memory, cores: int) -> Outer | None:
     from mapper.costs import Outer
 
     if part.standard == "constant":
@@ -34,4 +40,21 @@ def _outer(part: Memory) -> Outer | None:
     dram = catalogue.dram(part.standard, part.speed_mts, part.width_bits, part.channels, part.capacity_bytes)
     device = dram.device
     read_s, write_s = device.read_latency / device.clock_hz, device.write_latency / device.clock_hz
-    return Outer(float(dram.peak_bytes_per_s), read_s, write_s, device.burst_bytes, device.row_cycles / device.clock_hz)
+    row_s = device.row_cycles / device.clock_hz
+    shares = _shares(part, dram, cores) if cores > 1 else ()
+    return Outer(float(dram.peak_bytes_per_s), read_s, write_s, device.burst_bytes, row_s, shares)
+
+
+def _shares(part: Memory, dram: Dram, cores: int) -> Shares:
+    """What is left of the peak by streams, up to one for each core, and run, up to where the next one begins."""
+    from archsim.memory.dram.bit_order import mapped
+    from archsim.memory.dram.sampling import CROWDS, Sampler
+    from archsim.memory.offchip import policy_of
+
+    mapping, interleave = mapped(part.control.address_map, dram)
+    device = dram.device
+    sampler = Sampler(dram, policy_of(part.control), mapping, interleave * device.burst_bytes)
+    most = dram.channels * device.columns * device.groups * device.burst_bytes // RUNS_TOGETHER
+    runs = [device.burst_bytes << bit for bit in range(0, (most // device.burst_bytes).bit_length(), RUN_STEP)]
+    streams = [1, *(crowd for crowd in reversed(CROWDS) if crowd <= cores)]
+    return tuple((n, tuple((run, float(sampler.share(n, run, most))) for run in runs)) for n in streams)

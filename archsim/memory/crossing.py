@@ -2,8 +2,8 @@
 
 What crosses is cut in parts of at most ``message_bytes``, in the order in which the move goes through its addresses
 (``parts``); each is one message of ceil(bytes / link bytes) flits beside headers, and goes through the port of the
-shared memory that its first byte's address names: port (address // message_bytes) mod ports. Several cores get one
-message with several targets; what stays in a core or above the network does not cross.
+shared memory that its first byte's address names (``noc.fabric``). Several cores get one message with several targets;
+what stays in a core or above the network does not cross.
 
 Read from DRAM: a request of ``request_flits`` goes from the engine's core to each port in use (0: none); when it has
 arrived, all parts of that port are asked of the DRAM at once, and each enters the network when its last byte was read.

@@ -130,18 +130,22 @@ class OffChip:
         )
 
 
-def _controller(spec: Memory, control: DramControl) -> DramModel:
-    dram = catalogue.dram(spec.standard, spec.speed_mts, spec.width_bits, spec.channels, spec.capacity_bytes)
-    mapping, interleave = mapped(control.address_map, dram)
-    policy = Policy(
+def policy_of(control: DramControl) -> Policy:
+    """What the controller does with queues, rows and refreshes."""
+    return Policy(
         read_queue=control.read_queue,
         write_queue=control.write_queue,
         rows=cast(Rows, control.rows),
         row_timeout_ps=control.row_timeout_ps,
         refresh=cast(Refresh, control.refresh),
     )
+
+
+def _controller(spec: Memory, control: DramControl) -> DramModel:
+    dram = catalogue.dram(spec.standard, spec.speed_mts, spec.width_bits, spec.channels, spec.capacity_bytes)
+    mapping, interleave = mapped(control.address_map, dram)
     made = FastDram if spec.fidelity == "fast" else DramController
-    return made(dram, policy, mapping, interleave_bytes=interleave * dram.device.burst_bytes)
+    return made(dram, policy_of(control), mapping, interleave_bytes=interleave * dram.device.burst_bytes)
 
 
 def build_model(spec: Memory) -> DramModel:

@@ -73,13 +73,19 @@ class Fabric:
         return self.model.node(core)
 
     def port(self, memory: str, address: int) -> int:
-        """The node through which ``address`` of a memory above goes: its ports take turns, a message long each."""
+        """The node through which ``address`` of a memory above goes: its ports take turns, a message long each, from
+        turn to turn of turns with another one first, so that strides of rows do not meet at one port.
+        """
         ports = self._ports.get(memory)
         if ports is None:
             ports = self._ports[memory] = self.model.ports(memory)
         if not ports:
             raise ProgramError(f"memory '{memory}' has no port on network '{self.name}'; 'attach' says where one is")
-        return ports[address // self.message_bytes % len(ports)]
+        number, rest = 0, address // self.message_bytes
+        while rest and len(ports) > 1:
+            rest, digit = divmod(rest, len(ports))
+            number += digit
+        return ports[number % len(ports)]
 
     def flits(self, size_bytes: int) -> int:
         """Flits of payload."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 
@@ -32,7 +32,8 @@ class Frame:
     """One layer mapped: ``stored`` places of its tensors by operand name; ring names are ``layer@operand``.
 
     ``channels`` of the DMA; ``number``: the layer's, by which stores take turns; ``way``: the collective by which cores
-    add up partial sums of the same outputs, '' where no reduction is spread.
+    add up partial sums of the same outputs, '' where no reduction is spread; ``streams``: transfers that a DRAM serves
+    best at a time, by its name, where that is known.
     """
 
     problem: Problem
@@ -41,6 +42,7 @@ class Frame:
     channels: int = 1
     number: int = 0
     way: str = ""
+    streams: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

@@ -7,14 +7,16 @@ one of them: it reads once and writes to the rings of all, whose free slots it w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from archsim.ir.program import Affine, Clip, Command, Extent, Guard, Region, Token
+from archsim.ir.program import Affine, Clip, Command, Extent, Guard, Region, Semaphore, Token
+from mapper.channels import load_channel
 from mapper.lower.frame import Frame
-from mapper.lower.item import Item
+from mapper.lower.item import Item, Lane
 from mapper.lower.partials import SUM, Adding
+from mapper.lower.turns import following, semaphores, takes_turns, turn
 from mapper.operands import BIAS, OUT, OperandPlan
 
 
@@ -39,6 +41,10 @@ class Cores:
         self._at = [dict(zip(frame.vars[: frame.spread], place, strict=True)) for place in places]
         self._sharing = {plan.name: self._shared(plan) for plan in self.problem.operands}
         self.adding = self._adding()
+        led = {plan.name: self._leading(plan) for plan in self.problem.loads}
+        self._turns = {
+            plan.name: led[plan.name] for plan in self.problem.loads if takes_turns(frame, plan, led[plan.name])
+        }
         self._names = {frame.ring(plan.name): self._named(plan) for plan in self.problem.operands}
         self._names[frame.ring(SUM)] = tuple(f"{frame.ring(SUM)}[{core}]" for core in range(self.count))
 
@@ -84,7 +90,36 @@ class Cores:
             return None
         plan = self.problem.operand(item.operand)
         crosses = len(sharing.members[core]) > 1 and self.problem.crosses(plan)
-        return self._placed(item.command, core, {self.frame.ring(plan.name): sharing.members[core]} if crosses else {})
+        to = {self.frame.ring(plan.name): sharing.members[core]} if crosses else {}
+        return self._in_turn(plan, core, self._placed(item.command, core, to))
+
+    def turns(self) -> Iterator[Semaphore]:
+        """Whose turn it is at DRAM, operand by operand."""
+        for name, leaders in self._turns.items():
+            yield from semaphores(self.frame, self.problem.operand(name), leaders)
+
+    def turn_ends(self, lane: Lane, core: int) -> Iterator[Command]:
+        """What a core's queue does behind its loads: it takes the turn that the last of its row has handed on."""
+        for name, leaders in self._turns.items():
+            plan = self.problem.operand(name)
+            channel = load_channel(self.problem, plan, self.frame.channels)
+            if lane == ("load", channel) and core in leaders[: self.frame.streams[plan.home]]:
+                waits = (Token(turn(self.frame, plan, core)),)
+                yield Command(f"{self.frame.name}.turn_{name}", "SYNC", self.frame.name, waits=waits)
+
+    def _in_turn(self, plan: OperandPlan, core: int, command: Command) -> Command:
+        """A load that waits for its core's turn at DRAM, where there are turns, and hands it on."""
+        leaders = self._turns.get(plan.name)
+        if leaders is None:
+            return command
+        mine = Token(turn(self.frame, plan, core))
+        next_one = Token(turn(self.frame, plan, following(self.frame, plan, leaders, core)))
+        return replace(command, waits=(*command.waits, mine), signals=(*command.signals, next_one))
+
+    def _leading(self, plan: OperandPlan) -> list[int]:
+        """The cores that bring an operand's tiles, by the number of their tile."""
+        sharing = self._sharing[plan.name]
+        return [leader for _, leader in sorted(set(zip(sharing.groups, sharing.leaders, strict=True)))]
 
     def _shared(self, plan: OperandPlan) -> Sharing:
         groups = tuple(range(self.count))

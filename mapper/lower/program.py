@@ -121,6 +121,7 @@ class _Builder:
         }
         self.launch_tokens: list[str] = []
         self.layers: list[str] = []
+        self.turns: list[Semaphore] = []
 
     def launch(self) -> None:
         """The host rings the doorbell: the load engines start after it, all others follow their data."""
@@ -137,6 +138,7 @@ class _Builder:
     def add(self, index: int, layer: LoweredLayer) -> None:
         """One layer: fence each command, give each core its own, nest it in its loops."""
         cores = Cores(layer.frame) if layer.frame is not None and layer.frame.problem.spread is not None else None
+        self.turns += cores.turns() if cores is not None else ()
         for item in layer.items:
             if item.lane not in self.names:
                 raise MappingError(f"layer '{layer.name}' needs a {item.engine} engine; the chip has none")
@@ -152,7 +154,8 @@ class _Builder:
         start = layer.frame.spread if layer.frame is not None else 0
         for (lane, core), body in self.bodies.items():
             made = [(one.item, list(self._of_core(layer, cores, one, core))) for one in fenced[lane]]
-            body.append(list(_nest(layer.frame, made, start)))
+            ended = cores.turn_ends(lane, core) if cores is not None else ()
+            body.append([*_nest(layer.frame, made, start), *ended])
 
     def _of_core(self, layer: LoweredLayer, cores: Cores | None, fenced: Fenced, core: int) -> Iterator[Command]:
         """A command as a core has it, behind what it waits for of earlier layers; a core without it waits alike."""
@@ -177,8 +180,8 @@ class _Builder:
         self.bodies[HOST, 0].append([Command("done", "SYNC", "_host", waits=tokens)])
 
     def semaphores(self) -> Iterable[Semaphore]:
-        """Launch and fence tokens."""
-        return [*(Semaphore(token) for token in self.launch_tokens), *self.order.semaphores()]
+        """Launch and fence tokens, and turns at DRAM."""
+        return [*(Semaphore(token) for token in self.launch_tokens), *self.order.semaphores(), *self.turns]
 
     def queues(self) -> tuple[Queue, ...]:
         """Finished queues; a layer's end signals whoever waits for it."""

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archsim.memory.dram.controller import DramController
+from archsim.memory.dram.controller import TURN_BURSTS, DramController
 from archsim.memory.dram.device import AddressMap, Dram, Policy
-from archsim.memory.dram.interface import Completion, RowList, Transfer, useful_bytes
-from archsim.memory.dram.regions import bursts_of_rows
+from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion, RowList, Transfer, useful_bytes
+from archsim.memory.dram.regions import bursts_of_rows, bursts_touched
 from archsim.sim.clock import PS_PER_S, Clock
 
 SAMPLE_BURSTS = 2048
@@ -21,6 +21,7 @@ CROWDS = (64, 16, 8, 4, 2)  # transfers of a pattern at once
 OPENED = 256  # rows that are opened all over the memory before a pattern is measured
 ROUNDS = 4  # of as many transfers as are under way
 MORE_PLACES = 8  # times as many of an eighth where few bursts are under way: which banks they meet in decides
+TURNS = 2  # on each channel that a transfer of a crowd has at least, if it is so long: in them it closes others' rows
 _SCATTER = 0x9E3779B1  # a place far away
 REFRESHES = 4  # a stream that spans so many tells what they cost
 _FAR_PS = 10**15
@@ -122,11 +123,21 @@ class Sampler:
         above = next(level for level in reversed(CROWDS) if level > transfers)  # each one more brings as much, at most
         return min(found * transfers / crowd, max(found, self._of_crowd(pattern, above, both=both)))
 
+    def share(self, count: int, run_bytes: int, stride: int) -> Fraction:
+        """What is left of the peak to ``count`` reads at a time of runs that are ``stride`` bytes apart."""
+        size = SAMPLE_BURSTS * self._dram.device.burst_bytes
+        extents, strides = [1] * MAX_OUTER_EXTENTS, [0] * MAX_OUTER_EXTENTS
+        extents[-1], strides[-1] = max(1, size // run_bytes), stride if run_bytes < size else 0
+        pattern = Pattern(False, 0, run_bytes, tuple(extents), tuple(strides))
+        useful_ps = run_bytes * extents[-1] * PS_PER_S / Fraction(self._dram.peak_bytes_per_s)
+        whole = self.sample(pattern).scaled(extents[-1] * -(-run_bytes // self._dram.device.burst_bytes))
+        return useful_ps * self.speed(pattern, count, both=False) / whole.work_ps
+
     def _of_crowd(self, pattern: Pattern, crowd: int, *, both: bool) -> Fraction:
         key = (pattern, crowd, both and crowd > 1)
         if key not in self._speeds:
             transfers = self._crowd(*key)
-            gain = Fraction(1) if crowd == 1 else self._gain(transfers, crowd)
+            gain = Fraction(1) if crowd == 1 else min(self._gain(pattern, transfers, crowd), self._most(pattern))
             self._speeds[key] = gain * self._left(pattern, transfers, crowd)
         return self._speeds[key]
 
@@ -151,24 +162,41 @@ class Sampler:
         """Transfers of a pattern at many places, for ``crowd`` of them under way at a time."""
         size = self._dram.device.burst_bytes
         places = MORE_PLACES if pattern.outstanding is not None and crowd > 1 else 1
-        one = self._first_of(pattern, max(CROWDS[0], SAMPLE_BURSTS // crowd // places))
+        turns = min(SAMPLE_BURSTS, TURNS * TURN_BURSTS * self._dram.channels)
+        one = self._first_of(pattern, max(turns // places, SAMPLE_BURSTS // crowd // places))
         reach = _reach(one) if one.rows is None else 0
         room = max(1, self._dram.capacity_bytes - reach) // size
         rng = Random(crowd)
         transfers = []
+        streams = [rng.randrange(room) * size for _ in range(crowd)]
         for i in range(ROUNDS * places * crowd):
-            place = i * one.run_bytes if pattern.follows else rng.randrange(room) * size
+            on = streams[i % crowd] + i // crowd * one.run_bytes
+            place = on if pattern.follows else rng.randrange(room) * size
             write = pattern.write != (both and i % 2 == 1)
             transfers.append(replace(self._moved(one, place), id=i, write=write))
         return transfers
 
-    def _gain(self, transfers: Sequence[Transfer], crowd: int) -> Fraction:
-        """Speed with ``crowd`` of the transfers under way against one, both without refreshes."""
+    def _gain(self, pattern: Pattern, transfers: Sequence[Transfer], crowd: int) -> Fraction:
+        """Speed with ``crowd`` of the transfers under way against their work alone, both without refreshes."""
         latency = sum(self.latency_ps[each.write] for each in transfers)
         least = len(transfers) * self._on_pins(transfers[0])
-        alone = max(least, self._in_turns(transfers, 1) - latency)
         together = max(least, self._in_turns(transfers, crowd) - latency // crowd)
-        return Fraction(alone, together)
+        return Fraction(self._alone(pattern, transfers), together)
+
+    def _alone(self, pattern: Pattern, transfers: Sequence[Transfer]) -> int:
+        """Work of the transfers as it is counted: as many bursts of the pattern."""
+        if pattern.is_paced:
+            latency = sum(self.latency_ps[each.write] for each in transfers)
+            return max(len(transfers) * self._on_pins(transfers[0]), self._in_turns(transfers, 1) - latency)
+        one, size = transfers[0], self._dram.device.burst_bytes
+        bursts = bursts_touched(pattern.offset, one.run_bytes, one.extents, one.strides, size)
+        return len(transfers) * self.sample(pattern).scaled(bursts).work_ps
+
+    def _most(self, pattern: Pattern) -> Fraction:
+        """Speed at which the work of a pattern keeps the data pins busy all the time."""
+        sample = self.sample(pattern)
+        bus = self._clock.edge(sample.bursts * self._dram.device.burst_cycles)
+        return Fraction(sample.work_ps * self._dram.channels * self._dram.device.buses, max(1, bus))
 
     def _left(self, pattern: Pattern, transfers: Sequence[Transfer], crowd: int) -> Fraction:
         """The share of their time that refreshes leave transfers.

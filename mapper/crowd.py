@@ -1,0 +1,76 @@
+"""What the cores of a chip leave one another of DRAM: times of a layer that is spread over them, to rank mappings by.
+
+Streams of several engines close each other's rows, and runs that are shorter than the rows of all channels meet in few
+banks. So bytes take as long as they were measured to take with as many streams as an operand has different tiles at a
+time. What DRAM serves last is still to be worked on, and the last results are still to be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+
+import numpy as np
+
+from mapper.costs import ChipCosts
+from mapper.grid import Flow, Reals
+from mapper.operands import OperandPlan
+from mapper.problem import Problem
+
+SHARPNESS = 6  # of the norm by which resources hold one another up: two that are busy all the time take 12 % longer
+
+
+def together(terms: Iterable[Reals]) -> Reals:
+    """Cycles of resources that need ``terms`` each: about the largest where the others have time to spare, more where
+    they do not, since cores that share them are not in step.
+    """
+    found = [np.asarray(term, dtype=np.float64) for term in terms]
+    most = reduce(np.maximum, found, np.ones(()))
+    total: Reals = sum(((term / most) ** SHARPNESS for term in found), np.zeros(()))
+    return most * total ** (1 / SHARPNESS)
+
+
+def slowdown(chip: ChipCosts, problem: Problem, plan: OperandPlan, run: Reals | None = None) -> Reals:
+    """How much longer than at the peak of its DRAM an operand's bytes take, in contiguous runs of ``run`` elements
+    (0, None: as long as they can be); 1 for what is on chip.
+    """
+    known, shared = chip.outer.get(plan.home), problem.spread.shared if problem.spread is not None else ()
+    if known is None or not known.shares:
+        return np.ones(())
+    streams = problem.copies(plan)
+    if plan in problem.loads and plan.level in shared:
+        streams = min(streams, known.streams)
+    level = max((row for row in known.shares if row[0] <= streams), default=known.shares[0])[1]
+    sizes, shares = np.array([size for size, _ in level]), np.array([share for _, share in level])
+    if run is None:
+        return np.asarray(1.0 / shares[-1])
+    size = np.where(run > 0, run * plan.element_bytes, sizes[-1])
+    found: Reals = 1.0 / np.interp(np.log2(size), np.log2(sizes), shares)
+    return found
+
+
+def paced(chip: ChipCosts, problem: Problem, flows: Mapping[str, Flow]) -> dict[str, Flow]:
+    """The traffic that DRAM sees, stretched by ``slowdown``."""
+    found = dict(flows)
+    for plan in (*problem.loads, *problem.stores):
+        flow = flows[plan.name]
+        slower = slowdown(chip, problem, plan, flow.run)
+        found[plan.name] = flow._replace(touched=flow.touched * slower, first=flow.first * slower)
+    return found
+
+
+def last_written(chip: ChipCosts, problem: Problem, flows: Mapping[str, Flow]) -> Reals:
+    """Reference cycles in which the memories that cores share take the last tiles of all of them."""
+    total: Reals = np.zeros(())
+    for plan in problem.stores:
+        flow = flows[plan.name]
+        tile = flow.touched / np.maximum(flow.moves, 1.0) * (plan.element_bytes * problem.share(plan, plan.home))
+        total = total + tile / chip.port_rate(plan.home, write=True)
+    return total
+
+
+def behind(problem: Problem, flows: Mapping[str, Flow], work: Reals) -> Reals:
+    """Cycles of ``work`` that are left when DRAM has served the last tile, of the most finely cut operand."""
+    moves = (flows[plan.name].moves for plan in problem.loads if not plan.beyond)
+    most: Reals = reduce(np.maximum, moves, np.ones(()))
+    return work / most
