@@ -22,11 +22,12 @@ from mapper.operands import BIAS, OUT, OperandPlan
 
 class Sharing(NamedTuple):
     """One operand's tiles, core by core: the number of a core's tile, the cores that have the same one, and which of
-    them brings it to all."""
+    them brings it to all. ``cores``: those that have any."""
 
     groups: tuple[int, ...]
     members: tuple[tuple[int, ...], ...]
     leaders: tuple[int, ...]
+    cores: frozenset[int]
 
 
 class Cores:
@@ -62,7 +63,7 @@ class Cores:
 
     def has(self, plan: OperandPlan, core: int) -> bool:
         """Whether a core has tiles of an operand."""
-        return core in self._sharing[plan.name].members[core]
+        return core in self._sharing[plan.name].cores
 
     def name(self, store: str, core: int) -> str:
         """What a core calls a ring or block of the layer, '' one that it has not; tensors have one name."""
@@ -135,7 +136,8 @@ class Cores:
         if plan.operand == OUT:
             members = {group: [leader] for group, leader in leaders.items()}
         together = {group: tuple(cores) for group, cores in members.items()}
-        return Sharing(groups, tuple(together[g] for g in groups), tuple(leaders[g] for g in groups))
+        having = frozenset(core for cores in together.values() for core in cores)
+        return Sharing(groups, tuple(together[g] for g in groups), tuple(leaders[g] for g in groups), having)
 
     def _begins(self, core: int) -> bool:
         """Whether a core has the first part of every reduction that is spread: it alone starts from the bias."""
@@ -149,7 +151,7 @@ class Cores:
     def _adding(self) -> Adding:
         out = self._sharing[OUT]
         groups: dict[int, list[int]] = {}
-        for core, group in enumerate(out.groups):
+        for core, group in enumerate(out.groups if self.problem.adders > 1 else ()):
             groups.setdefault(group, []).append(core)
         return Adding(self.frame, [*groups.values()], [out.leaders[cores[0]] for cores in groups.values()])
 
