@@ -34,17 +34,25 @@ class Turn:
 
 class Output:
     """A router's output port: the cycle from which it is free, flits so far, the router at its other end and the cycles
-    to there; ``sink``: a node is there. ``last*``: the packet that passed last, as it was then."""
+    to there; ``sink``: a node is there. ``last*``: the packet that passed last, as it was then.
+
+    Of a ``slow`` link, which takes ``numerator / denominator`` cycles for a flit, ``until``: when it has passed all that
+    was sent, in parts of which ``denominator`` are a cycle.
+    """
 
     free: int
     flits: int
     last_number: int
+    numerator: int
+    denominator: int
+    until: int
     last: Index
     last_came_by: Index
     last_waited: Small
     to: Small
     cycles: Small
     sink: Tiny
+    slow: Tiny
 
 
 class Entry:

@@ -192,25 +192,38 @@ def _pass(state: Any, place: int, packet: Any, number: int, now: int) -> None:
     output = state.outputs[number]
     asks = now + state.pipeline
     wait = max(0, output.free - asks)
+    taken, late = packet.flits, 0
+    if output.slow:
+        taken, late = _take_slow(output, packet.flits, asks + wait)
     if wait and output.last_came_by != packet.came_by:
         before = state.turns[output.last]
         if before.number == output.last_number:
             elsewhere = before.waited - output.last_waited
-            before.lag += max(0, min(wait, packet.flits) - elsewhere)
+            before.lag += max(0, min(wait, taken) - elsewhere)
     packet.waited += wait
-    packet.lag = max(0, packet.lag - wait)
+    packet.lag = max(0, packet.lag - wait, taken - packet.flits)
     output.last, output.last_number = place, packet.number
     output.last_came_by, output.last_waited = packet.came_by, packet.waited
-    output.free = asks + wait + packet.flits
+    output.free = output.until // output.denominator if output.slow else asks + wait + taken
     output.flits += packet.flits
     packet.came_by = number
-    reached = asks + wait + output.cycles
+    reached = asks + wait + output.cycles + late
     if output.sink:
         packet.at, packet.due = AT_NODE, reached + packet.flits - 1
         _again(state, packet.due + packet.lag, place)
     else:
         packet.at = output.to
         _again(state, reached, place)
+
+
+@njit
+def _take_slow(output: Any, flits: int, at: int) -> tuple[int, int]:
+    """Flits enter a slow link from cycle ``at`` on: cycles from the first one's arrival to after the last one's, and
+    those by which the first is later than over a link of a flit a cycle."""
+    began = max(output.until, at * output.denominator)
+    output.until = began + flits * output.numerator
+    first = -(-(began + output.numerator) // output.denominator)
+    return -(-output.until // output.denominator) - first + 1, first - at - 1
 
 
 @inlined
