@@ -193,8 +193,8 @@ def _connect_link(state: k.State, topology: Topology, parameters: RouterParamete
     state.ports["flit_after"][output] = k.CROSSBAR + k.WIRE + link.delay_cycles
     state.ports["credit_after"][target] = k.WIRE + link.delay_cycles + parameters.credit_delay
     if link.period != 1:
-        state.ports["slow"][output] = 1
         pace = state.paces[output]
+        pace["flit_after"], state.ports["flit_after"][output] = state.ports["flit_after"][output], k.SLOW
         pace["numerator"], pace["denominator"] = link.period.as_integer_ratio()
     if link.buffer_flits:
         state.outputs["credits"][output * parameters.vcs : (output + 1) * parameters.vcs] = link.buffer_flits

@@ -18,9 +18,9 @@ class Link:
     """One direction: from a router's output port to another one's input port of any number.
 
     ``dim``: the dimension in which it runs (ports of one dimension keep a packet's class of virtual channels);
-    ``sign``: +1 or -1 along it, 0 where there is no such order. ``period``: cycles for which it takes a flit, >= 1;
-    ``buffer_flits``: of a virtual channel at its end, 0: as at all ports. ``level``: of nested networks, the one that it
-    belongs to, or GATEWAY.
+    ``sign``: +1 or -1 along it, 0 where there is no such order. ``period``: cycles for which a flit takes it, >= 1;
+    ``buffer_flits``: of a virtual channel at its end, 0: as at all ports. ``level``: of nested networks, the one that
+    it belongs to, or GATEWAY.
     """
 
     source: int
@@ -56,8 +56,8 @@ class Topology:
     """``coordinates[r][d]``: the place of router r in dimension d of ``shape``, where it has one; a dimension that
     ``wraps`` is a ring. ``order``: the dimensions in the order in which packets pass them. ``route[r][n]``: the output
     port of router r towards node n, where a topology has routes of its own. ``bisection_links``: in one direction,
-    between two halves of the nodes, the fewest; 0: not known. ``levels[r]``: of nested networks, the one to which router r
-    belongs, 0 the innermost; empty: all to one."""
+    between two halves of the nodes, the fewest; 0: not known. ``levels[r]``: of nested networks, the one to which
+    router r belongs, 0 the innermost; empty: all to one."""
 
     name: str
     routers: int

@@ -7,7 +7,7 @@ from typing import Any
 from archsim.kernels import inlined
 from archsim.noc.kernel.aiming import to_front
 from archsim.noc.kernel.bits import lowest
-from archsim.noc.kernel.layout import ARRIVED, EMPTYING, IDLE, INDEX, MESSAGE_BITS, NO_INDEX, TAIL
+from archsim.noc.kernel.layout import ARRIVED, EMPTYING, IDLE, INDEX, MESSAGE_BITS, NO_INDEX, SLOW, TAIL
 from archsim.noc.kernel.places import branch_to, slot
 from archsim.noc.kernel.slow import take_link
 
@@ -63,8 +63,9 @@ def post_flit(state: Any, output: Any, flit: int, now: int) -> None:
     state.buffers[slot(rules, to, output.sent)] = flit
     output.sent += 1
     output.credits -= 1
-    port = state.ports[output.port]
-    after = take_link(state, output.port, now) if port.slow else port.flit_after
+    after = state.ports[output.port].flit_after
+    if after == SLOW:
+        after = take_link(state, output.port, now)
     row = (now + after) & (rules.slots - 1)
     arriving = state.arriving[INDEX(2 * row + (1 if to >= rules.channels else 0))]
     count = INDEX(arriving[0] + 1)

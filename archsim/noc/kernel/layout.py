@@ -32,6 +32,7 @@ ISLIP, SEPARABLE, WAVEFRONT, MAX_SIZE = range(4)  # allocators
 ALL_VCS = 2  # in class_masks, after the two classes
 WIRE = 1  # cycles in a link beyond its delay: it is written at the end of one cycle and read at the start of another
 CROSSBAR = 1  # cycles through the switch
+SLOW = 0  # in place of cycles on the way: the output's link takes more than a cycle for a flit
 # of State.counts: the cycle; messages under way, and of those at their sources; made by synthetic traffic; flits that
 # reached a node; the cycle from which nothing moves once nothing is under way; first and last message to come, or NONE
 NOW, UNDER_WAY, AT_SOURCE, MADE, ARRIVED, QUIET, COMING, COMING_LAST = range(8)
@@ -116,11 +117,10 @@ class Port:
     held_by: Index  # the input of the switch whose packet keeps the way to the output, ON_LINK or NO_INDEX
     credit_after: Small  # cycles until a place that is free in the input's buffer is known behind it
     sink_after: Small  # the same of the node behind the output
-    flit_after: Small  # cycles from the switch, or the node, to the other end of the output
+    flit_after: Small  # cycles from the switch, or the node, to the other end of the output; SLOW: see its Pace
     dim: Dim
     grant: Tiny  # pointer of the switch allocator
     listed: Tiny  # among the ports that can send
-    slow: Tiny  # the output's link takes more than a cycle for a flit
 
 
 class Pace:
@@ -129,6 +129,7 @@ class Pace:
     numerator: int
     denominator: int
     free: int
+    flit_after: int  # as of a link of a flit a cycle
 
 
 class OutputVc:
@@ -221,8 +222,8 @@ class Request:
 
 
 class State(NamedTuple):
-    """All arrays of a network. Lists are indices, their number first. The calendars ``arriving``, ``due``,
-    ``credits`` and ``releases`` have a list for each coming cycle; ``arriving`` two, of flits to routers and to nodes."""
+    """All arrays of a network. Lists are indices, their number first. The calendars ``arriving``, ``due``, ``credits``
+    and ``releases`` have a list for each coming cycle; ``arriving`` two, of flits to routers and to nodes."""
 
     rules: Any
     class_masks: Any

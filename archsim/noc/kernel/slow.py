@@ -1,7 +1,7 @@
 """Links that take a flit for more than a cycle of the network.
 
-A link of period p (cycles for a flit, an exact ratio > 1) takes a flit in the cycle in which it becomes free: flits that
-follow one another enter every p cycles in the mean, and each is at the other end when its last part is.
+A link of period p (cycles for a flit, an exact ratio > 1) takes a flit in the cycle in which it becomes free: flits
+that follow one another enter every p cycles in the mean, and each is at the other end when its last part is.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from archsim.noc.kernel.layout import INDEX, NO_INDEX, ON_LINK
 def take_link(state: Any, number: int, now: int) -> int:
     """A flit enters the slow link of an output, which no other one asks for until it is free; cycles until it is at
     the other end."""
-    port, pace = state.ports[number], state.paces[number]
+    pace = state.paces[number]
     pace.free = max(pace.free, now * pace.denominator) + pace.numerator
-    port.held_by = ON_LINK
+    state.ports[number].held_by = ON_LINK
     row = state.releases[INDEX((pace.free // pace.denominator) & (state.rules[0].slots - 1))]
     count = INDEX(row[0] + 1)
     row[0] = count
     row[count] = number
-    late: int = -(-pace.free // pace.denominator) - now - 1
-    return port.flit_after + late
+    after: int = pace.flit_after - (-pace.free // pace.denominator) - now - 1
+    return after
 
 
 @inlined
