@@ -1,8 +1,10 @@
-"""What the network needs of a layer at least: bytes into and out of a core, and over the ports of shared memories."""
+"""What the network needs of a layer at least: bytes into and out of a core, over the ports of shared memories, and over
+the links between chips beside those ports."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 import numpy as np
 
@@ -23,20 +25,30 @@ def network_terms(chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow]) 
     rate = link_rate(chip, noc)
     into, out_of = np.zeros(()), np.zeros(())
     ports = dict[tuple[str, str], Reals]()
+    away = dict[tuple[str, str], Reals]()
     for plan in problem.loads:
         if problem.crosses(plan):
             size = moved[plan.name].touched * plan.element_bytes
             into = into + size
             sent = 1.0 if noc.multicast else problem.spread.cores / problem.copies(plan)
-            _add(ports, plan, "out", size * (sent * problem.share(plan, plan.home)))
+            total = sent * problem.share(plan, plan.home)
+            _add(ports, plan, "out", size * total)
+            _add(away, plan, "out", size * max(0.0, total - _beside(noc, plan.home, problem.spread.cores)))
     for plan in problem.stores:
         if problem.crosses(plan):
             size = moved[plan.name].touched * plan.element_bytes
             out_of = out_of + size
-            _add(ports, plan, "in", size * problem.share(plan, plan.home))
+            total = problem.share(plan, plan.home)
+            _add(ports, plan, "in", size * total)
+            _add(away, plan, "in", size * max(0.0, total - _beside(noc, plan.home, problem.spread.cores)))
     found = {f"{noc.name} into a core": into / rate, f"{noc.name} out of a core": out_of / rate}
     for (memory, way), size in ports.items():
-        found[f"{noc.name} {way} of {memory}"] = size / (rate * len(noc.attach[memory]))
+        found[f"{noc.name} {way} of {memory}"] = size / (rate * len(noc.shared[memory]))
+    for (memory, way), size in away.items():
+        links = _links(noc, memory)
+        if links:
+            outer = noc.outer[-1]
+            found[f"{outer.name} {way} beside {memory}"] = size / (rate * links / float(outer.period))
     return found
 
 
@@ -49,15 +61,42 @@ def trip(chip: ChipCosts, problem: Problem, plan: OperandPlan, *, both_ways: boo
     if noc is None or not chip.opens or not problem.crosses(plan):
         return 0.0
     router = noc.routing_delay_cycles + (0 if noc.speculative else 1) + PASSAGE_CYCLES
-    hops = sum(noc.shape) / 2
     ways = 2 if both_ways and noc.request_flits else 1
-    return ways * hops * (router + (noc.link_delay_cycles or 1)) / chip.scale(noc)
+    cycles = sum(
+        sum(level.shape) / 2 * (router + level.delay_cycles(level.link_delay_cycles or 1, noc.clock_hz))
+        for level in noc.levels
+    )
+    return ways * cycles / chip.scale(noc)
 
 
 def link_rate(chip: ChipCosts, noc: Noc) -> float:
-    """Bytes of payload that a link carries in a reference cycle at most, beside the headers of full packets."""
+    """Bytes of payload that a link of a flit a cycle carries in a reference cycle at most, beside the headers of full
+    packets: into a core, and of a port.
+    """
     flits = -(-noc.packet_bytes // noc.link_bytes)
     return noc.link_bytes * flits / (flits + noc.header_flits) * chip.scale(noc)
+
+
+def _beside(noc: Noc, memory: str, cores: int) -> int:
+    """Of the first ``cores``, those in chips with a port of a shared memory: they need no link between chips."""
+    each = noc.cores // noc.outer[-1].nodes if noc.outer else noc.cores
+    return sum(min(each, max(0, cores - router * each)) for router in _routers(noc, memory))
+
+
+def _links(noc: Noc, memory: str) -> int:
+    """Links between chips, of one direction, beside the ports of a shared memory: what is further away passes one."""
+    places = [place for each in noc.shared.values() for place in each]
+    routers = _routers(noc, memory).items()
+    return sum(noc.levels[-1].ports[router][1] - 1 - places.count(place) for router, place in routers)
+
+
+def _routers(noc: Noc, memory: str) -> dict[int, tuple[int, ...]]:
+    """Routers of the network between chips at which a shared memory has ports, and their places; none where its routers
+    are not its nodes."""
+    outer = noc.levels[-1]
+    if not noc.outer or not prod(outer.shape) == len(outer.ports) == noc.outer[-1].nodes:
+        return {}
+    return {sum(at * prod(outer.shape[:dim]) for dim, at in enumerate(place)): place for place in noc.shared[memory]}
 
 
 def _add(ports: dict[tuple[str, str], Reals], plan: OperandPlan, way: str, size: Reals) -> None:

@@ -39,10 +39,7 @@ def network(spec: Noc) -> tuple[Topology, Routes, dict[str, tuple[int, ...]]]:
 
     Networks around it and all their copies of it are one topology: ``nested.nested``.
     """
-    found = _level(spec, spec)
-    for outer in spec.outer:
-        found = nested.nested(found, _level(outer, spec), outer.nodes)
-    topology, routes = found
+    topology, routes = _joined(spec)
     if spec.shared or spec.outer:
         deadlock.check(topology, routes)
     ports: dict[str, tuple[int, ...]] = {}
@@ -51,6 +48,19 @@ def network(spec: Noc) -> tuple[Topology, Routes, dict[str, tuple[int, ...]]]:
         ports[part] = tuple(range(first, first + len(places)))
         first += len(places)
     return topology, routes, ports
+
+
+def topology(spec: Noc) -> Topology:
+    """As of ``network``, not checked."""
+    return _joined(spec)[0]
+
+
+def _joined(spec: Noc) -> tuple[Topology, Routes]:
+    """All copies of the innermost network in those around it."""
+    found = _level(spec, spec)
+    for outer in spec.outer:
+        found = nested.nested(found, _level(outer, spec), outer.nodes)
+    return found
 
 
 def _level(level: Level, spec: Noc) -> tuple[Topology, Routes]:

@@ -49,15 +49,16 @@ class Ways:
         switch; each wire its delay and one, a slow link the rest of the cycles for which a flit takes it. The other
         flits follow, one a cycle, after a slow link at its pace but for what they gain on the head in each router from
         there on. Exact where slow links have whole periods, or there is one; else a lower bound. Holds for buffers that
-        do not throttle a lone packet: of at least ``load.unthrottled`` flits. Source of the form: BookSim 2.0, measured.
+        do not throttle a lone packet: of at least ``load.unthrottled`` flits. Source of the form: BookSim 2.0,
+        measured.
         """
         head = head_cycles(parameters)
         paces = self.paces(source, target, head)
         return self.flight_cycles(source, target) + max(span(flits, period) + heads for period, heads in paces) - 1
 
     def paces(self, source: int, target: int, head: int) -> list[tuple[Fraction, int]]:
-        """Of the way as a whole, and of each period of slow links on it: cycles of a flit on the slowest link, and those
-        that a head of ``head`` cycles in each router has spent up to the last such link."""
+        """Of the way as a whole, and of each period of slow links on it: cycles of a flit on such a link, and those
+        that a head of ``head`` cycles in each router has spent there up to the last such link."""
         links = self.links(source, target)
         last = {link.period: number for number, link in enumerate(links, 1) if link.period != 1}
         return [(FULL_RATE, head * (len(links) + 1)), *((period, head * number) for period, number in last.items())]

@@ -12,7 +12,7 @@ from archsim import units
 from archsim.spec import peaks
 from archsim.spec.architecture import ROLES, Architecture, Array, Dma, Host, Vector
 from archsim.spec.canonical_noc import network
-from archsim.spec.canonical_values import Section, common, cycles, one_or_each, overrides, ratio, real
+from archsim.spec.canonical_values import Section, common, cycles, one_or_each, overrides, pair, ratio, real
 from archsim.spec.dtypes import BITS
 from archsim.spec.memories import Cache, Memory, PortSet
 

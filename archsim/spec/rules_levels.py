@@ -18,12 +18,11 @@ _Noc = Declared[schema.Noc]
 
 
 def check(file: File, inner: _Noc) -> None:
-    """Add a problem for every broken rule."""
+    """Add a problem for every broken rule on what the levels state."""
     for part in file.of(schema.Noc):
         _links(file, part, inner)
         if part is not inner:
             _keys(file, part, inner)
-    _between(file, inner)
     if inner.spec.link is not None:
         for part in file.of(schema.Noc):
             _rates(file, part, inner, inner.spec.link)
@@ -57,15 +56,18 @@ def check_gateway(file: File, part: _Noc, found: Fabric) -> None:
         file.problems.not_built(part.mark(f"attach.{name}"), f"{part.spec.name}.attach.{name}", message)
 
 
-def _between(file: File, inner: _Noc) -> None:
-    """Copies of memories for each chiplet."""
+def check_between(file: File, inner: _Noc) -> bool:
+    """Whether no memory stands between networks, of which each chiplet would have its own."""
     places = [number for number, part in enumerate(file.parts) if isinstance(part.spec, schema.Noc)]
-    for part in file.parts[places[0] : places[-1]]:
-        if isinstance(part.spec, (schema.Storage, schema.Cache)):
-            outer = file.parts[places[0]].spec.name
-            message = f"a {part.at.kind} between the networks '{outer}' and '{inner.spec.name}' is not built yet"
-            hint = f"allowed above '{outer}' or below '{inner.spec.name}'"
-            file.problems.not_built(part.at.mark, part.spec.name, f"{message}; {hint}")
+    found = [
+        part for part in file.parts[places[0] : places[-1]] if isinstance(part.spec, (schema.Storage, schema.Cache))
+    ]
+    outer = file.parts[places[0]].spec.name
+    for part in found:
+        message = f"a {part.at.kind} between the networks '{outer}' and '{inner.spec.name}' is not built yet"
+        hint = f"allowed above '{outer}' or below '{inner.spec.name}'"
+        file.problems.not_built(part.at.mark, part.spec.name, f"{message}; {hint}")
+    return not found
 
 
 def _links(file: File, part: _Noc, inner: _Noc) -> None:

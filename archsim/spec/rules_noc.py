@@ -29,6 +29,8 @@ def check(file: File) -> list[Fabric]:
     if not networks:
         return []
     inner = networks[-1]
+    if not rules_levels.check_between(file, inner):
+        return []
     for rule in (_kinds, _keepers, _ports_of_cores, _packets, rules_levels.check):
         rule(file, inner)
     found = [fabric for part in networks if (fabric := _fabric(file, part)) is not None]

@@ -106,9 +106,7 @@ def test_law_30_nested_networks_deliver_every_packet_once(
     away = sources != targets
     times, sources, targets = times[away], sources[away], targets[away]
     for fidelity in FIDELITIES:
-        found = replay(
-            topology, routes, router, times, sources, targets, np.full(times.size, flits), fidelity=fidelity
-        )
+        found = replay(topology, routes, router, times, sources, targets, np.full(times.size, flits), fidelity=fidelity)
         assert (found.ended >= 0).all()
         levels = np.array([link.level for link in topology.links])
         for level in (0, 1, GATEWAY):
