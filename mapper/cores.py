@@ -3,7 +3,7 @@
 Any dim that moves the output and may be cut is: batch, rows and columns of outputs. A core has one part of each; cores
 whose parts need the same tile of an operand get it at once (multicast). Reductions are not spread: sums stay in one
 core. Spreads are ranked by what no run can undercut: the array's or vector unit's work on the largest part, and every
-byte once over the memories that the cores share and into a core.
+byte once over the memories that the cores share, over links between chips beside their ports, and into a core.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 from archsim.spec.architecture import Architecture
 from mapper.costs import ChipCosts, drain_steps, fold_function, vector_time
 from mapper.geometry import components
-from mapper.network import link_rate
+from mapper.network import away_rate, away_tiles, link_rate
 from mapper.operands import ACC, OUT, OperandPlan
 from mapper.problem import Problem, Spread
 
@@ -104,7 +104,9 @@ def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tupl
     noc = chip.architecture.noc
     assert noc is not None
     at_memory: dict[tuple[str, bool], float] = {}
+    away: dict[tuple[str, bool], float] = {}
     into = crossing = 0.0
+    used = problem.spread.cores if problem.spread is not None else 1
     for plan in problem.operands:
         if plan.name == ACC or plan.home == plan.level:
             continue
@@ -114,7 +116,12 @@ def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tupl
         if problem.crosses(plan):
             crossing += size * problem.share(plan, plan.home)
             into += 0 if write else size
+            tiles = away_tiles(noc, plan.home, used, problem.share(plan, plan.home))
+            away[plan.home, write] = away.get((plan.home, write), 0.0) + size * tiles
     terms = [count / chip.port_rate(memory, write=write) for (memory, write), count in at_memory.items()]
+    for (memory, _), size in away.items():
+        beside = away_rate(chip, noc, memory)
+        terms += [] if beside is None else [size / beside]
     return max([_work(problem, chip, dtypes), into / link_rate(chip, noc), *terms]), crossing
 
 

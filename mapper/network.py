@@ -33,22 +33,21 @@ def network_terms(chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow]) 
             sent = 1.0 if noc.multicast else problem.spread.cores / problem.copies(plan)
             total = sent * problem.share(plan, plan.home)
             _add(ports, plan, "out", size * total)
-            _add(away, plan, "out", size * max(0.0, total - _beside(noc, plan.home, problem.spread.cores)))
+            _add(away, plan, "out", size * away_tiles(noc, plan.home, problem.spread.cores, total))
     for plan in problem.stores:
         if problem.crosses(plan):
             size = moved[plan.name].touched * plan.element_bytes
             out_of = out_of + size
             total = problem.share(plan, plan.home)
             _add(ports, plan, "in", size * total)
-            _add(away, plan, "in", size * max(0.0, total - _beside(noc, plan.home, problem.spread.cores)))
+            _add(away, plan, "in", size * away_tiles(noc, plan.home, problem.spread.cores, total))
     found = {f"{noc.name} into a core": into / rate, f"{noc.name} out of a core": out_of / rate}
     for (memory, way), size in ports.items():
         found[f"{noc.name} {way} of {memory}"] = size / (rate * len(noc.shared[memory]))
     for (memory, way), size in away.items():
-        links = _links(noc, memory)
-        if links:
-            outer = noc.outer[-1]
-            found[f"{outer.name} {way} beside {memory}"] = size / (rate * links / float(outer.period))
+        beside = away_rate(chip, noc, memory)
+        if beside is not None:
+            found[f"{noc.outer[-1].name} {way} beside {memory}"] = size / beside
     return found
 
 
@@ -77,17 +76,20 @@ def link_rate(chip: ChipCosts, noc: Noc) -> float:
     return noc.link_bytes * flits / (flits + noc.header_flits) * chip.scale(noc)
 
 
-def _beside(noc: Noc, memory: str, cores: int) -> int:
-    """Of the first ``cores``, those in chips with a port of a shared memory: they need no link between chips."""
+def away_tiles(noc: Noc, memory: str, cores: int, tiles: float) -> float:
+    """Of ``tiles`` of a shared memory that the first ``cores`` need, those that others need than the cores in chips
+    with a port of it, which have one each: they pass a link between chips."""
     each = noc.cores // noc.outer[-1].nodes if noc.outer else noc.cores
-    return sum(min(each, max(0, cores - router * each)) for router in _routers(noc, memory))
+    return max(0.0, tiles - sum(min(each, max(0, cores - router * each)) for router in _routers(noc, memory)))
 
 
-def _links(noc: Noc, memory: str) -> int:
-    """Links between chips, of one direction, beside the ports of a shared memory: what is further away passes one."""
+def away_rate(chip: ChipCosts, noc: Noc, memory: str) -> float | None:
+    """Bytes of payload in a reference cycle of all links between chips, in one direction, beside the ports of a shared
+    memory; None where there are none."""
     places = [place for each in noc.shared.values() for place in each]
     routers = _routers(noc, memory).items()
-    return sum(noc.levels[-1].ports[router][1] - 1 - places.count(place) for router, place in routers)
+    links = sum(noc.levels[-1].ports[router][1] - 1 - places.count(place) for router, place in routers)
+    return link_rate(chip, noc) * links / float(noc.outer[-1].period) if links else None
 
 
 def _routers(noc: Noc, memory: str) -> dict[int, tuple[int, ...]]:
