@@ -106,10 +106,10 @@ def needs_of(ledger: Ledger, sources: Sources) -> Needs:
     there = own <= sources.count[row]
     index = np.full(len(own), NEVER, dtype=np.int64)
     index[there] = ledger.given.each_at[(sources.begin[row] + own - 1)[there]]
-    return _telling(Needs(events.queue[event], events.at[event], sources.giver[row], index), len(ledger.steps))
+    return telling(Needs(events.queue[event], events.at[event], sources.giver[row], index), len(ledger.steps))
 
 
-def _telling(needs: Needs, queues: int) -> Needs:
+def telling(needs: Needs, queues: int) -> Needs:
     """Without what the order of the queue itself, or an earlier need of the same queue and giver, implies."""
     group = needs.queue * queues + needs.giver
     order = np.lexsort((-needs.index, needs.at, group))
