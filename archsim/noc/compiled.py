@@ -34,6 +34,7 @@ def initial(
         buffers=np.zeros(2 * channels << int(rules["slot_bits"][0]), np.int64),
         ports=np.zeros(ports + len(topology.nodes), k.PORT),
         paces=np.zeros(ports, k.PACE),
+        slow=np.zeros((0,) * (k.SLOW_DIMS if slow_links(topology) else 1), np.int64),
         outputs=np.zeros(channels + len(topology.nodes) * vcs, k.OUTPUT_VC),
         switch=np.zeros(topology.routers * switch, k.INPUT),
         nodes=idle_nodes(len(topology.nodes), vcs),

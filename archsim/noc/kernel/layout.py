@@ -33,6 +33,7 @@ ALL_VCS = 2  # in class_masks, after the two classes
 WIRE = 1  # cycles in a link beyond its delay: it is written at the end of one cycle and read at the start of another
 CROSSBAR = 1  # cycles through the switch
 SLOW = 0  # in place of cycles on the way: the output's link takes more than a cycle for a flit
+SLOW_DIMS = 2
 # of State.counts: the cycle; messages under way, and of those at their sources; made by synthetic traffic; flits that
 # reached a node; the cycle from which nothing moves once nothing is under way; first and last message to come, or NONE
 NOW, UNDER_WAY, AT_SOURCE, MADE, ARRIVED, QUIET, COMING, COMING_LAST = range(8)
@@ -234,6 +235,7 @@ class State(NamedTuple):
     buffers: Any
     ports: Any
     paces: Any  # of the ports
+    slow: Any  # of SLOW_DIMS dimensions where links are slow, else of one: a kernel without them is compiled on its own
     outputs: Any
     switch: Any
     nodes: Any
