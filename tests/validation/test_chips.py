@@ -80,7 +80,7 @@ def test_cores_and_their_ports(name: str, cores: int) -> None:
     """The ports of a shared memory carry what it can give."""
     chip = load(name)
     assert chip.noc is not None and chip.cores == cores
-    for part in chip.noc.attach:
+    for part in chip.noc.shared:
         memory = chip.memory(part)
         if memory.kind == "sram":
             assert port_bytes_per_s(chip.noc, part) >= 0.99 * together(memory, write=False)
