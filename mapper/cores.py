@@ -3,9 +3,10 @@
 Any dim that may be cut is: batch, rows and columns of outputs, and of what the array does its reduction. A core has one
 part of each; cores whose parts need the same tile of an operand get it at once (multicast), cores that share an output
 add their partial sums up (``mapper.adding``). Spreads are ranked by what a run takes at least: the array's or vector
-unit's work on the largest part, and every byte once over the memories that the cores share and into a core, DRAM at
-what a crowd leaves of its rate. Of equals those come first that move less over the network. Those that cut a reduction
-are searched where they promise more than any that does not, one for each number of cores that add up.
+unit's work on the largest part, and every byte once over the memories that the cores share, over links between chips
+beside their ports, and into a core, DRAM at what a crowd leaves of its rate. Of equals those come first that move less
+over the network. Those that cut a reduction are searched where they promise more than any that does not, one for each
+number of cores that add up.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ import numpy as np
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 from archsim.spec.architecture import Architecture
+from archsim.spec.network import Noc
 from mapper.adding import least_after
 from mapper.costs import ChipCosts, array_shape, drain_steps, fold_function, vector_time
 from mapper.crowd import slowdown, together
 from mapper.geometry import components
-from mapper.network import link_rate
+from mapper.network import away_rate, away_tiles, link_rate
 from mapper.operands import ACC, OUT, OperandPlan
 from mapper.problem import GROUPS, Problem, Spread
 
@@ -154,7 +156,7 @@ def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tupl
     """Reference cycles that a core's part takes at least, and bytes that cross the network."""
     noc = chip.architecture.noc
     assert noc is not None
-    terms, into, crossing = _at_homes(problem, chip)
+    terms, into, crossing = _at_homes(problem, chip, noc)
     after = 0.0
     if problem.adders > 1:
         sums, after = _bytes(problem, problem.operand(ACC)), least_after(problem, chip)
@@ -164,10 +166,12 @@ def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tupl
     return ceil(float(together(map(np.asarray, needed))) - 1e-6), crossing
 
 
-def _at_homes(problem: Problem, chip: ChipCosts) -> tuple[list[float], float, float]:
+def _at_homes(problem: Problem, chip: ChipCosts, noc: Noc) -> tuple[list[float], float, float]:
     """Reference cycles of every memory that tiles come from or go to; bytes into a core, and over the network."""
     at_memory: dict[tuple[str, bool], float] = {}
+    away: dict[tuple[str, bool], float] = {}
     into = crossing = 0.0
+    used = problem.spread.cores if problem.spread is not None else 1
     for plan in problem.operands:
         if plan.name == ACC or plan.home == plan.level:
             continue
@@ -178,7 +182,12 @@ def _at_homes(problem: Problem, chip: ChipCosts) -> tuple[list[float], float, fl
         if problem.crosses(plan):
             crossing += size * problem.share(plan, plan.home)
             into += 0 if write else size
+            tiles = away_tiles(noc, plan.home, used, problem.share(plan, plan.home))
+            away[plan.home, write] = away.get((plan.home, write), 0.0) + size * tiles
     terms = [count / chip.port_rate(memory, write=write) for (memory, write), count in at_memory.items()]
+    for (memory, _), size in away.items():
+        beside = away_rate(chip, noc, memory)
+        terms += [] if beside is None else [size / beside]
     return terms, into, crossing
 
 

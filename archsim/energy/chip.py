@@ -28,13 +28,14 @@ from archsim.energy.technology import load_technology
 from archsim.errors import ConfigError, nearest
 from archsim.spec.architecture import Architecture, Array, Dma, Host, Vector
 from archsim.spec.memories import Cache, Memory
-from archsim.spec.network import Noc
+from archsim.spec.network import Level, Noc, Outer
 from archsim.spec.part import Part, Sourced
 
 _PRICE: Mapping[type[Part], Callable[..., Priced]] = {
     Memory: price_memory,
     Cache: price_cache,
     Noc: price_noc,
+    Outer: price_noc,
     Array: price_array,
     Vector: price_vector,
     Dma: price_dma,
@@ -80,7 +81,7 @@ def _table(part: Part, priced: Priced) -> PartTable:
     energy_sources = {f"energy.{name}": rate.source for name, rate in rates.items()}
     return PartTable(
         part.name,
-        part.kind if isinstance(part, Memory) else type(part).__name__.lower(),
+        part.kind if isinstance(part, (Memory, Level)) else type(part).__name__.lower(),
         part.scope,
         charges,
         leakage.value * part.copies,

@@ -84,11 +84,13 @@ class LinkFlits(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NocStats:
-    """Totals of a network over ``cycles`` of its own clock. A link takes a flit a cycle at most.
+    """Totals of a network over ``cycles`` of its own clock. A link takes a flit a cycle at most, or every ``periods``.
 
     ``links``: in the topology's order; ``node_in``, ``node_out``: flits that each node has sent into the network and
     that have left it for the node. ``routers``: how many; ``places``: their coordinates, where they have any;
-    ``node_routers``: where each node stands, the cores first; ``ports``: nodes of each part above.
+    ``node_routers``: where each node stands, the cores first; ``ports``: nodes of each part above. Of nested networks
+    ``levels`` are the names, innermost first, and ``router_levels`` to which each router belongs; ``periods``: of each
+    link the cycles that a flit takes it, empty where that is one for all.
     """
 
     name: str
@@ -100,6 +102,9 @@ class NocStats:
     places: tuple[tuple[int, ...], ...] = ()
     node_routers: tuple[int, ...] = ()
     ports: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    levels: tuple[str, ...] = ()
+    router_levels: tuple[int, ...] = ()
+    periods: tuple[float, ...] = ()
 
 
 class Bandwidth(NamedTuple):

@@ -6,9 +6,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from math import ceil, prod
 
-from archsim import registry
 from archsim.ir.program import Command, Node, Program, Region
-from archsim.spec.network import TOPOLOGIES, Noc, core_of
+from archsim.spec.network import Noc, core_of
 
 _MOVES = ("MOVE", "GATHER", "SCATTER")
 _Cost = Callable[[Command], int]
@@ -43,7 +42,9 @@ def flits(program: Program, noc: Noc) -> int:
 
 def mean_routers(noc: Noc) -> float:
     """Routers that a packet from the first core passes on its way to another one, in the mean of all, by the fewest."""
-    topology = registry.load(TOPOLOGIES, noc.topology).build(noc.shape)
+    from archsim.noc import attachment  # its arrays are slow to import: only for chips with a network
+
+    topology = attachment.topology(noc)
     ahead: dict[int, list[int]] = {}
     for link in topology.links:
         ahead.setdefault(link.source, []).append(link.target)
@@ -56,7 +57,7 @@ def mean_routers(noc: Noc) -> float:
             if target not in passed:
                 passed[target] = passed[router] + 1
                 waiting.append(target)
-    return sum(passed[node.sink] for node in topology.nodes) / len(topology.nodes)
+    return sum(passed[node.sink] for node in topology.nodes[: noc.cores]) / noc.cores
 
 
 def _places(program: Program) -> dict[str, str]:

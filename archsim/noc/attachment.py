@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from archsim.errors import ConfigError
-from archsim.noc import catalogue, deadlock, routing
+from archsim.noc import catalogue, deadlock, nested, routing
 from archsim.noc.routing import Routes
 from archsim.noc.topology import Node, Topology
-from archsim.spec.network import Noc
+from archsim.spec.network import Level, Noc
 
 Place = tuple[int, ...]
 
@@ -35,21 +35,55 @@ def attached(topology: Topology, places: Sequence[Place]) -> Topology:
 
 
 def network(spec: Noc) -> tuple[Topology, Routes, dict[str, tuple[int, ...]]]:
-    """The network of a chip with the ports of attached parts: topology, routes and each part's nodes."""
+    """The network of a chip with the ports of attached parts: topology, routes and each part's nodes.
+
+    Networks around it and all their copies of it are one topology: ``nested.nested``.
+    """
+    topology, routes = _joined(spec)
+    if spec.shared or spec.outer:
+        deadlock.check(topology, routes)
+    ports: dict[str, tuple[int, ...]] = {}
+    first = spec.cores
+    for part, places in spec.shared.items():
+        ports[part] = tuple(range(first, first + len(places)))
+        first += len(places)
+    return topology, routes, ports
+
+
+def topology(spec: Noc) -> Topology:
+    """As of ``network``, not checked."""
+    return _joined(spec)[0]
+
+
+def _joined(spec: Noc) -> tuple[Topology, Routes]:
+    """All copies of the innermost network in those around it."""
+    found = _level(spec, spec)
+    for outer in spec.outer:
+        found = nested.nested(found, _level(outer, spec), outer.nodes)
+    return found
+
+
+def _level(level: Level, spec: Noc) -> tuple[Topology, Routes]:
+    """One network with the nodes of what is attached to it, its links as fast as they are."""
     topology, routes = catalogue.network(
-        spec.topology, spec.shape, link_delay_cycles=spec.link_delay_cycles, order=spec.routing
+        level.topology, level.shape, link_delay_cycles=level.link_delay_cycles, order=level.routing
     )
-    places = [place for part in spec.attach for place in spec.attach[part]]
+    places = [place for part in level.attach for place in level.attach[part]]
     if places:
         topology = attached(topology, places)
         routes = routing.routes(topology)
-        deadlock.check(topology, routes)
-    ports: dict[str, tuple[int, ...]] = {}
-    first = len(topology.nodes) - len(places)
-    for part, of_part in spec.attach.items():
-        ports[part] = tuple(range(first, first + len(of_part)))
-        first += len(of_part)
-    return topology, routes, ports
+    if level is spec and level.phy is None:
+        return topology, routes
+    links = tuple(
+        replace(
+            link,
+            delay_cycles=level.delay_cycles(link.delay_cycles, spec.clock_hz),
+            period=level.period,
+            buffer_flits=level.far_buffer_flits,
+        )
+        for link in topology.links
+    )
+    return replace(topology, links=links), routes
 
 
 def _router(topology: Topology, place: Place) -> int:

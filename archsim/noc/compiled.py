@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ def initial(
         branches=np.zeros(channels * topology.ports, k.BRANCH),
         buffers=np.zeros(2 * channels << int(rules["slot_bits"][0]), np.int64),
         ports=np.zeros(ports + len(topology.nodes), k.PORT),
+        paces=np.zeros(ports, k.PACE),
+        slow=np.zeros((0,) * (k.SLOW_DIMS if slow_links(topology) else 1), np.int64),
         outputs=np.zeros(channels + len(topology.nodes) * vcs, k.OUTPUT_VC),
         switch=np.zeros(topology.routers * switch, k.INPUT),
         nodes=idle_nodes(len(topology.nodes), vcs),
@@ -42,6 +45,7 @@ def initial(
         fronts=np.zeros(1 + channels, k.INDEX),
         due=np.zeros((int(rules["slots"][0]), 1 + channels), k.INDEX),
         credits=np.zeros((int(rules["slots"][0]), int(rules["credit_room"][0])), k.INDEX),
+        releases=np.zeros((int(rules["slots"][0]), 1 + len(slow_links(topology))), k.INDEX),
         lanes=_lanes(parameters),
         waiting=np.zeros(1 + channels, k.INDEX),
         listed=np.zeros(2 + ports, k.INDEX),  # and one: written beyond the end, not counted
@@ -67,8 +71,22 @@ def _check(topology: Topology, routes: Routes, parameters: RouterParameters, *, 
     allocators = {parameters.vc_allocator, parameters.switch_allocator}
     if parameters.speculative and allocators != {"islip"}:
         raise ConfigError(f"{what}: speculative: found with {', '.join(sorted(allocators))}; allowed with islip")
+    _check_slow(what, topology, parameters)
     if parameters.vcs < routes.classes:
         raise ConfigError(f"{what}: vcs: found {parameters.vcs}; its rings need at least {routes.classes}")
+
+
+def _check_slow(what: str, topology: Topology, parameters: RouterParameters) -> None:
+    slow = slow_links(topology)
+    if slow and parameters.hold_switch:
+        raise ConfigError(f"{what}: hold_switch: found true with links of more than a cycle for a flit; allowed false")
+    if any(link.buffer_flits for link in topology.links) and parameters.wait_for_tail_credit:
+        raise ConfigError(f"{what}: wait_for_tail_credit: found true with links of buffers of their own; allowed false")
+
+
+def slow_links(topology: Topology) -> list[Link]:
+    """Links that take a flit for more than a cycle."""
+    return [link for link in topology.links if link.period != 1]
 
 
 def idle_counts() -> Any:
@@ -93,19 +111,21 @@ def rules_of(
     """
     _check(topology, routes, parameters, switched=switched)
     found = np.zeros(1, k.RULES)
+    own = [link.buffer_flits for link in topology.links if link.buffer_flits]
     slowest = max([link.delay_cycles for link in topology.links] + [node.delay_cycles for node in topology.nodes])
-    reach = max(slowest + k.WIRE + k.CROSSBAR + parameters.credit_delay, parameters.routing_delay) + 1
+    taken = max((ceil(link.period) for link in slow_links(topology)), default=0)
+    reach = max(slowest + taken + k.WIRE + k.CROSSBAR + parameters.credit_delay, parameters.routing_delay) + 1
     values = {
         "routers": topology.routers,
         "ports": topology.ports,
         "vcs": parameters.vcs,
         "depth": parameters.vc_buffer,
-        "slot_bits": (parameters.vc_buffer - 1).bit_length(),
+        "slot_bits": (max([parameters.vc_buffer, *own]) - 1).bit_length(),
         "channels": topology.routers * topology.ports * parameters.vcs,
         "nodes": len(topology.nodes),
         "slots": 1 << reach.bit_length(),
         "flit_room": 1 + len(topology.links) + 2 * len(topology.nodes),
-        "credit_room": 1 + parameters.vcs * (len(topology.links) + 2 * len(topology.nodes)) * (reach + 1),
+        "credit_room": 1 + parameters.vcs * (len(topology.links) + 2 * len(topology.nodes)),
         "routing_delay": parameters.routing_delay,
         "credit_delay": parameters.credit_delay,
         "wait_tail": parameters.wait_for_tail_credit,
@@ -173,6 +193,12 @@ def _connect_link(state: k.State, topology: Topology, parameters: RouterParamete
     state.ports["dim"][output] = link.dim
     state.ports["flit_after"][output] = k.CROSSBAR + k.WIRE + link.delay_cycles
     state.ports["credit_after"][target] = k.WIRE + link.delay_cycles + parameters.credit_delay
+    if link.period != 1:
+        pace = state.paces[output]
+        pace["flit_after"], state.ports["flit_after"][output] = state.ports["flit_after"][output], k.SLOW
+        pace["numerator"], pace["denominator"] = link.period.as_integer_ratio()
+    if link.buffer_flits:
+        state.outputs["credits"][output * parameters.vcs : (output + 1) * parameters.vcs] = link.buffer_flits
     _feed(state, parameters.vcs, output, target)
 
 

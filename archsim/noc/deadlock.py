@@ -20,11 +20,8 @@ def check(topology: Topology, routes: Routes) -> None:
     """Raises ConfigError when a node cannot be reached or routes form a circle, and names the links of one."""
     links = {(link.source, link.source_port): link for link in topology.links}
     waits: dict[Channel, set[Channel]] = {}
-    for source in topology.nodes:
-        for target in range(len(topology.nodes)):
-            for path in _paths(topology, routes, links, source.router, target):
-                for held, wanted in zip(path, path[1:], strict=False):
-                    waits.setdefault(held, set()).add(wanted)
+    for target in range(len(topology.nodes)):
+        _walk(topology, routes, links, target, waits)
     circle = _circle(waits)
     if circle:
         ways = " -> ".join(f"{held[0]} to {links[held[:2]].target}" for held in circle)
@@ -34,24 +31,55 @@ def check(topology: Topology, routes: Routes) -> None:
         )
 
 
-def _paths(
-    topology: Topology, routes: Routes, links: dict[tuple[int, int], Link], source: int, target: int
-) -> Iterator[list[Channel]]:
-    """Every way from a router to a node, as the channels that a packet takes one after the other."""
-    waiting: list[tuple[int, int, list[Channel]]] = [(source, NONE, [])]
+def _walk(
+    topology: Topology,
+    routes: Routes,
+    links: dict[tuple[int, int], Link],
+    target: int,
+    waits: dict[Channel, set[Channel]],
+) -> None:
+    """Add what packets to a node hold and wait for, on every way from every node. Raises ConfigError where a way ends,
+    or leads back to a channel that the packet has passed."""
+    sink = topology.nodes[target].sink
+    own: dict[Channel, set[Channel]] = {}
+    waiting = [
+        channel
+        for router in {node.router for node in topology.nodes} - {sink}
+        for channel in _wanted(topology, routes, links, router, target, None)
+    ]
     while waiting:
-        router, dim, path = waiting.pop()
-        if router == topology.nodes[target].sink:
-            yield path
-            continue
-        if len(path) > len(topology.links):
-            raise ConfigError(f"network {topology.name}: a route to node {target} goes in circles at router {router}")
-        for port, upper in _ways(routes, router, target):
-            link = links.get((router, port))
-            if link is None:
-                raise ConfigError(f"network {topology.name}: router {router} has no way to node {target}")
-            kept = path[-1][2] if path and link.dim == dim else upper
-            waiting.append((link.target, link.dim, [*path, (router, port, kept)]))
+        held = waiting.pop()
+        if held not in own:
+            reached = links[held[:2]].target
+            own[held] = set() if reached == sink else _wanted(topology, routes, links, reached, target, held)
+            waiting += own[held]
+    returning = _circle(own)
+    if returning:
+        raise ConfigError(
+            f"network {topology.name}: a route to node {target} goes in circles at router {returning[0][0]}"
+        )
+    for held, wanted in own.items():
+        if wanted:
+            waits.setdefault(held, set()).update(wanted)
+
+
+def _wanted(
+    topology: Topology,
+    routes: Routes,
+    links: dict[tuple[int, int], Link],
+    router: int,
+    target: int,
+    held: Channel | None,
+) -> set[Channel]:
+    """The channels that a packet to a node may take at a router, of one class while it stays in a dimension."""
+    found = set()
+    for port, upper in _ways(routes, router, target):
+        link = links.get((router, port))
+        if link is None:
+            raise ConfigError(f"network {topology.name}: router {router} has no way to node {target}")
+        stays = held is not None and link.dim == links[held[:2]].dim
+        found.add((router, port, held[2] if stays and held is not None else upper))
+    return found
 
 
 def _ways(routes: Routes, router: int, target: int) -> list[tuple[int, int]]:

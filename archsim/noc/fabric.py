@@ -65,7 +65,8 @@ class Fabric:
         self._tally = tally
         self._number = kernel.attach(model)
         self._ids = count()
-        self._attached = tuple(spec.attach)
+        self._attached = tuple(spec.shared)
+        self._levels = tuple(level.name for level in spec.levels)
         self._ports: dict[str, tuple[int, ...]] = {}
 
     def node(self, core: int) -> int:
@@ -111,6 +112,7 @@ class Fabric:
         stats = self.model.stats
         links = tuple(LinkFlits(link.source, link.target, link.flits) for link in stats.links)
         topology = self.model.topology
+        slow = any(link.period != 1 for link in topology.links)
         return NocStats(
             self.name,
             stats.cycles,
@@ -121,10 +123,15 @@ class Fabric:
             topology.coordinates,
             tuple(node.router for node in topology.nodes),
             {part: self.model.ports(part) for part in self._attached},
+            self._levels,
+            topology.levels,
+            tuple(float(link.period) for link in topology.links) if slow else (),
         )
 
     def charge(self, layer: str, delivery: Delivery | None) -> None:
         """Count what a message of ``layer`` cost on links and in routers."""
         if delivery is not None:
-            self._tally.add(layer, self.name, "link_flits", delivery.link_flits)
-            self._tally.add(layer, self.name, "router_flits", delivery.router_flits)
+            levels = delivery.levels or ((delivery.link_flits, delivery.router_flits),)
+            for name, (link_flits, router_flits) in zip(self._levels, levels, strict=False):
+                self._tally.add(layer, name, "link_flits", link_flits)
+                self._tally.add(layer, name, "router_flits", router_flits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from archsim.noc.kernel.layout import CROSSBAR, WIRE
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.routing import NONE, Routes
-from archsim.noc.topology import Topology
+from archsim.noc.topology import FULL_RATE, Topology
 from archsim.noc.traffic import Traffic
 from archsim.noc.ways import Ways, head_cycles
 
@@ -66,6 +67,8 @@ def hops(topology: Topology, routes: Routes, source: int, target: int) -> int:
 
 
 def unthrottled(topology: Topology, parameters: RouterParameters) -> int:
-    """Flits of a buffer that keep a link busy: as many as leave until the first one's credit is back."""
-    delays = [link.delay_cycles for link in topology.links] + [node.delay_cycles for node in topology.nodes]
-    return CROSSBAR + 2 * (WIRE + max(delays)) + parameters.credit_delay + head_cycles(parameters)
+    """Flits of a buffer that keep any link busy: as many as leave until the first one's credit is back."""
+    links = [(link.delay_cycles, link.period) for link in topology.links]
+    nodes = [(node.delay_cycles, FULL_RATE) for node in topology.nodes]
+    rest = CROSSBAR + 2 * WIRE + parameters.credit_delay + head_cycles(parameters)
+    return max(ceil((rest + 2 * delay + ceil(period) - 1) / period) for delay, period in links + nodes)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 from archsim.errors import ConfigError, SimulationError
 from archsim.noc import attachment, engine
+from archsim.noc.fans import Fans
 from archsim.noc.interface import Delivery, Message
 from archsim.noc.kernel.layout import NEVER, NO_INDEX, NONE
 from archsim.noc.parameters import Packets, RouterParameters
@@ -26,36 +26,13 @@ from archsim.spec.network import Noc
 FIRST_MESSAGES = 64  # under way before the arrays first grow
 
 
-class _Way(NamedTuple):
-    """From a node to those that one copy of a message reaches: as the kernel's record says it, what it passes, and the
-    cycles of a flit there, of a head ``lone_cycles``."""
-
-    where: int
-    nodes: int
-    links: int
-    routers: int
-    flight_cycles: int
-    lone_cycles: int
-
-
-class _Fan(NamedTuple):
-    """The ways of a message's copies: one along a tree, or one to each node. What they pass together, and the cycles of
-    a head on the one where it takes the most, and the fewest."""
-
-    ways: tuple[_Way, ...]
-    nodes: int
-    links: int
-    routers: int
-    most_cycles: int
-    fewest_cycles: int
-
-
 class _Sent(NamedTuple):
     """A message under way: its id, what its delivery will say, and the records of its copies."""
 
     id: int
     link_flits: int
     router_flits: int
+    levels: tuple[tuple[int, int], ...]
     slots: list[int]
 
 
@@ -72,7 +49,7 @@ class LinkFlits:
 class NetworkStats:
     """Since time 0. ``links``: in the topology's order; ``node_in``, ``node_out``: flits that each node has sent into
     the network and that have left it for the node; ``router_flits``: flits times the routers that they have entered;
-    ``busiest_share``: of the cycles so far, those in which the busiest link took a flit."""
+    ``busiest_share``: of the cycles so far, those for which flits took the busiest link."""
 
     links: tuple[LinkFlits, ...]
     node_in: tuple[int, ...]
@@ -98,11 +75,8 @@ class Network:
         self._clock = Clock(spec.clock_hz)
         self.topology, routes, self._ports = attachment.network(spec)
         parameters = _parameters(spec)
-        self._head_cycles = head_cycles(parameters)
-        self._ways = Ways(self.topology, routes)
         self._engine = engine.engine(spec.fidelity, self.topology, routes, parameters, self.packets, seed=self.seed)
-        self._trees = engine.Trees(self._engine, self._ways)
-        self._known: dict[tuple[int, tuple[int, ...]], _Fan] = {}
+        self._fans = Fans(Ways(self.topology, routes), self._engine, head_cycles(parameters), multicast=spec.multicast)
         self._sent: dict[int, _Sent] = {}  # by the record that counts what arrives
         self._free: list[int] = []
         self._grow()
@@ -126,9 +100,9 @@ class Network:
         alone. Where it goes may be left out: then the nearest two nodes."""
         total = self.packets.flits(flits)
         if source is None or not targets:
-            return self._clock.edge(total - 1 + self._shortest)
-        fan = self._to(source, targets)
-        return self._clock.edge(max(total + fan.most_cycles, len(fan.ways) * total + fan.fewest_cycles) - 1)
+            return self._clock.edge(total - 1 + self._fans.shortest)
+        fan = self._fans.to(source, targets)
+        return self._clock.edge(fan.least_cycles(total) - 1)
 
     def submit(self, at_ps: int, messages: Sequence[Message]) -> None:
         """Take all messages of the instant ``at_ps``, in order; they are at their nodes at the first edge after it.
@@ -176,6 +150,7 @@ class Network:
             for link in topology.links
         )
         through = [link.flits for link in links]
+        taken = [float(link.flits * own.period) for link, own in zip(links, topology.links, strict=True)]
         cycles = self._clock.cycle(self._now_ps)
         return NetworkStats(
             links=links,
@@ -183,56 +158,12 @@ class Network:
             node_out=tuple(flow[node.sink * topology.ports + node.port] for node in topology.nodes),
             router_flits=sum(flow[routers:]) + sum(through),
             cycles=cycles,
-            busiest_share=max(through, default=0) / max(1, cycles),
+            busiest_share=max(taken, default=0.0) / max(1, cycles),
         )
-
-    @cached_property
-    def _shortest(self) -> int:
-        """Cycles of a head between the two nodes of which that takes the fewest."""
-        nodes = range(len(self.topology.nodes))
-        return min((self._alone(a, b) for a in nodes for b in nodes if a != b), default=0)
-
-    def _alone(self, source: int, target: int) -> int:
-        routers = len(self._ways.links(source, target)) + 1
-        return self._ways.flight_cycles(source, target) + routers * self._head_cycles
-
-    def _to(self, source: int, targets: tuple[int, ...]) -> _Fan:
-        """The ways of a message's copies."""
-        key = (source, targets)
-        found = self._known.get(key)
-        if found is None:
-            self._check(source, targets)
-            found = self._known[key] = _fan(self._copies(source, targets))
-        return found
-
-    def _copies(self, source: int, targets: tuple[int, ...]) -> tuple[_Way, ...]:
-        if len(targets) == 1 or not self.spec.multicast:
-            return tuple([self._way(source, (target,), target) for target in targets])
-        return (self._way(source, targets, self._trees.where(source, targets)),)
-
-    def _way(self, source: int, targets: tuple[int, ...], where: int) -> _Way:
-        links = {link for target in targets for link in self._ways.links(source, target)}
-        return _Way(
-            where=where,
-            nodes=len(targets),
-            links=len(links),
-            routers=len(links) + 1,
-            flight_cycles=max(self._ways.flight_cycles(source, target) for target in targets),
-            lone_cycles=max(self._alone(source, target) for target in targets),
-        )
-
-    def _check(self, source: int, targets: tuple[int, ...]) -> None:
-        nodes = range(len(self.topology.nodes))
-        if not targets or len(set(targets)) < len(targets) or not {source, *targets} <= set(nodes):
-            raise SimulationError(
-                f"network: message from {source} to {list(targets)}; allowed different nodes of 0 to {len(nodes) - 1}"
-            )
-        if source in targets:
-            raise SimulationError(f"network: message from node {source} to itself")
 
     def _take_in(self, message: Message, visible: int) -> None:
         """Write the records of a message's copies, of which the first counts what arrives."""
-        fan = self._to(message.source, message.targets)
+        fan = self._fans.to(message.source, message.targets)
         ways = fan.ways
         flits, total = message.flits, self.packets.flits(message.flits)
         if flits < 0 or total < 1:
@@ -247,7 +178,8 @@ class Network:
                 slots[0], way.flight_cycles,
             )  # fmt: skip
             engine.send(self._engine.state.counts, self._next, slot)
-        self._sent[slots[0]] = _Sent(message.id, total * fan.links, total * fan.routers, slots)
+        levels = tuple([(total * links, total * routers) for links, routers in fan.levels])
+        self._sent[slots[0]] = _Sent(message.id, total * fan.links, total * fan.routers, levels, slots)
         self._next_end = min(self._next_end, visible + total - 1 + ways[0].flight_cycles)
 
     def _run(self, until: int) -> int:
@@ -264,7 +196,7 @@ class Network:
     def _deliver(self, slot: int) -> Delivery:
         sent = self._sent.pop(slot)
         self._free += reversed(sent.slots)
-        return Delivery(sent.id, self._now_ps, sent.link_flits, sent.router_flits)
+        return Delivery(sent.id, self._now_ps, sent.link_flits, sent.router_flits, sent.levels)
 
     def _grow(self) -> None:
         """Double the records, at least so that every node can have a message under way to every other one."""
@@ -274,18 +206,6 @@ class Network:
         messages = self._engine.state.messages
         self._records, self._next, self._ended = Records(messages), messages["next"], messages["ended"]
         self._free = [*range(slots + more - 1, slots - 1, -1), *self._free]
-
-
-def _fan(ways: tuple[_Way, ...]) -> _Fan:
-    lone_cycles = [way.lone_cycles for way in ways]
-    return _Fan(
-        ways=ways,
-        nodes=sum(way.nodes for way in ways),
-        links=sum(way.links for way in ways),
-        routers=sum(way.routers for way in ways),
-        most_cycles=max(lone_cycles),
-        fewest_cycles=min(lone_cycles),
-    )
 
 
 def _parameters(spec: Noc) -> RouterParameters:

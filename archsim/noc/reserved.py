@@ -101,6 +101,9 @@ def _connect(state: Any, topology: Topology) -> None:
     for link in topology.links:
         output = state.outputs[link.source * topology.ports + link.source_port]
         output["to"], output["cycles"] = link.target, k.CROSSBAR + k.WIRE + link.delay_cycles
+        if link.period != 1:
+            output["slow"] = 1
+            output["numerator"], output["denominator"] = link.period.as_integer_ratio()
     for number, node in enumerate(topology.nodes):
         output = state.outputs[node.sink * topology.ports + node.port]
         output["sink"], output["cycles"] = 1, k.CROSSBAR + k.WIRE + node.delay_cycles

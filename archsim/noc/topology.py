@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from archsim.errors import ConfigError
 
-NODE_DIM = -1  # of a port to a node: it lies in no dimension
+NODE_DIM = -1  # of a port to a node, or of a link without classes of channels: it lies in no dimension
+GATEWAY = -1  # level of the wires between an inner network and its router of the outer one
+FULL_RATE = Fraction(1)  # a flit a cycle
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +18,9 @@ class Link:
     """One direction: from a router's output port to another one's input port of any number.
 
     ``dim``: the dimension in which it runs (ports of one dimension keep a packet's class of virtual channels);
-    ``sign``: +1 or -1 along it, 0 where there is no such order.
+    ``sign``: +1 or -1 along it, 0 where there is no such order. ``period``: cycles for which a flit takes it, >= 1;
+    ``buffer_flits``: of a virtual channel at its end, 0: as at all ports. ``level``: of nested networks, the one that
+    it belongs to, or GATEWAY.
     """
 
     source: int
@@ -25,6 +30,9 @@ class Link:
     delay_cycles: int = 1
     dim: int = 0
     sign: int = 0
+    period: Fraction = FULL_RATE
+    buffer_flits: int = 0
+    level: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +56,8 @@ class Topology:
     """``coordinates[r][d]``: the place of router r in dimension d of ``shape``, where it has one; a dimension that
     ``wraps`` is a ring. ``order``: the dimensions in the order in which packets pass them. ``route[r][n]``: the output
     port of router r towards node n, where a topology has routes of its own. ``bisection_links``: in one direction,
-    between two halves of the nodes, the fewest; 0: not known."""
+    between two halves of the nodes, the fewest; 0: not known. ``levels[r]``: of nested networks, the one to which
+    router r belongs, 0 the innermost; empty: all to one."""
 
     name: str
     routers: int
@@ -61,6 +70,7 @@ class Topology:
     order: tuple[int, ...] = ()
     route: tuple[tuple[int, ...], ...] = ()
     bisection_links: int = 0
+    levels: tuple[int, ...] = ()
 
     def outgoing(self) -> list[list[Link]]:
         """Links by the router that they leave, in order of their ports."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
+from math import ceil
 
 from archsim.noc.kernel.layout import CROSSBAR, WIRE
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.routing import Routes
-from archsim.noc.topology import Link, Topology
+from archsim.noc.topology import FULL_RATE, Link, Topology
 
 
 class Ways:
@@ -37,18 +39,34 @@ class Ways:
         """Of a flit that waits for nothing, from when its node sends it: through the switches and over the wires."""
         first, last = self.topology.nodes[source].delay_cycles, self.topology.nodes[target].delay_cycles
         links = self.links(source, target)
-        wires = first + last + sum(link.delay_cycles for link in links)
+        wires = first + last + sum(link.delay_cycles + ceil(link.period) - 1 for link in links)
         return wires + WIRE * (len(links) + 2) + CROSSBAR * (len(links) + 1)
 
     def lone_cycles(self, parameters: RouterParameters, source: int, target: int, flits: int) -> int:
         """Cycles from the making of a packet to its last flit's arrival when nothing else moves.
 
         Each router takes a head ``routing_delay`` cycles, one for a channel (none if speculative) and one through the
-        switch; each wire its delay and one; the other flits follow, one a cycle. Holds for buffers that do not throttle
-        a lone packet: of at least ``load.unthrottled`` flits. Source of the form: BookSim 2.0, measured.
+        switch; each wire its delay and one, a slow link the rest of the cycles for which a flit takes it. The other
+        flits follow, one a cycle, after a slow link at its pace but for what they gain on the head in each router from
+        there on. Exact where slow links have whole periods, or there is one; else a lower bound. Holds for buffers that
+        do not throttle a lone packet: of at least ``load.unthrottled`` flits. Source of the form: BookSim 2.0,
+        measured.
         """
-        routers = len(self.links(source, target)) + 1
-        return self.flight_cycles(source, target) + routers * head_cycles(parameters) + flits - 1
+        head = head_cycles(parameters)
+        paces = self.paces(source, target, head)
+        return self.flight_cycles(source, target) + max(span(flits, period) + heads for period, heads in paces) - 1
+
+    def paces(self, source: int, target: int, head: int) -> list[tuple[Fraction, int]]:
+        """Of the way as a whole, and of each period of slow links on it: cycles of a flit on such a link, and those
+        that a head of ``head`` cycles in each router has spent there up to the last such link."""
+        links = self.links(source, target)
+        last = {link.period: number for number, link in enumerate(links, 1) if link.period != 1}
+        return [(FULL_RATE, head * (len(links) + 1)), *((period, head * number) for period, number in last.items())]
+
+
+def span(flits: int, period: Fraction) -> int:
+    """Cycles from the arrival of the first of ``flits`` that follow one another over a link to after the last one's."""
+    return flits if period == 1 else ceil(flits * period) - ceil(period) + 1
 
 
 def head_cycles(parameters: RouterParameters) -> int:

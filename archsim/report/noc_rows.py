@@ -16,6 +16,8 @@ BUSIEST = 5
 def network(stats: NocStats) -> dict[str, Any]:
     """``details.noc`` of the summary: routers at their places, links with their flits, nodes with theirs."""
     ports = {node: part for part, nodes in stats.ports.items() for node in nodes}
+    nested = {"levels": list(stats.levels), "router_levels": list(stats.router_levels)} if stats.router_levels else {}
+    slow = {"periods": list(stats.periods)} if stats.periods else {}
     return {
         "name": stats.name,
         "cycles": stats.cycles,
@@ -31,40 +33,50 @@ def network(stats: NocStats) -> dict[str, Any]:
             }
             for node, router in enumerate(stats.node_routers)
         ],
+        **nested,
+        **slow,
     }
 
 
-def share(flits: int, cycles: int) -> float:
-    """Of the cycles, those in which a link took a flit."""
-    return flits / cycles if cycles else 0.0
+def taken(noc: Mapping[str, Any]) -> list[float]:
+    """Cycles for which flits took each link: one for each, or the link's own."""
+    flits = [link[2] for link in noc["links"]]
+    periods = noc.get("periods")
+    return flits if periods is None else [count * period for count, period in zip(flits, periods, strict=True)]
+
+
+def share(cycles: float, total: int) -> float:
+    """Of all cycles, those for which flits took a link."""
+    return min(1.0, cycles / total) if total else 0.0
 
 
 def busiest(noc: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The links with the most flits, ties by their routers."""
-    links = sorted(noc["links"], key=lambda link: (-link[2], link[0], link[1]))[:BUSIEST]
+    """The links that flits took the longest, ties by their routers."""
+    links = [(cycles, *link) for cycles, link in zip(taken(noc), noc["links"], strict=True)]
     return [
         {
             "link": f"{where(noc, source)} \u2192 {where(noc, target)}",
             "flits": count(flits),
-            "share": percent(flits, noc["cycles"]),
+            "share": percent(cycles, noc["cycles"]),
         }
-        for source, target, flits in links
+        for cycles, source, target, flits in sorted(links, key=lambda link: (-link[0], link[1], link[2]))[:BUSIEST]
         if flits
     ]
 
 
 def where(noc: Mapping[str, Any], router: int) -> str:
-    """A router by its place, or by its number."""
-    return f"[{', '.join(map(str, noc['places'][router]))}]" if noc["places"] else f"router {router}"
+    """A router by its place, or by its number; of nested networks with the one that it belongs to."""
+    place = f"[{', '.join(map(str, noc['places'][router]))}]" if noc["places"] else f"router {router}"
+    return f"{noc['levels'][noc['router_levels'][router]]} {place}" if "levels" in noc else place
 
 
 def sentence(noc: Mapping[str, Any]) -> str:
     """How much of the network was in use."""
-    links, cycles = noc["links"], noc["cycles"]
-    total, most = sum(link[2] for link in links), max((link[2] for link in links), default=0)
+    links, cycles, busy = noc["links"], noc["cycles"], taken(noc)
+    total, most = sum(link[2] for link in links), max(busy, default=0)
     return (
         f"{count(total)} flits on {len(links)} links in {count(cycles)} cycles of the network: "
-        f"{percent(total, cycles * len(links))} of their cycles, {percent(most, cycles)} on the busiest."
+        f"{percent(sum(busy), cycles * len(links))} of their cycles, {percent(most, cycles)} on the busiest."
     )
 
 

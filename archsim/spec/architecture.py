@@ -206,7 +206,7 @@ class Architecture:
         yield from self.memories
         yield from self.caches
         if self.noc is not None:
-            yield self.noc
+            yield from reversed(self.noc.levels)
         yield self.dma
         yield from self.arrays
         yield from self.vectors

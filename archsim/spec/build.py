@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -13,8 +12,6 @@ from archsim.spec import schema
 from archsim.spec.domains import Measured
 from archsim.spec.dtypes import BITS
 from archsim.spec.expand import Facts
-from archsim.spec.fabric import Fabric
-from archsim.spec.network import Noc
 from archsim.spec.part import Sourced
 from archsim.spec.rules_parts import CONSTANT, dataflow_name
 from archsim.spec.sources import lookup
@@ -199,42 +196,3 @@ def _bytes_per_cycle(bandwidth: Measured | None, clock_hz: int) -> Fraction | No
     if bandwidth is None or bandwidth.per == "B/cycle":
         return None if bandwidth is None else bandwidth.value
     return bandwidth.value / clock_hz
-
-
-def noc(spec: schema.Noc, base: dict[str, Any], found: Fabric, inside: tuple[str, ...]) -> Noc:
-    """A noc section; ``inside``: the memories below it."""
-    return Noc(
-        **base,
-        topology=spec.topology,
-        shape=spec.shape,
-        cores=found.cores,
-        ports=_with_attached(found, spec),
-        links=found.links,
-        bisection_links=found.bisection_links,
-        link_bytes=spec.link,
-        attach=spec.attach,
-        inside=inside,
-        link_delay_cycles=spec.link_delay,
-        link_mm=spec.link_length,
-        routing=spec.routing,
-        multicast=spec.multicast,
-        vcs=spec.vcs,
-        buffer_flits=spec.buffer,
-        routing_delay_cycles=spec.routing_delay,
-        credit_delay_cycles=spec.credit_delay,
-        vc_allocator=spec.vc_allocator,
-        switch_allocator=spec.switch_allocator,
-        speculative=spec.speculative,
-        packet_bytes=spec.packet,
-        header_flits=spec.header,
-        message_bytes=spec.message,
-        request_flits=spec.request,
-        fidelity=spec.fidelity,
-    )
-
-
-def _with_attached(found: Fabric, spec: schema.Noc) -> tuple[tuple[int, int], ...]:
-    """Ports of each router, with a way in, and one out where its nodes have theirs, for each place in `attach`."""
-    at = [found.places.index(place) for places in spec.attach.values() for place in places]
-    into, out = Counter(at), Counter(found.sinks[router] for router in at)
-    return tuple((ins + into[router], outs + out[router]) for router, (ins, outs) in enumerate(found.ports))

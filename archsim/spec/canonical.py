@@ -11,12 +11,11 @@ import yaml
 from archsim import units
 from archsim.spec import peaks
 from archsim.spec.architecture import ROLES, Architecture, Array, Dma, Host, Vector
+from archsim.spec.canonical_noc import network
+from archsim.spec.canonical_values import Section, common, cycles, one_or_each, overrides, pair, ratio, real
 from archsim.spec.dtypes import BITS
 from archsim.spec.memories import Cache, Memory, PortSet
-from archsim.spec.network import Noc
-from archsim.spec.part import Part
 
-_Section = dict[str, Any]
 _LINE = 100  # characters of a mapping or list that goes on one line
 _NOT_NUMBERS = frozenset(
     ["schema", "name", "description", "source", "sources", "dtypes", "not_modelled", "hierarchy", "node"]
@@ -48,7 +47,7 @@ def number_paths(chip: Architecture) -> list[str]:
     return paths
 
 
-def _numbers(section: _Section, prefix: str) -> Iterator[str]:
+def _numbers(section: Section, prefix: str) -> Iterator[str]:
     for key, value in section.items():
         if key in _NOT_NUMBERS or (key == "interleave" and value in ("word", "xor")):
             continue
@@ -58,30 +57,31 @@ def _numbers(section: _Section, prefix: str) -> Iterator[str]:
             yield f"{prefix}{key}"
 
 
-def _document(chip: Architecture) -> _Section:
+def _document(chip: Architecture) -> Section:
     above = chip.clock_hz
-    hierarchy: list[_Section] = []
+    hierarchy: list[Section] = []
     last = max((n for n, memory in enumerate(chip.memories) if memory.kind == "dram"), default=-1)
     for number, memory in enumerate(chip.memories):
         if chip.noc is not None and memory.name == chip.noc.inside[0]:
-            hierarchy.append({"noc": _noc(chip.noc, above)})
-            above = chip.noc.clock_hz
+            for level in reversed(chip.noc.levels):
+                hierarchy.append({"noc": network(level, above)})
+                above = level.clock_hz
         hierarchy.append({memory.kind: _memory(memory, above)})
         above = memory.clock_hz
         if number == last:
             hierarchy += [{"cache": _cache(cache, above)} for cache in chip.caches]
-    leaves: list[_Section] = [{"array": _array(part, above)} for part in chip.arrays]
+    leaves: list[Section] = [{"array": _array(part, above)} for part in chip.arrays]
     leaves += [{"vector": _vector(part, above)} for part in chip.vectors]
     hierarchy.append({"dma": _dma(chip.dma, chip.clock_hz)})
     if chip.host is not None:
         hierarchy.append({"host": _host(chip.host, chip.clock_hz)})
     hierarchy.append({"parallel": leaves} if len(leaves) > 1 else leaves[0])
-    document: _Section = {"schema": "archsim.chip/1", "name": chip.name}
+    document: Section = {"schema": "archsim.chip/1", "name": chip.name}
     if chip.description:
         document["description"] = chip.description
     document |= {
         "source": chip.source,
-        "technology": {"node": chip.technology, "voltage": f"{_real(chip.voltage_v)} V"},
+        "technology": {"node": chip.technology, "voltage": f"{real(chip.voltage_v)} V"},
         "clock": units.exact(chip.clock_hz, units.FREQUENCY),
         "dtypes": {key: dtype for key, dtype in chip.dtypes.items() if key != "partials"},
         "hierarchy": hierarchy,
@@ -91,27 +91,8 @@ def _document(chip: Architecture) -> _Section:
     return document
 
 
-def _common(part: Part, above_hz: int) -> _Section:
-    section: _Section = {"name": part.name}
-    if part.clock_hz != above_hz:
-        section["clock"] = units.exact(part.clock_hz, units.FREQUENCY)
-    section["sync_stages"] = part.sync_stages
-    return section
-
-
-def _overrides(part: Part) -> _Section:
-    section: _Section = {}
-    if part.energy_pj:
-        section["energy"] = {action: f"{_real(item.value)} pJ" for action, item in part.energy_pj.items()}
-    if part.area_mm2 is not None:
-        section["area"] = f"{_real(part.area_mm2.value)} mm2"
-    if part.leakage_w is not None:
-        section["leakage"] = f"{_real(part.leakage_w.value)} W"
-    return section
-
-
-def _memory(part: Memory, above_hz: int) -> _Section:
-    section = _common(part, above_hz)
+def _memory(part: Memory, above_hz: int) -> Section:
+    section = common(part, above_hz)
     if part.kind == "dram":
         section |= _dram(part)
     else:
@@ -119,41 +100,41 @@ def _memory(part: Memory, above_hz: int) -> _Section:
     if part.kind == "sram":
         section |= _sram(part)
     section["keeps"] = "all" if part.keeps == ROLES else list(part.keeps)
-    section["slots"] = _one_or_each(dict(part.slots), tuple(part.keeps))
-    return section | _overrides(part)
+    section["slots"] = one_or_each(dict(part.slots), tuple(part.keeps))
+    return section | overrides(part)
 
 
-def _sram(part: Memory) -> _Section:
+def _sram(part: Memory) -> Section:
     section = _banks(part)
     section["interleave"] = units.exact(part.block_bytes, units.SIZE) if part.block_bytes else part.interleave
-    section["padding"] = _one_or_each({role: part.padding_words.get(role, 0) for role in part.keeps}, tuple(part.keeps))
+    section["padding"] = one_or_each({role: part.padding_words.get(role, 0) for role in part.keeps}, tuple(part.keeps))
     section["filled_by"] = part.filled_by
     return section
 
 
-def _banks(part: Memory) -> _Section:
-    section: _Section = {"banks": part.banks, "word": units.exact(part.word_bytes, units.SIZE)}
+def _banks(part: Memory) -> Section:
+    section: Section = {"banks": part.banks, "word": units.exact(part.word_bytes, units.SIZE)}
     section["ports"] = _ports(part.ports) | {engine: _ports(own) for engine, own in part.private_ports.items()}
     return section
 
 
-def _ports(ports: PortSet) -> _Section:
+def _ports(ports: PortSet) -> Section:
     if ports.shared:
         return {"shared": ports.read}
     return {key: count for key, count in (("read", ports.read), ("write", ports.write)) if count}
 
 
-def _cache(part: Cache, above_hz: int) -> _Section:
-    section = _common(part, above_hz)
+def _cache(part: Cache, above_hz: int) -> Section:
+    section = common(part, above_hz)
     section |= {"size": units.exact(part.capacity_bytes, units.SIZE), "line": units.exact(part.line_bytes, units.SIZE)}
-    section |= {"ways": part.ways, "policy": part.policy, "latency": _cycles(part.hit_cycles)}
+    section |= {"ways": part.ways, "policy": part.policy, "latency": cycles(part.hit_cycles)}
     section |= _banks(part)
     section["keeps"] = list(part.keeps)
-    return section | _overrides(part)
+    return section | overrides(part)
 
 
-def _dram(part: Memory) -> _Section:
-    section: _Section = {"standard": part.standard, "capacity": units.exact(part.capacity_bytes, units.SIZE)}
+def _dram(part: Memory) -> Section:
+    section: Section = {"standard": part.standard, "capacity": units.exact(part.capacity_bytes, units.SIZE)}
     if part.standard == "constant":
         rate = part.bytes_per_cycle
         section["bandwidth"] = "infinite" if rate is None else units.exact(rate * part.clock_hz, units.BANDWIDTH)
@@ -172,29 +153,13 @@ def _dram(part: Memory) -> _Section:
     }
 
 
-def _noc(part: Noc, above_hz: int) -> _Section:
-    section = _common(part, above_hz)
-    section |= {"topology": part.topology, "shape": list(part.shape), "link": units.exact(part.link_bytes, units.SIZE)}
-    if part.link_delay_cycles is not None:
-        section["link_delay"] = part.link_delay_cycles
-    if part.links:
-        section["link_length"] = f"{_real(part.link_mm)} mm"
-    section["attach"] = {name: [list(place) for place in places] for name, places in part.attach.items()}
-    section |= {"routing": part.routing, "multicast": part.multicast, "vcs": part.vcs, "buffer": part.buffer_flits}
-    section |= {"routing_delay": part.routing_delay_cycles, "credit_delay": part.credit_delay_cycles}
-    section |= {"vc_allocator": part.vc_allocator, "switch_allocator": part.switch_allocator}
-    section |= {"speculative": part.speculative, "packet": units.exact(part.packet_bytes, units.SIZE)}
-    section |= {"header": part.header_flits, "message": units.exact(part.message_bytes, units.SIZE)}
-    return section | {"request": part.request_flits, "fidelity": part.fidelity} | _overrides(part)
-
-
-def _array(part: Array, above_hz: int) -> _Section:
-    section = _common(part, above_hz)
+def _array(part: Array, above_hz: int) -> Section:
+    section = common(part, above_hz)
     section |= {"kind": part.form, "shape": [part.rows, part.cols], "dataflow": part.dataflow}
-    section["rates"] = {_pair(*pair): _ratio(rate) for pair, rate in part.rates.items()}
+    section["rates"] = {pair(*dtypes): ratio(rate) for dtypes, rate in part.rates.items()}
     section["weight_double_buffer"] = part.weight_double_buffer
     section["fold_overlap"] = part.fold_overlap
-    section["startup"] = _cycles(part.startup_cycles)
+    section["startup"] = cycles(part.startup_cycles)
     section["fanouts"] = [
         {"axis": item.axis, "size": item.size, "multicast": list(item.multicast), "reduce": list(item.reduce)}
         for item in part.fanouts
@@ -203,57 +168,34 @@ def _array(part: Array, above_hz: int) -> _Section:
         {"name": item.name, "keeps": list(item.keeps), "size": units.exact(item.size_bytes, units.SIZE)}
         for item in part.registers
     ]
-    return section | _overrides(part)
+    return section | overrides(part)
 
 
-def _vector(part: Vector, above_hz: int) -> _Section:
-    section = _common(part, above_hz)
-    section["lanes"] = _one_or_each(dict(part.lanes), tuple(BITS))
-    section["functions"] = {name: _ratio(rate) for name, rate in part.function_cycles.items()}
-    section["startup"] = _cycles(part.startup_cycles)
-    return section | _overrides(part)
+def _vector(part: Vector, above_hz: int) -> Section:
+    section = common(part, above_hz)
+    section["lanes"] = one_or_each(dict(part.lanes), tuple(BITS))
+    section["functions"] = {name: ratio(rate) for name, rate in part.function_cycles.items()}
+    section["startup"] = cycles(part.startup_cycles)
+    return section | overrides(part)
 
 
-def _dma(part: Dma, above_hz: int) -> _Section:
-    section = _common(part, above_hz)
-    section |= {"merged": part.merged, "channels": part.channels, "setup": _cycles(part.setup_cycles)}
-    section |= {"run_setup": _cycles(part.run_setup_cycles), "row_setup": _cycles(part.row_setup_cycles)}
+def _dma(part: Dma, above_hz: int) -> Section:
+    section = common(part, above_hz)
+    section |= {"merged": part.merged, "channels": part.channels, "setup": cycles(part.setup_cycles)}
+    section |= {"run_setup": cycles(part.run_setup_cycles), "row_setup": cycles(part.row_setup_cycles)}
     if part.outstanding is not None:
         section["outstanding"] = part.outstanding
-    return section | _overrides(part)
+    return section | overrides(part)
 
 
-def _host(part: Host, above_hz: int) -> _Section:
-    section = _common(part, above_hz)
+def _host(part: Host, above_hz: int) -> Section:
+    section = common(part, above_hz)
     section["launch"] = units.exact(part.launch_ps, units.TIME)
     section["depth"] = part.depth
     section["issue"] = units.exact(part.issue_ps, units.TIME)
     section["link"] = units.exact(part.link_bytes_per_s, units.BANDWIDTH)
     section["compute"] = units.exact(part.flops_per_s, units.COMPUTE_RATE)
-    return section | _overrides(part)
-
-
-def _one_or_each(values: dict[str, int], everything: tuple[str, ...]) -> int | dict[str, int]:
-    """One number when it holds for all of ``everything``, else a number for each."""
-    if set(values) == set(everything) and len(set(values.values())) == 1:
-        return next(iter(values.values()))
-    return values
-
-
-def _pair(inputs: str, weights: str) -> str:
-    return inputs if inputs == weights else f"{inputs}x{weights}"
-
-
-def _ratio(value: Fraction) -> int | str:
-    return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
-
-
-def _cycles(count: int) -> str:
-    return f"{count} cycles"
-
-
-def _real(value: float) -> str:
-    return units.rational(Fraction(repr(value)))
+    return section | overrides(part)
 
 
 class _Dumper(yaml.SafeDumper):
@@ -272,7 +214,7 @@ class _Dumper(yaml.SafeDumper):
         return node
 
 
-def _dump(document: _Section, dumper: type[yaml.SafeDumper]) -> str:
+def _dump(document: Section, dumper: type[yaml.SafeDumper]) -> str:
     text = yaml.dump(
         document, Dumper=dumper, default_flow_style=False, sort_keys=False, allow_unicode=True, width=10**6
     )

@@ -83,3 +83,15 @@ def explicit(part: Declared[schema.Part]) -> bool:
     """Whether a part is a memory with rings and moves of its own."""
     spec = part.spec
     return isinstance(spec, schema.Dram) or (isinstance(spec, schema.Sram) and spec.filled_by == "dma")
+
+
+def clocks(file: File) -> dict[str, int]:
+    """Clock of each part: its own, else that of the nearest memory or network above it, else the chip's."""
+    found: dict[str, int] = {}
+    above = file.chip.clock
+    for part in file.parts:
+        inherited = file.chip.clock if isinstance(part.spec, (schema.Dma, schema.Host)) else above
+        found[part.spec.name] = part.spec.clock or inherited
+        if isinstance(part.spec, (schema.Storage, schema.Noc)):
+            above = found[part.spec.name]
+    return found

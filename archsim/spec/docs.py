@@ -63,7 +63,21 @@ above needs none.
 A packet is at least a flit; with `multicast: true` it fits, header and all, into the `buffer` of a virtual channel.
 A node of a network is a core, that at the root of a tree too. `show chips NAME` prints the peaks of all cores, of a
 link, of the bisection and of each part's ports. Timing: [noc.md](noc.md); energy: [energy.md](energy.md). Not built
-with a network: a second one, caches, a dram below it, a host at a port, the topology point_to_point.
+with a network: caches, a dram below it, a host at a port, the topology point_to_point.
+
+**Networks in networks.** Of two or more `noc` parts each has a copy of what stands below it at every node: chiplets of
+a package, packages of a board. Cores are numbered copy after copy. The innermost network states the flit, the packets,
+the virtual channels and the fidelity of all; `attach` of an inner network names the one router of it that is joined to
+its copy's router of the network around it, `attach` of the outermost one the ports of the memories above.
+
+    - noc:  {name: package, topology: mesh, shape: [2, 2], phy: ucie_standard, attach: {dram: [[0, 0]]}}
+    - noc:  {name: mesh, topology: mesh, shape: [4, 4], link: 32 B, attach: {package: [[0, 0]]}}
+
+Links between chips have a `phy`: lanes x rate x coding bits a second, a latency, an energy for a bit, a static power;
+`phy: NAME` takes those of a file in `configs/links` (`ucie_standard`: 16 lanes x 16 GT/s = 32 GB/s). A
+flit takes such a link for an exact ratio of cycles of the network, at least 1. Without a `phy` the links of an outer
+network are wires: `link` bytes in a cycle of its `clock`. Not built: a memory between two networks, and more than one
+router of a copy that is joined to the network around it.
 
 **Sources.** Every number says where it comes from: `source:` for a section, `sources: {key: text}` for single
 keys, at the top level also `sources: {part.key: text}`. `estimated: reasoning` marks a number that nobody
@@ -96,6 +110,7 @@ _SECTIONS: tuple[type[BaseModel], ...] = (
     schema.EnginePorts,
     schema.Registers,
     schema.Noc,
+    schema.Phy,
     schema.Array,
     schema.Fanout,
     schema.RegisterFile,
@@ -105,7 +120,7 @@ _SECTIONS: tuple[type[BaseModel], ...] = (
 )
 _TITLES = {"Chip": "Top level", "Part": "Every part", "Storage": "Every memory", "Fanout": "array: fanouts"}
 _TITLES |= {"RegisterFile": "array: registers", "Ports": "sram: ports"}
-_TITLES |= {"EnginePorts": "sram: ports of one engine; cache: ports"}
+_TITLES |= {"Phy": "noc: phy", "EnginePorts": "sram: ports of one engine; cache: ports"}
 _INHERITED = {(section, name) for section in (schema.Chip, schema.Part) for name in ("source", "sources")}
 
 

@@ -102,10 +102,11 @@ def assignments(texts: Iterable[str]) -> dict[str, object]:
 def _resolve(
     document: Node, values: Mapping[str, object] | None, facts: DataflowFacts | None, origin: str
 ) -> Architecture:
-    from archsim.spec import expand, merge, resolve
+    from archsim.spec import expand, merge, presets, resolve
 
     if values:
         document = merge.override(document, values, origin)
+        presets.expand(document)
     return resolve.resolve(document, facts or expand.dataflow_facts)
 
 
@@ -129,7 +130,7 @@ def _find(name: str, folder: Path) -> Path:
 
 def _extended(document: Node, file: str, chain: tuple[Path, ...]) -> Node:
     """A document over the one it extends, with the sources of all of them written into their leaves."""
-    from archsim.spec import declared, merge, sources
+    from archsim.spec import declared, merge, presets, sources
     from archsim.spec.problems import Problems
 
     problems = Problems()
@@ -138,6 +139,7 @@ def _extended(document: Node, file: str, chain: tuple[Path, ...]) -> Node:
     if problems.found and entry is None:
         declared.declare(document, problems)  # a misspelt key is told beside the source that misses it
     problems.raise_all()
+    presets.expand(document)
     if entry is None:
         return document
     if not isinstance(entry.value, str):

@@ -1,47 +1,103 @@
 """The network of a resolved chip: routers, links, what they carry, and who stands at which router.
 
 Below the network everything exists once for each of its cores; what stands above it is shared and reached through the
-ports that ``attach`` names.
+ports that ``attach`` names. Networks around it have copies of it at their nodes: chiplets of a package, or chips of a
+board.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
+from math import ceil
 
-from archsim.spec.part import Part
+from archsim.spec.part import Part, Sourced
 
 TOPOLOGIES = "archsim.noc.topologies"  # the package whose files they are
+_PS_PER_S = 10**12
 
 
 @dataclass(frozen=True, slots=True)
-class Noc(Part):
-    """A network on chip. One core stands at each node of its topology, in their order.
+class Phy:
+    """A physical link between two chips, one direction. ``coding``: share of its bits that is payload; ``latency_ps``:
+    beyond the time that bits take it; energy per bit of payload."""
 
-    ``link_bytes``: one flit, which a link carries in a cycle; ``packet_bytes``: payload of a packet at most, beside
-    ``header_flits``; ``message_bytes``: what a move sends at once from one port at most; ``request_flits``: of what
-    asks a port for all that a move reads there. ``attach``: part above -> the places (coordinates of a router) of its
-    ports. ``inside``: the memories below, of which each core has its own.
+    lanes: int
+    transfers_per_s: int
+    coding: Fraction
+    latency_ps: int
+    pj_per_bit: Sourced
+    static_w: Sourced
+
+    @property
+    def bytes_per_s(self) -> Fraction:
+        """Of payload."""
+        return self.lanes * self.transfers_per_s * self.coding / 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level(Part):
+    """One of the networks of a chip. ``link_bytes``: one flit; ``period``: cycles of the innermost network's clock for
+    which it takes a link. ``attach``: part above, or network around it -> the places (coordinates of a router) of its
+    ports.
+
     As the topology's file says: ``ports`` of each router (inputs, outputs), to links, nodes and attached parts;
     ``links`` and ``bisection_links`` (0: not known) of one direction each.
     """
 
     topology: str
     shape: tuple[int, ...]
-    cores: int
     link_bytes: int
     attach: Mapping[str, tuple[tuple[int, ...], ...]]
-    inside: tuple[str, ...]
     ports: tuple[tuple[int, int], ...] = ()
     links: int = 0
     bisection_links: int = 0
-    link_delay_cycles: int | None = None  # None: the topology's own
+    phy: Phy | None = None
+    period: Fraction = Fraction(1)
+    link_delay_cycles: int | None = None  # of its own clock; None: the topology's own
     link_mm: float = 1.0  # length of a link between neighbours
     routing: str = "xy"
-    multicast: bool = True
     vcs: int = 4
     buffer_flits: int = 8  # of each virtual channel
+    far_buffer_flits: int = 0  # behind links between chips, where it is more
+
+    @property
+    def link_bits(self) -> int:
+        """Of a flit."""
+        return self.link_bytes * 8
+
+    def delay_cycles(self, wire_cycles: int, clock_hz: int) -> int:
+        """Cycles of ``clock_hz`` on a link: of its phy, or of wires that take so many of this network's clock."""
+        if self.phy is None:
+            return ceil(Fraction(wire_cycles * clock_hz, self.clock_hz))
+        return max(1, ceil(Fraction(self.phy.latency_ps * clock_hz, _PS_PER_S)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outer(Level):
+    """A network around another one, of which it has a copy at each of its ``nodes``. ``width_bytes``: what a link
+    without a phy carries in a cycle of ``clock_hz``."""
+
+    nodes: int
+    width_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noc(Level):
+    """A network on chip. A core stands at each node of its topology, in their order; ``cores``: of all its copies,
+    those of a copy one after the other. ``outer``: the networks around it, from the inside out.
+
+    ``packet_bytes``: payload of a packet at most, beside ``header_flits``; ``message_bytes``: what a move sends at once
+    from one port at most; ``request_flits``: of what asks a port for all that a move reads there. ``inside``: the
+    memories below, of which each core has its own.
+    """
+
+    cores: int
+    inside: tuple[str, ...]
+    outer: tuple[Outer, ...] = ()
+    multicast: bool = True
     routing_delay_cycles: int = 1
     credit_delay_cycles: int = 0
     vc_allocator: str = "islip"
@@ -54,9 +110,14 @@ class Noc(Part):
     fidelity: str = "flit"  # flit | link
 
     @property
-    def link_bits(self) -> int:
-        """Wires of a link."""
-        return self.link_bytes * 8
+    def levels(self) -> tuple[Level, ...]:
+        """This network and those around it, from the inside out."""
+        return (self, *self.outer)
+
+    @property
+    def shared(self) -> Mapping[str, tuple[tuple[int, ...], ...]]:
+        """The parts that all cores share, with the places of their ports: those of the outermost network."""
+        return self.levels[-1].attach
 
     @property
     def packet_flits(self) -> int:

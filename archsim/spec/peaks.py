@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from archsim.spec.architecture import Architecture, Array
 from archsim.spec.memories import Memory, PortSet
-from archsim.spec.network import Noc
+from archsim.spec.network import Level, Noc, Outer
 from archsim.units import operations_per_s, si
 
 
@@ -22,34 +22,48 @@ def lines(chip: Architecture) -> list[str]:
     """One line for the peak of each dram, explicit sram, network and array; of all cores together where there are."""
     found = [_memory(memory) for memory in chip.memories if memory.filled_by == "dma"]
     if chip.noc is not None:
+        found += [_outer(level) for level in reversed(chip.noc.outer)]
         found.append(_noc(chip.noc))
     return found + [_array(array) for array in chip.arrays]
 
 
-def link_bytes_per_s(noc: Noc) -> int:
-    """Of one link in one direction: a flit a cycle."""
-    return noc.link_bytes * noc.clock_hz
+def link_bytes_per_s(level: Level) -> Fraction:
+    """Of one link of a network in one direction."""
+    if level.phy is not None:
+        return level.phy.bytes_per_s
+    width = level.width_bytes if isinstance(level, Outer) else level.link_bytes
+    return Fraction(width * level.clock_hz)
 
 
-def bisection_bytes_per_s(noc: Noc) -> int:
+def bisection_bytes_per_s(level: Level) -> Fraction:
     """Of all links, of one direction, between two halves of the nodes; 0 where the topology does not know it."""
-    return noc.bisection_links * link_bytes_per_s(noc)
+    return level.bisection_links * link_bytes_per_s(level)
 
 
 def port_bytes_per_s(noc: Noc, part: str) -> int:
-    """Of all ports of a part above the network, in one direction."""
-    return len(noc.attach.get(part, ())) * link_bytes_per_s(noc)
+    """Of all ports of a part above the network, or above those around it, in one direction: a flit a cycle each."""
+    return len(noc.shared.get(part, ())) * noc.link_bytes * noc.clock_hz
 
 
 def _noc(noc: Noc) -> str:
-    shape = "x".join(str(size) for size in noc.shape)
-    text = (
-        f"{noc.name}: {noc.cores} cores on a {noc.topology} {shape}, link {si(link_bytes_per_s(noc), 'B/s')} each way"
-    )
-    if noc.bisection_links:
-        text += f", bisection {si(bisection_bytes_per_s(noc), 'B/s')} each way"
-    ports = [f"{name} {si(port_bytes_per_s(noc, name), 'B/s')} ({len(noc.attach[name])})" for name in noc.attach]
+    cores = noc.cores // noc.copies
+    text = f"{noc.name}: {cores} cores{_links(noc)}"
+    if noc.copies > 1:
+        text += f", each of {noc.copies} copies"
+    ports = [f"{name} {si(port_bytes_per_s(noc, name), 'B/s')} ({len(noc.shared[name])})" for name in noc.shared]
     return f"{text}; ports: {', '.join(ports)}" if ports else text
+
+
+def _outer(level: Outer) -> str:
+    return f"{level.name}: {level.nodes} copies of the network below{_links(level)}"
+
+
+def _links(level: Level) -> str:
+    shape = "x".join(str(size) for size in level.shape)
+    text = f" on a {level.topology} {shape}, link {si(link_bytes_per_s(level), 'B/s')} each way"
+    if level.bisection_links:
+        text += f", bisection {si(bisection_bytes_per_s(level), 'B/s')} each way"
+    return text
 
 
 def _memory(memory: Memory) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
+from math import prod
 from typing import Any
 
-from archsim.spec import build, canonical, rules_noc, rules_parts, rules_tree, schema
+from archsim.spec import build, build_noc, canonical, rules_noc, rules_parts, rules_tree, schema
 from archsim.spec import sources as origins
 from archsim.spec.architecture import ROLES, Architecture
-from archsim.spec.declared import Declared, File, declare
+from archsim.spec.declared import Declared, File, clocks, declare
 from archsim.spec.dtypes import BITS
 from archsim.spec.expand import DataflowFacts, Facts, dataflow_facts
 from archsim.spec.fabric import Fabric
@@ -35,11 +36,11 @@ def resolve(root: Node, facts: DataflowFacts = dataflow_facts) -> Architecture:
         raise TypeError("a document was refused without a reason")
     rules_tree.check(file)
     rules_parts.check(file)
-    fabric = rules_noc.check(file)
+    fabrics = rules_noc.check(file)
     bits = _bits(file.chip.dtypes)
     arrays = [(part, rules_parts.array_facts(file, part, facts, bits)) for part in file.of(schema.Array)]
     problems.raise_all()
-    return _architecture(file, {part.spec.name: found for part, found in arrays if found is not None}, fabric)
+    return _architecture(file, {part.spec.name: found for part, found in arrays if found is not None}, fabrics)
 
 
 def _bits(dtypes: schema.Dtypes) -> dict[str, int]:
@@ -48,21 +49,21 @@ def _bits(dtypes: schema.Dtypes) -> dict[str, int]:
     return by_role | {"partials": BITS[dtypes.accumulate]}
 
 
-def _architecture(file: File, facts: dict[str, Facts], fabric: Fabric | None) -> Architecture:
+def _architecture(file: File, facts: dict[str, Facts], fabrics: list[Fabric]) -> Architecture:
     chip = file.chip
     stated = origins.collect(file.root) | _derived(file)
-    clocks = _clocks(file)
+    hertz = clocks(file)
     below = rules_noc.below(file)
-    copies = {part.spec.name: fabric.cores for part in below} if fabric is not None else {}
+    copies = {part.spec.name: prod(fabric.cores for fabric in fabrics) for part in below} if fabrics else {}
 
     def base(part: Declared[schema.Part]) -> dict[str, Any]:
-        found = build.common(part.spec, part.at.kind, clocks[part.spec.name], stated)
+        found = build.common(part.spec, part.at.kind, hertz[part.spec.name], stated)
         return found | {"copies": copies.get(part.spec.name, 1)}
 
     def noc() -> Noc | None:
-        part = next(file.of(schema.Noc), None)
+        levels = [(part.spec, base(part), fabric) for part, fabric in zip(file.of(schema.Noc), fabrics, strict=False)]
         inside = tuple(item.spec.name for item in below if isinstance(item.spec, schema.Storage))
-        return build.noc(part.spec, base(part), fabric, inside) if part is not None and fabric is not None else None
+        return build_noc.noc(levels, inside, stated) if levels else None
 
     bare = Architecture(
         name=chip.name,
@@ -99,18 +100,6 @@ def _derived(file: File) -> dict[str, str]:
 def _address_bits(file: File) -> int:
     """Bits of an address of any of the chip's DRAM parts, which lie one behind the other."""
     return max(1, sum(part.spec.capacity for part in file.of(schema.Dram)) - 1).bit_length()
-
-
-def _clocks(file: File) -> dict[str, int]:
-    """Clock of each part: its own, else that of the nearest memory or network above it, else the chip's."""
-    clocks = {}
-    above = file.chip.clock
-    for part in file.parts:
-        inherited = file.chip.clock if isinstance(part.spec, (schema.Dma, schema.Host)) else above
-        clocks[part.spec.name] = part.spec.clock or inherited
-        if isinstance(part.spec, (schema.Storage, schema.Noc)):
-            above = clocks[part.spec.name]
-    return clocks
 
 
 def _default_dma(clock_hz: int, copies: Mapping[str, int]) -> Any:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import prod
 
 from archsim import registry, units
 from archsim.errors import ConfigError, NotBuiltError, nearest
-from archsim.spec import schema
+from archsim.spec import rules_levels, schema
 from archsim.spec.architecture import ROLES
 from archsim.spec.declared import Declared, File, explicit
 from archsim.spec.fabric import Fabric, fabric
@@ -21,27 +22,30 @@ _Part = Declared[schema.Part]
 _Noc = Declared[schema.Noc]
 
 
-def check(file: File) -> Fabric | None:
-    """Add a problem for every broken rule; what the topology says, None without a network or with one that is wrong."""
+def check(file: File) -> list[Fabric]:
+    """Add a problem for every broken rule; what the topologies say, outermost first: nothing without a network or with
+    one that is wrong."""
     networks = list(file.of(schema.Noc))
     if not networks:
-        return None
-    for extra in networks[1:]:
-        message = "a second network is not built yet; this version has one in a chip"
-        file.problems.not_built(extra.at.mark, extra.spec.name, message)
-    part = networks[0]
-    for rule in (_kinds, _keepers, _ports_of_cores, _packets):
-        rule(file, part)
-    found = _fabric(file, part)
-    if found is not None:
+        return []
+    inner = networks[-1]
+    if not rules_levels.check_between(file, inner):
+        return []
+    for rule in (_kinds, _keepers, _ports_of_cores, _packets, rules_levels.check):
+        rule(file, inner)
+    found = [fabric for part in networks if (fabric := _fabric(file, part)) is not None]
+    if len(found) != len(networks):
+        return []
+    rules_levels.check_nodes(file, inner, prod(each.cores for each in found))
+    for part, each in zip(networks, found, strict=True):
         for routed in (_routes, _attached, _unattached, _switches):
-            routed(file, part, found)
+            routed(file, part, each)
     return found
 
 
 def below(file: File) -> list[_Part]:
     """The parts that each core has, the DMA's engines among them; none without a network."""
-    at = next((n for n, part in enumerate(file.parts) if isinstance(part.spec, schema.Noc)), None)
+    at = max((n for n, part in enumerate(file.parts) if isinstance(part.spec, schema.Noc)), default=None)
     if at is None:
         return []
     dma = [part for part in file.parts[:at] if isinstance(part.spec, schema.Dma)]
@@ -84,13 +88,15 @@ def _ports_of_cores(file: File, _: _Noc) -> None:
 
 
 def _packets(file: File, part: _Noc) -> None:
-    spec = part.spec
-    link, packet, message = (units.exact(size, units.SIZE) for size in (spec.link, spec.packet, spec.message))
-    if spec.packet < spec.link:
+    spec, flit = part.spec, part.spec.link
+    if flit is None:
+        return
+    link, packet, message = (units.exact(size, units.SIZE) for size in (flit, spec.packet, spec.message))
+    if spec.packet < flit:
         file.add(part, "packet", f"found {packet}; allowed at least {link}, one flit")
     if spec.message < spec.packet:
         file.add(part, "message", f"found {message}; allowed at least {packet}, the packet")
-    flits = -(-spec.packet // spec.link)
+    flits = -(-spec.packet // flit)
     if spec.multicast and flits + spec.header > spec.buffer:
         file.add(
             part,
@@ -125,19 +131,21 @@ def _routes(file: File, part: _Noc, found: Fabric) -> None:
     spec = part.spec
     if spec.routing == "yx" and not found.ordered:
         file.add(part, "routing", f"found 'yx', which has no meaning for a {spec.topology}; allowed xy")
-    if found.rings and spec.vcs < 2:
-        file.add(
-            part, "vcs", f"found {spec.vcs}; allowed at least 2, without which packets of a ring block one another"
-        )
+    inner = list(file.of(schema.Noc))[-1]
+    if found.rings and inner.spec.vcs < 2:
+        message = "allowed at least 2, without which packets of a ring block one another"
+        file.add(inner, "vcs", f"found {inner.spec.vcs}; {message}")
     if not found.links and "link_length" in spec.model_fields_set:
         file.add(part, "link_length", f"has no meaning for a {spec.topology}, which has no links between routers")
+    if not found.links and spec.phy is not None:
+        file.add(part, "phy", f"has no meaning for a {spec.topology}, which has no links between routers")
     if spec.speculative and {spec.vc_allocator, spec.switch_allocator} != {"islip"}:
         file.add(part, "speculative", "found true with another allocator; allowed with islip for both")
 
 
 def _attached(file: File, part: _Noc, found: Fabric) -> None:
     named = {other.spec.name: other for other in file.parts}
-    allowed = [memory.spec.name for memory in _split(file)[0]]
+    allowed = _attachable(file, part)
     for name, places in part.spec.attach.items():
         if name not in allowed:
             _not_attachable(file, part, name, named.get(name), allowed)
@@ -148,8 +156,16 @@ def _attached(file: File, part: _Noc, found: Fabric) -> None:
                 _at(file, part, name, index, f"found {list(place)}; allowed {first} to {last}, {what}")
 
 
+def _attachable(file: File, part: _Noc) -> list[str]:
+    """What has ports at a network: the network around it, or of the outermost one the memories above."""
+    around = rules_levels.around(file, part)
+    return [memory.spec.name for memory in _split(file)[0]] if around is None else [around.spec.name]
+
+
 def _not_attachable(file: File, part: _Noc, name: str, other: _Part | None, allowed: list[str]) -> None:
-    hint = f"allowed explicit memories above the network: {', '.join(allowed) or 'none'}"
+    around = rules_levels.around(file, part)
+    what = "the network around it" if around is not None else "explicit memories above the network"
+    hint = f"allowed {what}: {', '.join(allowed) or 'none'}"
     key = f"attach.{name}"
     if other is None:
         file.add(part, key, f"no part '{name}'; {hint}{nearest(name, allowed)}")
@@ -171,6 +187,9 @@ def _at(file: File, part: _Noc, name: str, index: int, message: str) -> None:
 
 def _unattached(file: File, part: _Noc, found: Fabric) -> None:
     """What sends to memories below the network, or receives from them, needs a port."""
+    if rules_levels.around(file, part) is not None:
+        rules_levels.check_gateway(file, part, found)
+        return
     above, inner = _split(file)
     sending: dict[str, list[str]] = {}
     for role in ROLES:
@@ -187,7 +206,8 @@ def _unattached(file: File, part: _Noc, found: Fabric) -> None:
 def _switches(file: File, part: _Noc, found: Fabric) -> None:
     """Routers that the kernel can hold: its sets of ports are bits of a word."""
     spec = part.spec
-    if spec.fidelity != "flit" and not spec.multicast:
+    inner = list(file.of(schema.Noc))[-1].spec
+    if inner.fidelity != "flit" and not inner.multicast:
         return
     most = int(registry.load(_KERNEL, "layout").MOST_PORTS)
     at_one = Counter(place for places in spec.attach.values() for place in places)

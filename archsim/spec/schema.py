@@ -28,7 +28,7 @@ from archsim.spec.schema_base import (
     for_all,
 )
 from archsim.spec.schema_memory import ENGINES, Cache, Dram, EnginePorts, Ports, Registers, Sram, Storage
-from archsim.spec.schema_noc import Noc
+from archsim.spec.schema_noc import Noc, Phy
 
 __all__ = [
     "ENGINES",
@@ -41,6 +41,7 @@ __all__ = [
     "Host",
     "Noc",
     "Part",
+    "Phy",
     "Ports",
     "Registers",
     "Sram",

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import prod
 from typing import Any
 
 from hypothesis import strategies as st
 
+from archsim.noc import attachment
 from archsim.noc.interface import Delivery, Message
 from archsim.noc.network import Network
-from archsim.spec.network import Noc
+from archsim.spec.network import Noc, Outer
 
 FAR_PS = 1 << 50
 TOPOLOGIES: dict[str, tuple[tuple[int, ...], int, dict[str, tuple[tuple[int, ...], ...]]]] = {
@@ -35,9 +39,32 @@ def noc(topology: str = "mesh", **options: Any) -> Noc:
     return Noc(**{**usual, **options})
 
 
+def package(inner: Noc, topology: str = "ring", shape: tuple[int, ...] = (3,), **options: Any) -> Noc:
+    """Copies of a network at the nodes of one around it, with a port of a part above at its first router."""
+    router = attachment.network(inner)[0].coordinates
+    gate = router[0] if router else (0,)
+    usual: dict[str, Any] = {
+        "name": "package", "kind": "noc", "clock_hz": inner.clock_hz, "sync_stages": 2, "scope": "chip",
+        "energy_pj": {}, "area_mm2": None, "leakage_w": None, "copies": 1, "topology": topology, "shape": shape,
+        "nodes": prod(shape), "link_bytes": 32, "attach": {"dram": ((0,),)}, "width_bytes": 32,
+        "far_buffer_flits": max(inner.buffer_flits, 16),
+    }  # fmt: skip
+    outer = Outer(**{**usual, **options})
+    return replace(inner, attach={"package": (gate,)}, cores=inner.cores * outer.nodes, outer=(outer,))
+
+
 @st.composite
 def networks(draw: st.DrawFn) -> Noc:
-    """Any topology, fidelity, cut into packets, and clock."""
+    """Any topology, fidelity, cut into packets, and clock; some of them in a ring with slow links."""
+    inner = draw(single_networks())
+    if inner.topology == "bus" or draw(st.booleans()):
+        return inner
+    return package(inner, period=draw(st.sampled_from([Fraction(1), Fraction(3), Fraction(64, 25)])))
+
+
+@st.composite
+def single_networks(draw: st.DrawFn) -> Noc:
+    """Of one level."""
     return noc(
         draw(st.sampled_from(sorted(TOPOLOGIES))),
         fidelity=draw(st.sampled_from(["flit", "link"])),

@@ -35,7 +35,7 @@ def parameters(spec: Noc) -> RouterParameters:
 
 
 def nodes_of(spec: Noc) -> int:
-    return spec.cores + sum(len(places) for places in spec.attach.values())
+    return spec.cores + sum(len(places) for places in spec.shared.values())
 
 
 def listed(spec: Noc, packets: Sequence[tuple[int, int, tuple[int, ...], int]]) -> Delivered:

@@ -104,7 +104,7 @@ def test_a_router_has_as_many_ports_as_the_kernel_holds() -> None:
 OWN = "dram: {name: own, standard: constant, bandwidth: 1 GB/s, capacity: 1 GiB, keeps: all}"
 CACHE = "cache: {name: c, size: 1 KiB, line: 64 B, ways: 1, word: 4 B, keeps: [tables]}"
 LATER = [
-    ("  - parallel:", SECOND, "two: a second network is not built yet"),
+    ("  - parallel:", SECOND, "l1: a sram between the networks 'mesh' and 'two' is not built yet"),
     (
         "topology: mesh",
         "topology: point_to_point",

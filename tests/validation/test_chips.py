@@ -17,7 +17,8 @@ TOPS = [
     ("tpu_v4i", "bf16", 138),
     ("a100", "bf16", 312),
     ("a100", "int8", 624),
-    ("simba", "int8", 4.01),
+    ("simba_chiplet", "int8", 4.01),
+    ("simba", "int8", 127.8),
 ]
 DRAM_GB_S = [("mtia_v2i", 204.8), ("mtia_v1", 176), ("tpu_v4i", 614), ("a100", 2039)]
 SRAM = [  # chip, memory, MB (in decimal units unless stated as binary), TB/s read of all of them together
@@ -29,7 +30,7 @@ SRAM = [  # chip, memory, MB (in decimal units unless stated as binary), TB/s re
     ("a100", "l2", 40 << 20, 7.219),
     ("a100", "shared_memory", 108 * 164 * 1024, 23.101 * 108 / 128),
 ]
-CORES = [("mtia_v2i", 64), ("mtia_v1", 64), ("tpu_v4i", 4), ("a100", 108), ("simba", 16)]
+CORES = [("mtia_v2i", 64), ("mtia_v1", 64), ("tpu_v4i", 4), ("a100", 108), ("simba_chiplet", 16), ("simba", 576)]
 
 
 def ops_per_s(chip: Architecture, dtype: str) -> float:
@@ -79,7 +80,7 @@ def test_cores_and_their_ports(name: str, cores: int) -> None:
     """The ports of a shared memory carry what it can give."""
     chip = load(name)
     assert chip.noc is not None and chip.cores == cores
-    for part in chip.noc.attach:
+    for part in chip.noc.shared:
         memory = chip.memory(part)
         if memory.kind == "sram":
             assert port_bytes_per_s(chip.noc, part) >= 0.99 * together(memory, write=False)

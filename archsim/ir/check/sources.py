@@ -106,14 +106,16 @@ def needs_of(ledger: Ledger, sources: Sources) -> Needs:
     there = own <= sources.count[row]
     index = np.full(len(own), NEVER, dtype=np.int64)
     index[there] = ledger.given.each_at[(sources.begin[row] + own - 1)[there]]
-    return _telling(Needs(events.queue[event], events.at[event], sources.giver[row], index), len(ledger.steps))
+    return telling(Needs(events.queue[event], events.at[event], sources.giver[row], index), len(ledger.steps))
 
 
-def _telling(needs: Needs, queues: int) -> Needs:
+def telling(needs: Needs, queues: int) -> Needs:
     """Without what the order of the queue itself, or an earlier need of the same queue and giver, implies."""
     group = needs.queue * queues + needs.giver
     order = np.lexsort((-needs.index, needs.at, group))
-    high = group[order] * (2 * NEVER) + needs.index[order]
+    index = np.where(needs.index < NEVER, needs.index, -1)
+    most = int(index.max(initial=0)) + 1  # stands for NEVER: many queues times all of its range are no 64 bits
+    high = group[order] * (most + 1) + np.where(index < 0, most, index)[order]
     new = np.ones(len(high), dtype=np.bool_)
     new[1:] = high[1:] > np.maximum.accumulate(high)[:-1]
     own = (needs.queue == needs.giver) & (needs.index < needs.at)

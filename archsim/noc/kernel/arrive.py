@@ -7,8 +7,9 @@ from typing import Any
 from archsim.kernels import inlined
 from archsim.noc.kernel.aiming import to_front
 from archsim.noc.kernel.bits import lowest
-from archsim.noc.kernel.layout import ARRIVED, EMPTYING, IDLE, INDEX, MESSAGE_BITS, NO_INDEX, TAIL
+from archsim.noc.kernel.layout import ARRIVED, EMPTYING, IDLE, INDEX, MESSAGE_BITS, NO_INDEX, SLOW, SLOW_DIMS, TAIL
 from archsim.noc.kernel.places import branch_to, slot
+from archsim.noc.kernel.slow import take_link
 
 
 @inlined
@@ -62,7 +63,10 @@ def post_flit(state: Any, output: Any, flit: int, now: int) -> None:
     state.buffers[slot(rules, to, output.sent)] = flit
     output.sent += 1
     output.credits -= 1
-    row = (now + state.ports[output.port].flit_after) & (rules.slots - 1)
+    after = state.ports[output.port].flit_after
+    if state.slow.ndim == SLOW_DIMS and after == SLOW:
+        after = take_link(state, output.port, now)
+    row = (now + after) & (rules.slots - 1)
     arriving = state.arriving[INDEX(2 * row + (1 if to >= rules.channels else 0))]
     count = INDEX(arriving[0] + 1)
     arriving[0] = count

@@ -25,12 +25,15 @@ NUMBER: Any = np.int64
 NO_INDEX = (1 << 32) - 1
 NO_PORT = (1 << 8) - 1  # in a route
 EMPTYING = NO_INDEX - 1  # owner of a channel ahead whose packet has left for it, until its buffer is empty
+ON_LINK = NO_INDEX - 1  # what keeps the way to an output while its slow link takes a flit
 TAIL, WHERE_BITS, MESSAGE_BITS = 1, 1, 32  # of a flit: bits below ``where`` and below the message's number
 IDLE, WAITING, ACTIVE = range(3)  # input channel: no packet; its head waits for a channel ahead; some branch has one
 ISLIP, SEPARABLE, WAVEFRONT, MAX_SIZE = range(4)  # allocators
 ALL_VCS = 2  # in class_masks, after the two classes
 WIRE = 1  # cycles in a link beyond its delay: it is written at the end of one cycle and read at the start of another
 CROSSBAR = 1  # cycles through the switch
+SLOW = 0  # in place of cycles on the way: the output's link takes more than a cycle for a flit
+SLOW_DIMS = 2
 # of State.counts: the cycle; messages under way, and of those at their sources; made by synthetic traffic; flits that
 # reached a node; the cycle from which nothing moves once nothing is under way; first and last message to come, or NONE
 NOW, UNDER_WAY, AT_SOURCE, MADE, ARRIVED, QUIET, COMING, COMING_LAST = range(8)
@@ -112,13 +115,22 @@ class Port:
     rivals: Index
     router: Index
     first_output: Index  # port 0 of its router
-    held_by: Index  # the input of the switch whose packet keeps the way to the output, or NO_INDEX
+    held_by: Index  # the input of the switch whose packet keeps the way to the output, ON_LINK or NO_INDEX
     credit_after: Small  # cycles until a place that is free in the input's buffer is known behind it
     sink_after: Small  # the same of the node behind the output
-    flit_after: Small  # cycles from the switch, or the node, to the other end of the output
+    flit_after: Small  # cycles from the switch, or the node, to the other end of the output; SLOW: see its Pace
     dim: Dim
     grant: Tiny  # pointer of the switch allocator
     listed: Tiny  # among the ports that can send
+
+
+class Pace:
+    """Of a slow link: cycles for a flit, as a ratio; from when it is ``free``, in parts, ``denominator`` to a cycle."""
+
+    numerator: int
+    denominator: int
+    free: int
+    flit_after: int  # as of a link of a flit a cycle
 
 
 class OutputVc:
@@ -205,14 +217,14 @@ class Request:
     before: Index
 
 
-(RULES, INPUT_VC, PORT, OUTPUT_VC, INPUT, NODE, MESSAGE, ROUTE, BRANCH, REQUEST) = map(
-    record, (Rules, InputVc, Port, OutputVc, Input, Node, Message, Route, Branch, Request)
+(RULES, INPUT_VC, PORT, PACE, OUTPUT_VC, INPUT, NODE, MESSAGE, ROUTE, BRANCH, REQUEST) = map(
+    record, (Rules, InputVc, Port, Pace, OutputVc, Input, Node, Message, Route, Branch, Request)
 )
 
 
 class State(NamedTuple):
-    """All arrays of a network. Lists are indices, their number first. The calendars ``arriving``, ``due`` and
-    ``credits`` have a list for each coming cycle; ``arriving`` two, of flits to routers and to nodes."""
+    """All arrays of a network. Lists are indices, their number first. The calendars ``arriving``, ``due``, ``credits``
+    and ``releases`` have a list for each coming cycle; ``arriving`` two, of flits to routers and to nodes."""
 
     rules: Any
     class_masks: Any
@@ -222,6 +234,8 @@ class State(NamedTuple):
     branches: Any  # of output * channels + channel, where a packet has several outputs; else of the channel
     buffers: Any
     ports: Any
+    paces: Any  # of the ports
+    slow: Any  # of SLOW_DIMS dimensions where links are slow, else of one: a kernel without them is compiled on its own
     outputs: Any
     switch: Any
     nodes: Any
@@ -232,6 +246,7 @@ class State(NamedTuple):
     fronts: Any  # channels whose heads are to be routed
     due: Any  # channels whose heads may ask for channels ahead
     credits: Any  # channels ahead
+    releases: Any  # outputs whose slow links can take a flit again
     lanes: Any  # channels of each input of a port
     waiting: Any  # channels whose packets have none ahead
     listed: Any  # ports that can send

@@ -18,7 +18,8 @@ class Turn:
     """A packet whose head is at a router, or whose tail is to reach a node; or a node that can send (``message``:
     NO_INDEX).
 
-    ``lag``: cycles by which its last flit follows later than ``flits`` - 1 after the first; ``waited``: of its head.
+    ``lag``: cycles by which its last flit follows later than ``flits`` - 1 after the first, where others' flits are
+    between its own; ``spread``: further ones since a slow link; ``waited``: of its head.
     """
 
     number: int  # of all so far
@@ -28,23 +29,32 @@ class Turn:
     at: Small  # router or, of a tail, AT_NODE
     came_by: Index  # output port, or from ``outputs`` on a node
     lag: Small
+    spread: Small
     waited: Small
     free: Index  # of an unused record: the next one
 
 
 class Output:
     """A router's output port: the cycle from which it is free, flits so far, the router at its other end and the cycles
-    to there; ``sink``: a node is there. ``last*``: the packet that passed last, as it was then."""
+    to there; ``sink``: a node is there. ``last*``: the packet that passed last, as it was then.
+
+    Of a ``slow`` link, which takes ``numerator / denominator`` cycles for a flit, ``until``: when it has passed all
+    that was sent, in parts of which ``denominator`` are a cycle.
+    """
 
     free: int
     flits: int
     last_number: int
+    numerator: int
+    denominator: int
+    until: int
     last: Index
     last_came_by: Index
     last_waited: Small
     to: Small
     cycles: Small
     sink: Tiny
+    slow: Tiny
 
 
 class Entry:

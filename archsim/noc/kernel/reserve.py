@@ -95,7 +95,7 @@ def _add(state: Any, time: int, message: int, flits: int, at: int) -> Any:
     place = INDEX(sizes[FREE])
     turn = state.turns[place]
     sizes[FREE] = turn.free
-    turn.message, turn.flits, turn.at, turn.lag, turn.waited = message, flits, at, 0, 0
+    turn.message, turn.flits, turn.at, turn.lag, turn.spread, turn.waited = message, flits, at, 0, 0, 0
     turn.number = sizes[ORDER]
     _again(state, time, place)
     return turn
@@ -181,7 +181,7 @@ def _pass_branch(state: Any, packet: Any, number: int, now: int) -> None:
     branch = state.turns[place]
     sizes[FREE] = branch.free
     branch.message, branch.flits, branch.number = packet.message, packet.flits, sizes[ORDER]
-    branch.came_by, branch.lag, branch.waited = packet.came_by, packet.lag, packet.waited
+    branch.came_by, branch.lag, branch.spread, branch.waited = packet.came_by, packet.lag, packet.spread, packet.waited
     _pass(state, place, branch, number, now)
 
 
@@ -192,25 +192,40 @@ def _pass(state: Any, place: int, packet: Any, number: int, now: int) -> None:
     output = state.outputs[number]
     asks = now + state.pipeline
     wait = max(0, output.free - asks)
+    taken, late = packet.flits, 0
+    if output.slow:
+        taken, late = _take_slow(output, packet.flits, asks + wait)
     if wait and output.last_came_by != packet.came_by:
         before = state.turns[output.last]
         if before.number == output.last_number:
             elsewhere = before.waited - output.last_waited
-            before.lag += max(0, min(wait, packet.flits) - elsewhere)
+            before.lag += max(0, min(wait, taken) - elsewhere)
     packet.waited += wait
+    if packet.spread or output.slow:  # flits gain on their head while it waits, and is routed
+        packet.spread = max(0, taken - packet.flits, packet.spread - max(0, wait - packet.lag) - state.pipeline)
     packet.lag = max(0, packet.lag - wait)
     output.last, output.last_number = place, packet.number
     output.last_came_by, output.last_waited = packet.came_by, packet.waited
-    output.free = asks + wait + packet.flits
+    output.free = output.until // output.denominator if output.slow else asks + wait + taken
     output.flits += packet.flits
     packet.came_by = number
-    reached = asks + wait + output.cycles
+    reached = asks + wait + output.cycles + late
     if output.sink:
-        packet.at, packet.due = AT_NODE, reached + packet.flits - 1
+        packet.at, packet.due = AT_NODE, reached + packet.flits - 1 + packet.spread
         _again(state, packet.due + packet.lag, place)
     else:
         packet.at = output.to
         _again(state, reached, place)
+
+
+@njit
+def _take_slow(output: Any, flits: int, at: int) -> tuple[int, int]:
+    """Flits enter a slow link from cycle ``at`` on: cycles from the first one's arrival to after the last one's, and
+    those by which the first is later than over a link of a flit a cycle."""
+    began = max(output.until, at * output.denominator)
+    output.until = began + flits * output.numerator
+    first = -(-(began + output.numerator) // output.denominator)
+    return -(-output.until // output.denominator) - first + 1, first - at - 1
 
 
 @inlined

@@ -12,7 +12,8 @@ from archsim.noc.kernel.arrive import receive, take_credits
 from archsim.noc.kernel.bernoulli import Sources, make
 from archsim.noc.kernel.channels import ask_channels, take_channels
 from archsim.noc.kernel.ending import bound
-from archsim.noc.kernel.layout import MADE, NEVER, NOW, QUIET, UNDER_WAY
+from archsim.noc.kernel.layout import MADE, NEVER, NOW, QUIET, SLOW_DIMS, UNDER_WAY
+from archsim.noc.kernel.slow import release
 from archsim.noc.kernel.sources import next_time, send, start
 from archsim.noc.kernel.speculating import guess, send_guessed
 from archsim.noc.kernel.switching import switch
@@ -51,6 +52,8 @@ def _advance(state: Any, sources: Any, synthetic: bool, stops: bool, until: int)
         fronts = state.fronts[0]
         receive(state, now)
         take_credits(state, now)
+        if state.slow.ndim == SLOW_DIMS:
+            release(state, now)
         new = make(state, sources, counts[MADE], now) if synthetic else start(state, now)
         counts[MADE] += new if synthetic else 0
         counts[UNDER_WAY] += new - state.done[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 from archsim.report import svg
 from archsim.report.format import count, percent
-from archsim.report.noc_rows import share, where
+from archsim.report.noc_rows import share, taken, where
 
 RAMP = ("#E4E9EE", "#FBD9A6", "#F6AE5A", "#E2711D", "#B5381A", "#6E1423")  # none, up to 20, 40, 60, 80, 100 %
 LEGEND = (
@@ -29,7 +29,7 @@ def network(noc: Mapping[str, Any]) -> str:
     left = max(MARGIN, (svg.WIDTH - pitch * (columns - 1)) / 2)
     at = [(left + pitch * place[1], MARGIN + pitch * place[0]) for place in grid]
     size = min(26.0, pitch * 0.42)
-    drawn = [_link(noc, at, link, pitch) for link in noc["links"]]
+    drawn = [_link(noc, at, link, cycles, pitch) for link, cycles in zip(noc["links"], taken(noc), strict=True)]
     drawn += [_router(noc, router, point, size) for router, point in enumerate(at)]
     return svg.picture(2 * MARGIN + pitch * (rows - 1), f"Links of {noc['name']} by load", drawn)
 
@@ -51,7 +51,7 @@ def _grid(noc: Mapping[str, Any]) -> list[tuple[int, int]]:
     return [(place[1], place[0] + wide * deeper[tuple(place[2:])]) for place in places]
 
 
-def _link(noc: Mapping[str, Any], at: list[Point], link: tuple[int, int, int], pitch: float) -> str:
+def _link(noc: Mapping[str, Any], at: list[Point], link: tuple[int, int, int], cycles: float, pitch: float) -> str:
     """One direction, beside the other one; those between far routers are bent."""
     source, target, flits = link
     (x1, y1), (x2, y2) = at[source], at[target]
@@ -60,8 +60,8 @@ def _link(noc: Mapping[str, Any], at: list[Point], link: tuple[int, int, int], p
     bend = 0.0 if length < 1.5 * pitch else 0.35 * pitch
     x1, y1, x2, y2 = x1 + 5 * side_x, y1 + 5 * side_y, x2 + 5 * side_x, y2 + 5 * side_y
     middle = ((x1 + x2) / 2 + bend * side_x, (y1 + y2) / 2 + bend * side_y)
-    busy = share(flits, noc["cycles"])
-    tip = f"{where(noc, source)} to {where(noc, target)}: {count(flits)} flits, {percent(flits, noc['cycles'])} busy"
+    busy = share(cycles, noc["cycles"])
+    tip = f"{where(noc, source)} to {where(noc, target)}: {count(flits)} flits, {percent(cycles, noc['cycles'])} busy"
     path = f"M {x1:.1f} {y1:.1f} Q {middle[0]:.1f} {middle[1]:.1f} {x2:.1f} {y2:.1f}"
     return svg.tag("path", svg.title(tip), d=path, fill="none", stroke=_colour(busy), stroke_width=7)
 

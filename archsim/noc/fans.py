@@ -1,0 +1,134 @@
+"""Where the messages of a chip's network go: along a tree or one by one, and what that passes and takes at least."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+from archsim.errors import SimulationError
+from archsim.noc import engine
+from archsim.noc.topology import Link
+from archsim.noc.ways import Ways, span
+
+
+class Way(NamedTuple):
+    """From a node to those that one copy of a message reaches: as the kernel's record says it, what it passes (links
+    and routers, and those of each level of nested networks), and the cycles of a flit there. ``alone``: by the period
+    of links, the cycles of a flit there and of a head up to the last such link, the most (``Ways.paces``)."""
+
+    where: int
+    nodes: int
+    links: int
+    routers: int
+    flight_cycles: int
+    alone: tuple[tuple[Fraction, int], ...]
+    levels: tuple[tuple[int, int], ...]
+
+
+class Fan(NamedTuple):
+    """The ways of a message's copies: one along a tree, or one to each node. What they pass together; ``alone`` of all
+    of them; and the cycles of a head on the one where it takes the fewest."""
+
+    ways: tuple[Way, ...]
+    nodes: int
+    links: int
+    routers: int
+    alone: tuple[tuple[Fraction, int], ...]
+    fewest_cycles: int
+    levels: tuple[tuple[int, int], ...]
+
+    def least_cycles(self, flits: int) -> int:
+        """Of a message of ``flits``, headers too, alone: until the last one is where it arrives last, at least."""
+        most = max(span(flits, period) + cycles for period, cycles in self.alone)
+        return max(most, len(self.ways) * flits + self.fewest_cycles)
+
+
+class Fans:
+    """Ways from nodes to those they send to; each is found once."""
+
+    def __init__(self, ways: Ways, found: engine.Engine, head_cycles: int, *, multicast: bool) -> None:
+        self._ways = ways
+        self._trees = engine.Trees(found, ways)
+        self._head_cycles = head_cycles
+        self._multicast = multicast
+        self._known: dict[tuple[int, tuple[int, ...]], Fan] = {}
+
+    @cached_property
+    def shortest(self) -> int:
+        """Cycles of a head between the two nodes of which that takes the fewest."""
+        nodes = range(len(self._ways.topology.nodes))
+        return min((self._alone(a, b) for a in nodes for b in nodes if a != b), default=0)
+
+    def _alone(self, source: int, target: int) -> int:
+        routers = len(self._ways.links(source, target)) + 1
+        return self._ways.flight_cycles(source, target) + routers * self._head_cycles
+
+    def to(self, source: int, targets: tuple[int, ...]) -> Fan:
+        """The ways of a message's copies."""
+        key = (source, targets)
+        found = self._known.get(key)
+        if found is None:
+            self._check(source, targets)
+            found = self._known[key] = _fan(self._copies(source, targets))
+        return found
+
+    def _copies(self, source: int, targets: tuple[int, ...]) -> tuple[Way, ...]:
+        if len(targets) == 1 or not self._multicast:
+            return tuple([self._way(source, (target,), target) for target in targets])
+        return (self._way(source, targets, self._trees.where(source, targets)),)
+
+    def _way(self, source: int, targets: tuple[int, ...], where: int) -> Way:
+        links = {link for target in targets for link in self._ways.links(source, target)}
+        alone: dict[Fraction, int] = {}
+        for target in targets:
+            flight = self._ways.flight_cycles(source, target)
+            for period, heads in self._ways.paces(source, target, self._head_cycles):
+                alone[period] = max(alone.get(period, 0), flight + heads)
+        return Way(
+            where=where,
+            nodes=len(targets),
+            links=len(links),
+            routers=len(links) + 1,
+            flight_cycles=max(self._ways.flight_cycles(source, target) for target in targets),
+            alone=tuple(alone.items()),
+            levels=self._passed(source, links),
+        )
+
+    def _passed(self, source: int, links: set[Link]) -> tuple[tuple[int, int], ...]:
+        """Links and routers of each level of nested networks; nothing where there is one."""
+        of_router = self._ways.topology.levels
+        if not of_router:
+            return ()
+        first = self._ways.topology.nodes[source].router
+        links_of = Counter(link.level for link in links)
+        routers_of = Counter(of_router[router] for router in {first, *(link.target for link in links)})
+        return tuple((links_of[level], routers_of[level]) for level in range(1 + max(of_router)))
+
+    def _check(self, source: int, targets: tuple[int, ...]) -> None:
+        nodes = range(len(self._ways.topology.nodes))
+        if not targets or len(set(targets)) < len(targets) or not {source, *targets} <= set(nodes):
+            raise SimulationError(
+                f"network: message from {source} to {list(targets)}; allowed different nodes of 0 to {len(nodes) - 1}"
+            )
+        if source in targets:
+            raise SimulationError(f"network: message from node {source} to itself")
+
+
+def _fan(ways: tuple[Way, ...]) -> Fan:
+    alone: dict[Fraction, int] = {}
+    for period, cycles in (each for way in ways for each in way.alone):
+        alone[period] = max(alone.get(period, 0), cycles)
+    return Fan(
+        ways=ways,
+        nodes=sum(way.nodes for way in ways),
+        links=sum(way.links for way in ways),
+        routers=sum(way.routers for way in ways),
+        alone=tuple(alone.items()),
+        fewest_cycles=min(max(cycles for _, cycles in way.alone) for way in ways),
+        levels=tuple(
+            (sum(links for links, _ in level), sum(routers for _, routers in level))
+            for level in zip(*(way.levels for way in ways), strict=True)
+        ),
+    )
