@@ -2,8 +2,8 @@
 
 Any dim that moves the output and may be cut is: batch, rows and columns of outputs. A core has one part of each; cores
 whose parts need the same tile of an operand get it at once (multicast). Reductions are not spread: sums stay in one
-core. Spreads are ranked by what no run can undercut: the array's or vector unit's work on the largest part, and every
-byte once over the memories that the cores share and into a core.
+core. Spreads are ranked by what hardly any run can undercut: the array's or vector unit's work on the largest part, and
+every byte once over the memories that the cores share, through the network's ports there, and into a core.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from math import prod
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 from archsim.spec.architecture import Architecture
+from archsim.spec.network import Noc
 from mapper.costs import ChipCosts, drain_steps, fold_function, vector_time
 from mapper.geometry import components
 from mapper.network import link_rate
 from mapper.operands import ACC, OUT, OperandPlan
+from mapper.port_shares import busiest_share
 from mapper.problem import Problem, Spread
 
 SEARCHED = 3  # spreads of a layer that are searched whole
@@ -100,10 +102,11 @@ def _spread(problem: Problem, architecture: Architecture, parts: tuple[int, ...]
 
 
 def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tuple[float, float]:
-    """Reference cycles that a core's part takes at least, and bytes that cross the network."""
+    """Reference cycles that a core's part takes, whatever its tiles, and bytes that cross the network."""
     noc = chip.architecture.noc
     assert noc is not None
     at_memory: dict[tuple[str, bool], float] = {}
+    at_port: dict[tuple[str, bool], float] = {}
     into = crossing = 0.0
     for plan in problem.operands:
         if plan.name == ACC or plan.home == plan.level:
@@ -114,8 +117,19 @@ def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tupl
         if problem.crosses(plan):
             crossing += size * problem.share(plan, plan.home)
             into += 0 if write else size
+            busiest = size * problem.share(plan, plan.home) * _busiest(problem, plan, noc)
+            at_port[plan.home, write] = at_port.get((plan.home, write), 0.0) + busiest
     terms = [count / chip.port_rate(memory, write=write) for (memory, write), count in at_memory.items()]
-    return max([_work(problem, chip, dtypes), into / link_rate(chip, noc), *terms]), crossing
+    linked = max([into, *at_port.values()]) / link_rate(chip, noc)
+    return max([_work(problem, chip, dtypes), linked, *terms]), crossing
+
+
+def _busiest(problem: Problem, plan: OperandPlan, noc: Noc) -> float:
+    """The share of an operand's bytes that goes through one port of the memory beyond."""
+    ports = len(noc.attach[plan.home])
+    if plan.rows is not None:
+        return 1 / ports
+    return busiest_share(problem, plan, noc.message_bytes, ports)
 
 
 def _bytes(problem: Problem, plan: OperandPlan) -> float:

@@ -139,9 +139,7 @@ def apart(what: str, model: str, fidelity: str, mappings: str) -> dict[str, Any]
 
 def main() -> None:
     """Print the table; with --search or --run, the figures of one process as JSON."""
-    from archsim.cli import COLLECT
-
-    gc.set_threshold(*COLLECT)  # as the command line does
+    gc.disable()  # a run keeps nearly all it makes
     if sys.argv[1:2] in (["--search"], ["--run"]):
         case = Case(sys.argv[2], sys.argv[3], Path(sys.argv[4]))
         print(json.dumps(case.search() if sys.argv[1] == "--search" else case.run()))
