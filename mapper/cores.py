@@ -117,19 +117,18 @@ def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tupl
         if problem.crosses(plan):
             crossing += size * problem.share(plan, plan.home)
             into += 0 if write else size
-            busiest = size * problem.share(plan, plan.home) * _busiest(problem, plan, noc)
-            at_port[plan.home, write] = at_port.get((plan.home, write), 0.0) + busiest
+            at_port[plan.home, write] = at_port.get((plan.home, write), 0.0) + size * _at_port(problem, plan, noc)
     terms = [count / chip.port_rate(memory, write=write) for (memory, write), count in at_memory.items()]
     linked = max([into, *at_port.values()]) / link_rate(chip, noc)
     return max([_work(problem, chip, dtypes), linked, *terms]), crossing
 
 
-def _busiest(problem: Problem, plan: OperandPlan, noc: Noc) -> float:
-    """The share of an operand's bytes that goes through one port of the memory beyond."""
+def _at_port(problem: Problem, plan: OperandPlan, noc: Noc) -> float:
+    """How many times a core's bytes of an operand lie behind the busiest port of the memory beyond, of all cores'."""
     ports = len(noc.attach[plan.home])
-    if plan.rows is not None:
-        return 1 / ports
-    return busiest_share(problem, plan, noc.message_bytes, ports)
+    even = plan.rows is not None  # rows that are looked up lie anywhere
+    share = 1 / ports if even else busiest_share(problem, plan, noc.message_bytes, ports)
+    return problem.share(plan, plan.home) * share
 
 
 def _bytes(problem: Problem, plan: OperandPlan) -> float:
