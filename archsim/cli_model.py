@@ -47,6 +47,7 @@ def run(
         opt.Repeat, typer.Option(help="With --warm: simulate every run, or reuse equal ones.")
     ] = opt.Repeat.EXACT,
     lookups: opt.LookupsOption = None,
+    parameter: opt.ParameterOption = None,
     mapping: opt.MappingOption = None,
     refine: Annotated[
         int | None,
@@ -64,7 +65,21 @@ def run(
 
     requirements = [Requirement.parse(text) for text in require or []]
     with progress() as say:
-        job = _job(no_cache, model, on, batch, objective, dtype, set_, seed, on_unsupported, lookups, mapping, workers)
+        job = _job(
+            no_cache,
+            model,
+            on,
+            batch,
+            objective,
+            dtype,
+            set_,
+            seed,
+            on_unsupported,
+            lookups,
+            parameter,
+            mapping,
+            workers,
+        )
         job = replace(
             job, refine=refine or 0, fidelity=fidelity.value if fidelity else None, warm=warm, repeat=repeat.value
         )
@@ -95,6 +110,7 @@ def map_(
     no_cache: opt.CacheOption = False,
     on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
     lookups: opt.LookupsOption = None,
+    parameter: opt.ParameterOption = None,
     mapping: opt.MappingOption = None,
     workers: opt.WorkersOption = 1,
     explain: Annotated[
@@ -111,7 +127,9 @@ def map_(
     if explain is not None and layer is not None:
         raise typer.BadParameter("give the layer to one of --layer and --explain", param_hint="--explain")
     with progress() as say:
-        job = _job(no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported, lookups, mapping, workers)
+        job = _job(
+            no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported, lookups, parameter, mapping, workers
+        )
         found = mapped(job, say)
         told = _explained(job, explain, format_, say) if explain is not None else None
     for warning in found.warnings if mapping is not None else ():
@@ -140,6 +158,7 @@ def asm(
     no_cache: opt.CacheOption = False,
     on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
     lookups: opt.LookupsOption = None,
+    parameter: opt.ParameterOption = None,
     mapping: opt.MappingOption = None,
     numbers: Annotated[
         bool, typer.Option("--numbers", help="State what elements stand for: calibrates the model on seeded inputs.")
@@ -151,7 +170,7 @@ def asm(
     from archsim.lab.verify.model import with_numbers
 
     with progress() as say:
-        job = _job(no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported, lookups, mapping)
+        job = _job(no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported, lookups, parameter, mapping)
         program = with_numbers(job, say) if numbers else build(job, say).program
     sys.stdout.write(print_program(program))
 
@@ -182,6 +201,7 @@ def verify(
     no_cache: opt.CacheOption = False,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is drawn at random.")] = 0,
     lookups: opt.LookupsOption = None,
+    parameter: opt.ParameterOption = None,
     mapping: opt.MappingOption = None,
 ) -> None:
     """Execute the Program in numbers and hold every layer against the model; exit 1 where they differ."""
@@ -189,7 +209,9 @@ def verify(
     from archsim.report import verification
 
     with progress() as say:
-        job = _job(no_cache, model, on, None, objective, dtype, set_, seed, opt.Unsupported.ERROR, lookups, mapping)
+        job = _job(
+            no_cache, model, on, None, objective, dtype, set_, seed, opt.Unsupported.ERROR, lookups, parameter, mapping
+        )
         asked = ask(job, layers, interleavings, numbers.value, inputs, against)
         outcome = verified(asked, say)
     print(verification.to_json(outcome) if format_ is opt.Format.JSON else verification.to_table(outcome))
@@ -208,12 +230,13 @@ def _job(
     seed: int,
     on_unsupported: opt.Unsupported,
     lookups: Sequence[str] | None,
+    parameter: Sequence[str] | None,
     mapping: Path | None,
     workers: int = 1,
 ) -> Job:
     from archsim.lab import cache
     from archsim.lab.job import Job
-    from archsim.lab.options import parse_lookups
+    from archsim.lab.options import parse_lookups, parse_parameters
     from archsim.spec.load import assignments
 
     if no_cache:
@@ -221,7 +244,7 @@ def _job(
     values = assignments(set_ or [])
     patterns = parse_lookups(lookups or [])
     job = Job(model, on, batch, objective.value, dtype, values, seed, on_unsupported.value, lookups=patterns)
-    return replace(job, mapping=mapping, workers=workers)
+    return replace(job, parameters=parse_parameters(parameter or []), mapping=mapping, workers=workers)
 
 
 @contextmanager

@@ -104,6 +104,10 @@ LookupsOption = Annotated[
     list[str] | None,
     typer.Option(metavar="NODE=PATTERN", help="Rows that a node looks up: 'zipf(exponent=1, seed=0)'; repeatable."),
 ]
+ParameterOption = Annotated[
+    list[str] | None,
+    typer.Option("--parameter", metavar="NAME=N", help="Set a parameter of a workload file; repeatable."),
+]
 MappingOption = Annotated[
     Path | None, typer.Option("--mapping", metavar="FILE", help="Take what a mapping file states; search the rest.")
 ]

@@ -30,6 +30,7 @@ from mapper.operands import ACC, OUT, OperandPlan
 from mapper.problem import GROUPS, Problem, Spread
 
 SEARCHED = 3  # spreads of a layer that are searched whole
+CLOSE = 1.05  # who is so near to what the memories beyond the cores need gains nothing by cutting a reduction
 
 
 def spreads(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> list[Spread]:
@@ -40,7 +41,7 @@ def spreads(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> lis
     outputs = [dim for dim in cuttable(problem, chip.architecture) if dim not in problem.groups["K"]]
     plain = _ranked(_spreads(problem, chip.architecture, outputs), problem, chip, dtypes)
     best, _, first = plain[0]
-    if best <= max(_at_homes(problem.of_core(first), chip)[0], default=0.0):
+    if best <= CLOSE * max(_at_homes(problem.of_core(first), chip, noc)[0], default=0.0):
         return [spread for _, _, spread in plain[:SEARCHED]]
     summed: dict[int, Spread] = {}
     for cycles, _, spread in _ranked(_summing(problem, chip, dtypes, best), problem, chip, dtypes):

@@ -27,17 +27,18 @@ def load_model(
     batch: int | None = None,
     on_unsupported: str = "error",
     lookups: Mapping[str, str] | None = None,
+    parameters: Mapping[str, int] | None = None,
 ) -> Workload:
     """A model by a name of ``list_models()`` or from a file, with dimension 0 of its inputs set to ``batch``
     (None: as stored, 1 where the model leaves it open).
 
     ``on_unsupported``: 'error', or 'host' to run unknown operators there. ``lookups``: node that looks rows of a table
-    up -> its access pattern, e.g. ``{"emb": "zipf(exponent=1, seed=0)"}``. Raises ModelError naming node, operator and
-    what can be done.
+    up -> its access pattern, e.g. ``{"emb": "zipf(exponent=1, seed=0)"}``. ``parameters``: of a workload
+    file, e.g. ``{"seq": 128}``. Raises ModelError naming node, operator and what can be done.
     """
     from archsim.frontend.load import load_model as load
 
-    return load(name_or_path, batch=batch, on_unsupported=on_unsupported, lookups=lookups)
+    return load(name_or_path, batch=batch, on_unsupported=on_unsupported, lookups=lookups, parameters=parameters)
 
 
 def list_chips() -> list[str]:

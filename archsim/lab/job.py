@@ -19,6 +19,7 @@ from archsim.lab.uncollected import collect_stopped, uncollected
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
+    from archsim.ops.lowering.lower import Lowered
     from mapper.options import Options
 
 Model = str | Path | Workload
@@ -26,6 +27,7 @@ Chip = str | Path | Architecture
 Progress = Callable[[str], None]
 
 ASM = ".asm"
+FLAGS = {"parameters": "parameter"}  # of fields whose option is called otherwise
 
 
 def quiet(_: str) -> None:
@@ -38,9 +40,9 @@ class Job:
     ``batch`` None = as the model states, 1 where it leaves it open; ``numbers``: (scale, zero) of tensors;
     ``fidelity`` of DRAM and network, None = the chip's as far as it is affordable; ``warm``: runs, of which the last
     gives the throughput; ``repeat``: how they are simulated (see repetition); ``lookups``: access patterns of nodes
-    that look rows up, by name; ``mapping``: a mapping file whose layers are taken instead of searched; ``refine``:
-    candidates of each layer that the simulator may rank (0: the analytic best is taken); ``workers``: processes that
-    search."""
+    that look rows up, by name; ``parameters``: of a workload file, by name; ``mapping``: a mapping file whose layers
+    are taken instead of searched; ``refine``: candidates of each layer that the simulator may rank (0: the analytic
+    best is taken); ``workers``: processes that search."""
 
     model: Model
     chip: Chip
@@ -55,6 +57,7 @@ class Job:
     warm: int | None = None
     repeat: str = "exact"
     lookups: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, int] = field(default_factory=dict)
     mapping: Path | None = None
     refine: int = 0
     workers: int = 1
@@ -96,6 +99,7 @@ class Built:
             **({"mapping": self.mapping_sha256} if job.mapping is not None else {}),
             **({"refine": job.refine} if job.refine else {}),
             **({"lookups": dict(sorted(job.lookups.items()))} if job.lookups else {}),
+            **({"parameters": dict(sorted(job.parameters.items()))} if job.parameters else {}),
         }
 
 
@@ -195,19 +199,33 @@ def _workload(job: Job) -> Workload:
             raise ConfigError(f"batch: found {job.batch}; the model was loaded with batch={job.model.batch}")
         if job.lookups:
             raise ConfigError("lookups: the model was loaded with its access patterns; state them when loading it")
+        if job.parameters:
+            raise ConfigError("parameters: the model was loaded with its parameters; state them when loading it")
         return job.model
-    from archsim.frontend.load import load_model
+    return imported(job).workload
 
-    return load_model(job.model, batch=job.batch, on_unsupported=job.on_unsupported, lookups=job.lookups)
+
+def imported(job: Job) -> Lowered:
+    """The model of a job that names one, as a Workload with the graph it comes from."""
+    from archsim.frontend.load import import_model
+
+    assert not isinstance(job.model, Workload)
+    return import_model(
+        job.model,
+        batch=job.batch,
+        on_unsupported=job.on_unsupported,
+        parameters=job.parameters,
+        lookups=job.lookups,
+    )
 
 
 def _program(job: Job) -> tuple[Program, str]:
     from archsim.ir.asm.parser import parse_program
 
     plain = Job(job.model, job.chip)
-    for name in ("batch", "objective", "dtype", "on_unsupported", "lookups", "mapping", "refine"):
+    for name in ("batch", "objective", "dtype", "on_unsupported", "lookups", "parameters", "mapping", "refine"):
         if getattr(job, name) != getattr(plain, name):
-            flag = "--" + name.replace("_", "-")
+            flag = "--" + FLAGS.get(name, name.replace("_", "-"))
             raise ConfigError(f"{flag}: the Program {job.model} is compiled already; compile the model anew instead")
     path = Path(str(job.model))
     text = read_text(path)

@@ -74,6 +74,19 @@ def parse_lookups(texts: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def parse_parameters(texts: Iterable[str]) -> dict[str, int]:
+    """``["seq=128"]``: sizes by parameter of a workload file; raises ConfigError for another form."""
+    found: dict[str, int] = {}
+    for text in texts:
+        name, equals, size = (part.strip() for part in text.partition("="))
+        if not name or not equals or not (size.isascii() and size.isdigit()):
+            raise ConfigError(f"--parameter: found '{text}'; allowed NAME=NUMBER such as seq=128")
+        if name in found:
+            raise ConfigError(f"--parameter {name}: given twice; allowed once")
+        found[name] = int(size)
+    return found
+
+
 def _known_dtype(name: str) -> str:
     try:
         dtypes.size_bytes(name)

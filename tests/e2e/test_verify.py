@@ -19,6 +19,7 @@ pytestmark = pytest.mark.slow  # whole networks
 
 MOST_CORES = 128  # of chips on which a whole network is computed: on more it takes minutes
 CHIPS = [name for name, _ in show.listing("chips") if load.load(name).cores <= MOST_CORES]
+SMALL = {"bert_base": {"seq": 32, "layers": 1, "hidden": 192, "heads": 3, "vocabulary": 500}}  # parameters
 
 
 def test_a_network_layer_by_layer(archsim: Archsim) -> None:
@@ -103,5 +104,11 @@ def test_networks_on_edge_npu(name: str) -> None:
 
 def test_workload_files_are_verified_too() -> None:
     for path in sorted((ROOT / "configs" / "workloads").glob("*.yaml")):
-        outcome = verify(Asked(Job(str(path), "edge_npu")))
+        outcome = verify(Asked(Job(str(path), "edge_npu", parameters=SMALL.get(path.stem, {}))))
         assert outcome.met, (path.name, outcome.checks)
+
+
+def test_bert_base_is_verified_on_many_cores() -> None:
+    outcome = verify(Asked(Job("bert_base", "mtia_v2i", parameters=SMALL["bert_base"] | {"layers": 2})))
+    assert outcome.met, [check for check in outcome.checks if not check.passed]
+    assert [check.numbers for check in outcome.checks] == ["float64", "int8"]

@@ -14,7 +14,8 @@ import archsim
 from archsim import cli
 from archsim.errors import ConfigError, NotBuiltError
 from archsim.lab import cache, show, suites
-from archsim.lab.options import Requirement, parse_dtypes, parse_lookups, public_keys, scalars
+from archsim.lab.job import Job, build
+from archsim.lab.options import Requirement, parse_dtypes, parse_lookups, parse_parameters, public_keys, scalars
 from archsim.report.summary import summarise
 
 
@@ -53,6 +54,34 @@ def test_dtypes(text: str | None, expected: dict[str, str]) -> None:
 def test_bad_dtypes_name_what_is_allowed(text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parse_dtypes(text)
+
+
+def test_parameters() -> None:
+    assert parse_parameters(["seq=128", " layers = 2"]) == {"seq": 128, "layers": 2}
+    for texts, message in [
+        (["seq"], "found 'seq'; allowed NAME=NUMBER such as seq=128"),
+        (["seq=-1"], "found 'seq=-1'; allowed NAME=NUMBER"),
+        (["seq=1e3"], "found 'seq=1e3'; allowed NAME=NUMBER"),
+        (["=3"], "found '=3'; allowed NAME=NUMBER"),
+        (["a=1", "a=2"], "--parameter a: given twice"),
+    ]:
+        with pytest.raises(ConfigError, match=message):
+            parse_parameters(texts)
+
+
+def test_parameters_reach_the_model_and_are_refused_where_they_have_no_meaning() -> None:
+    small = {"seq": 32, "layers": 1, "hidden": 64, "heads": 2, "vocabulary": 50}
+    built = build(Job("bert_base", "edge_npu", parameters=small))
+    assert built.workload == archsim.load_model("bert_base", parameters=small)
+    assert built.options(Job("bert_base", "edge_npu", parameters=small))["parameters"] == small
+    with pytest.raises(ConfigError, match="no parameter 'sek'.*did you mean 'seq'"):
+        build(Job("bert_base", "edge_npu", parameters={"sek": 32}))
+    with pytest.raises(ConfigError, match="has no parameters to set"):
+        build(Job("squeezenet", "edge_npu", parameters={"seq": 32}))
+    with pytest.raises(ConfigError, match="the model was loaded with its parameters"):
+        build(Job(archsim.load_model("bert_base", parameters=small), "edge_npu", parameters=small))
+    with pytest.raises(ConfigError, match="--parameter: the Program .* is compiled already"):
+        build(Job("some.asm", "edge_npu", parameters=small))
 
 
 def test_lookups() -> None:

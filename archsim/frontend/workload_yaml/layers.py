@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-import numpy as np
-
+from archsim.frontend.workload_yaml.embedding import embedding
 from archsim.frontend.workload_yaml.options import Options, Shape
 from archsim.frontend.workload_yaml.writer import ACTIVATIONS, Writer
-from archsim.ir.asm.lookup import numbers_in
-from archsim.ir.asm.words import indices_text
-from archsim.ir.indices import DISTRIBUTIONS, Indices
-from archsim.ops.graph.lookups import ROWS, default_seed
-from archsim.ops.graph.nodes import Attribute, Value
+from archsim.ops.graph.nodes import Attribute
 
 Layer = Callable[[Writer, Options, str], None]
 
@@ -130,11 +124,26 @@ def _concat(writer: Writer, options: Options, name: str) -> None:
 def _split(writer: Writer, options: Options, name: str) -> None:
     """``{input, into: [names], axis, sizes}``: equal parts unless sizes are given."""
     source = writer.source(options)
-    outputs = options.names("into") or options.fail("key 'into' is missing; allowed a list of names")
+    into = options.names("into") or options.fail("key 'into' is missing; allowed a list of names")
+    outputs = tuple(writer.named(output) for output in into)
     inputs: tuple[str, ...] = (source,)
     if options.has("sizes"):
-        inputs = (source, _numbers(writer, f"{name}.sizes", options.sizes("sizes")))
+        inputs = (source, writer.numbers(f"{name}.sizes", options.sizes("sizes")))
     writer.add(options, name, "Split", inputs, {"axis": options.size("axis", 1, low=-8)}, outputs)
+
+
+def _slice(writer: Writer, options: Options, name: str) -> None:
+    """``{input, axis: 1, start: 0, stop}``: the indices from start to before stop of one axis."""
+    source = writer.source(options)
+    shape, axis = writer.shape(source), options.size("axis", 1, low=-8)
+    if not -len(shape) <= axis < len(shape):
+        options.fail(f"found {axis}; allowed {-len(shape)} to {len(shape) - 1}", "axis")
+    start, stop = options.size("start", 0, low=0), options.size("stop")
+    if not start < stop <= shape[axis]:
+        options.fail(f"found {stop}; allowed {start + 1} to {shape[axis]}, the size of the axis", "stop")
+    bounds = {"starts": start, "ends": stop, "axes": axis}
+    inputs = tuple(writer.numbers(f"{name}.{key}", (value,)) for key, value in bounds.items())
+    writer.add(options, name, "Slice", (source, *inputs))
 
 
 def _softmax(writer: Writer, options: Options, name: str) -> None:
@@ -169,7 +178,7 @@ def _act(writer: Writer, options: Options, name: str) -> None:
 def _reshape(writer: Writer, options: Options, name: str) -> None:
     """``{input, shape: [...]}``; one size may be -1."""
     source = writer.source(options)
-    shape = _numbers(writer, f"{name}.shape", options.sizes("shape", low=-1))
+    shape = writer.numbers(f"{name}.shape", options.sizes("shape", low=-1))
     writer.add(options, name, "Reshape", (source, shape))
 
 
@@ -182,55 +191,6 @@ def _transpose(writer: Writer, options: Options, name: str) -> None:
     """``{input, order: [...]}``."""
     source = writer.source(options)
     writer.add(options, name, "Transpose", (source,), {"perm": options.sizes("order", low=0)})
-
-
-def _embedding(writer: Writer, options: Options, name: str) -> None:
-    """``{rows, dim, lookups, distribution: uniform|zipf|trace, exponent, seed, trace, reduce: none|sum|mean}``.
-
-    ``lookups``: the shape of the indices, or ``input``: indices that are an input of the file. ``trace``: row numbers,
-    or a file of them beside this one. ``reduce`` joins the rows along the last axis of the indices.
-    """
-    indices = writer.source(options) if options.has("input") else _index_input(writer, options, name)
-    table = writer.weight(f"{name}.table", (options.size("rows"), options.size("dim")))
-    pattern = _pattern(options, indices)
-    attributes: dict[str, Attribute] = {"indices": pattern.trace or indices_text(pattern)}
-    reduce = options.text("reduce", "none", ("none", "sum", "mean"))
-    if reduce == "none":
-        writer.add(options, name, ROWS, (table, indices), attributes)
-        return
-    rank = len(writer.shape(indices))
-    writer.rows(options, f"{name}.rows", (table, indices), attributes)
-    axes = _numbers(writer, f"{name}.axes", (rank - 1,))
-    op = "ReduceSum" if reduce == "sum" else "ReduceMean"
-    writer.add(options, name, op, (f"{name}.rows", axes), {"keepdims": 0})
-
-
-def _index_input(writer: Writer, options: Options, name: str) -> str:
-    """Indices of their own: a graph input."""
-    given = options.listed("lookups")
-    shape = options.sizes("lookups") if given else (options.size("lookups"),)
-    return writer.add_input(f"{name}.indices", shape, "int64")
-
-
-def _pattern(options: Options, indices: str) -> Indices:
-    kind: Any = options.text("distribution", "trace" if options.has("trace") else "uniform", DISTRIBUTIONS)
-    for key, kinds in (("exponent", ("zipf",)), ("seed", ("uniform", "zipf")), ("trace", ("trace",))):
-        if options.has(key) and kind not in kinds:
-            options.fail(f"has no meaning with distribution {kind}; allowed with {' and '.join(kinds)}", key)
-    if kind == "trace":
-        return Indices("trace", trace=_trace(options))
-    seed = options.size("seed", default_seed(indices), low=0)
-    return Indices(kind, seed, options.real("exponent", low=0) if kind == "zipf" else 0.0)
-
-
-def _trace(options: Options) -> tuple[int, ...]:
-    file = options.word("trace")
-    if not file:
-        return options.sizes("trace", low=0)
-    try:
-        return numbers_in(options.folder / file)
-    except ValueError as error:
-        options.fail(str(error), "trace")
 
 
 def _is_depthwise(options: Options) -> bool:
@@ -253,12 +213,6 @@ def _bias(writer: Writer, options: Options, name: str, width: int, default: bool
     return (writer.weight(f"{name}.bias", (width,)),) if options.flag("bias", default) else ()
 
 
-def _numbers(writer: Writer, name: str, numbers: Shape) -> str:
-    data = np.asarray(numbers, np.int64)
-    writer.values[name] = Value(name, data.shape, "constant", "int64", data)
-    return name
-
-
 def _letters(count: int) -> tuple[str, ...]:
     return tuple(f"b{axis}" for axis in range(count - 1)) + (("m",) if count else ())
 
@@ -270,7 +224,7 @@ KINDS: dict[str, Layer] = {
     "conv": _conv,
     "dense": _dense,
     "einsum": _einsum,
-    "embedding": _embedding,
+    "embedding": embedding,
     "flatten": _flatten,
     "gemm": _gemm,
     "global_pool": _global_pool,
@@ -279,6 +233,7 @@ KINDS: dict[str, Layer] = {
     "pool": _pool,
     "reshape": _reshape,
     "rmsnorm": _rmsnorm,
+    "slice": _slice,
     "softmax": _softmax,
     "split": _split,
     "transpose": _transpose,

@@ -13,7 +13,8 @@
         sizes: {n: 10}
     outputs: [einsum2]                           # default: every result that nothing reads
 
-An entry without ``input`` reads the result before it. The kinds and their options are in ``layers.py``.
+An entry without ``input`` reads the result before it. The kinds and their options are in ``layers.py``; ``repeat``,
+entries that come several times, is in ``entries.py``.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from archsim.errors import ConfigError, nearest
-from archsim.frontend.workload_yaml.layers import KINDS, MAIN
+from archsim.errors import nearest
+from archsim.frontend.workload_yaml.entries import add_entries
 from archsim.frontend.workload_yaml.options import Options
 from archsim.frontend.workload_yaml.writer import Writer
 from archsim.ir.check.workload import check_workload
@@ -62,7 +63,7 @@ def import_workload_yaml(
     sizes = _parameters(options, dict(parameters or {}), batch)
     writer = Writer()
     _add_inputs(document, options, sizes, writer)
-    _add_layers(document, options, sizes, writer)
+    add_entries(writer, options, sizes)
     outputs = options.names("outputs") or _unread(writer)
     options.finish()
     graph = Graph(
@@ -114,42 +115,6 @@ def _add_inputs(document: Text, options: Options, sizes: dict[str, int], writer:
     shapes = Options(node, "inputs", sizes)
     for name in node.mapping:
         writer.add_input(name, shapes.sizes(name))
-
-
-def _add_layers(document: Text, options: Options, sizes: dict[str, int], writer: Writer) -> None:
-    entries = document.mapping["layers"].items if options.has("layers") else []
-    if not entries:
-        options.fail("has no layers; allowed a list of entries such as '- conv: {out_channels: 16, kernel: 3}'")
-    for index, entry in enumerate(entries):
-        kind, node = _entry(entry, f"layers[{index}]")
-        found = Options(node, f"layers[{index}].{kind}", sizes)
-        KINDS[kind](writer, found, found.text("name", f"{kind}{index}"))
-        found.finish()
-
-
-def _entry(entry: Text, path: str) -> tuple[str, Text]:
-    """Kind and options of an entry ``KIND: {options}`` or ``KIND: text`` with the other options beside it."""
-    kinds = [key for key in entry.mapping if key in KINDS]
-    if not kinds:
-        first = next(iter(entry.mapping), "")
-        raise ConfigError(
-            f"{entry.mark}: {path}: found '{first or entry.plain()}'; "
-            f"allowed one of {', '.join(KINDS)}{nearest(first, KINDS)}"
-        )
-    kind = kinds[0]
-    body, rest = entry.mapping[kind], {key: node for key, node in entry.mapping.items() if key != kind}
-    if isinstance(body.value, dict):
-        if rest:
-            raise ConfigError(
-                f"{next(iter(rest.values())).mark}: {path}: '{next(iter(rest))}' stands beside '{kind}'; "
-                "allowed inside its braces"
-            )
-        return kind, body
-    if body.value is None:
-        return kind, Text(rest, body.mark)
-    if kind not in MAIN:
-        raise ConfigError(f"{body.mark}: {path}.{kind}: found {body.plain()!r}; allowed options in braces")
-    return kind, Text({MAIN[kind]: body, **rest}, body.mark)
 
 
 def _unread(writer: Writer) -> tuple[str, ...]:

@@ -78,6 +78,13 @@ class Options:
         """Whether the file gives a list under ``key``."""
         return self.has(key) and isinstance(self._node.mapping[key].value, list)
 
+    def entries(self, key: str) -> list[Text]:
+        """A list of mappings; required."""
+        found = self._node.mapping[key].items if self.has(key) else []
+        return found or self.fail(
+            f"has no {key}; allowed a list of entries such as '- conv: {{out_channels: 16, kernel: 3}}'"
+        )
+
     def real(self, key: str, low: float) -> float:
         """A number of at least ``low``; required."""
         if not self.has(key):

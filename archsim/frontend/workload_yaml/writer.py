@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from archsim.ops.graph.family import family
 from archsim.ops.graph.lookups import ROWS
 from archsim.ops.graph.nodes import Attribute, Node, Value
 
+MAX_NODES = 100_000  # after repetition
 ACTIVATIONS: dict[str, tuple[str, dict[str, Attribute]]] = {
     "relu": ("Relu", {}),
     "relu6": ("Clip", {}),
@@ -29,11 +32,20 @@ ACTIVATIONS: dict[str, tuple[str, dict[str, Attribute]]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Entries of which every name begins with ``prefix``; ``names``: words that stand for a value there."""
+
+    prefix: str = ""
+    names: dict[str, str] = field(default_factory=dict)
+
+
 class Writer:
     """Nodes and values so far. ``last`` is the result of the latest layer: the default input of the next."""
 
     def __init__(self) -> None:
         """Start empty."""
+        self._scopes = [Scope()]
         self.nodes: list[Node] = []
         self.values: dict[str, Value] = {}
         self.inputs: list[str] = []
@@ -51,23 +63,47 @@ class Writer:
         self.values[name] = Value(name, shape, "constant", sources=(name,))
         return name
 
+    def numbers(self, name: str, numbers: Shape) -> str:
+        """Constant whole numbers that an operator wants as an input."""
+        data = np.asarray(numbers, np.int64)
+        self.values[name] = Value(name, data.shape, "constant", "int64", data)
+        return name
+
+    def named(self, name: str) -> str:
+        """The whole name of what an entry calls ``name``."""
+        return self._scopes[-1].prefix + name
+
+    @contextmanager
+    def inside(self, prefix: str, **names: str) -> Iterator[None]:
+        """Entries whose names begin with ``prefix``; ``names`` stand for values there."""
+        self._scopes.append(Scope(self.named(prefix), names))
+        yield
+        self._scopes.pop()
+
+    def call(self, options: Options, name: str, value: str) -> None:
+        """Let ``name`` stand for a value from here on; ConfigError where it is used before."""
+        self._refuse_twice(options, self.named(name))
+        self._scopes[-1].names[name] = value
+
     def shape(self, name: str) -> Shape:
         """Logical shape of a value."""
         return self.values[name].shape
 
     def source(self, options: Options) -> str:
         """The ``input`` of a layer: a value of the file, the latest result when not given."""
-        name = options.text("input", self.last)
-        if not name:
-            options.fail("has no input; allowed 'input: NAME', or an entry under 'inputs'")
-        return self.known(options, name, "input")
+        if options.has("input"):
+            return self.known(options, options.text("input"), "input")
+        return self.last or options.fail("has no input; allowed 'input: NAME', or an entry under 'inputs'")
 
     def known(self, options: Options, name: str, key: str) -> str:
-        """``name`` if a value of the file has it."""
-        if name not in self.values:
-            results = [known for known, value in self.values.items() if not value.constant]
-            options.fail(f"nothing is called '{name}'; known: {', '.join(results)}{nearest(name, results)}", key)
-        return name
+        """The value that is called ``name``: in the innermost scope that has one."""
+        for scope in reversed(self._scopes):
+            found = scope.names.get(name, scope.prefix + name)
+            if found in self.values:
+                return found
+        results = [known for known, value in self.values.items() if not value.constant]
+        results += [word for scope in self._scopes for word in scope.names]
+        return options.fail(f"nothing is called '{name}'; known: {', '.join(results)}{nearest(name, results)}", key)
 
     def add(
         self,
@@ -110,9 +146,10 @@ class Writer:
         return tuple(limits)
 
     def _append(self, options: Options, node: Node) -> None:
+        if len(self.nodes) >= MAX_NODES:
+            options.fail(f"makes more than {MAX_NODES:,} operators; allowed fewer repetitions")
         for output in node.outputs:
-            if output in self.values:
-                options.fail(f"the name '{output}' is used before; allowed names that occur once", "name")
+            self._refuse_twice(options, output)
         try:
             shapes = family(node).shapes(node, tuple(self.values[name] for name in node.inputs))
         except ModelError as error:
@@ -122,6 +159,11 @@ class Writer:
                 options.fail(f"its result has the shape {list(shape)}; allowed sizes from 1")
             self.values[output] = Value(output, shape, "activation")
         self.nodes.append(node)
+
+    def _refuse_twice(self, options: Options, name: str) -> None:
+        words = [scope.prefix + word for scope in self._scopes for word in scope.names]
+        if name in self.values or name in words:
+            options.fail(f"the name '{name}' is used before; allowed names that occur once", "name")
 
     def graph_values(self) -> dict[str, Value]:
         """Inputs and constants, as inference wants them."""

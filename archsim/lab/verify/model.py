@@ -22,7 +22,7 @@ from mapper.execute.run import unrolled
 def verify(asked: Asked, say: Progress = quiet) -> Outcome:
     """Compile, execute, compare; raises ArchsimError's children for what cannot be verified at all."""
     model = load(asked, str(asked.job.model), say)
-    job = replace(asked.job, model=model.lowered.workload, lookups={})
+    job = replace(asked.job, model=model.lowered.workload, lookups={}, parameters={})
     say("mapping")
     built = build(job)
     check(built.program, built.architecture)
@@ -44,7 +44,7 @@ def verify(asked: Asked, say: Progress = quiet) -> Outcome:
 def with_numbers(job: Job, say: Progress = quiet) -> Program:
     """The Program of a model that says what its elements stand for, calibrated on inputs drawn from the job's seed."""
     model = load(Asked(job), str(job.model), say)
-    job = replace(job, model=model.lowered.workload, lookups={})
+    job = replace(job, model=model.lowered.workload, lookups={}, parameters={})
     mapping = build(job, say).mapping
     assert mapping is not None
     quantised = calibrated(model, mapping.dtypes, {}, say)

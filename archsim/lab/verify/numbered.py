@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
 
 from archsim.errors import ConfigError, ModelError, nearest
-from archsim.lab.job import Job, Progress, quiet
+from archsim.lab.job import Job, Progress, imported, quiet
 from archsim.ops.graph.nodes import Graph
 from archsim.ops.lowering.lower import Lowered
 from archsim.ops.numeric.constants import Constants, inputs_of
@@ -76,12 +76,12 @@ class Model:
 
 def load(asked: Asked, name: str, say: Progress = quiet) -> Model:
     """The model with numbers: those of its file, or drawn ones where the file only stands in for some."""
-    from archsim.frontend.load import find_model, import_model
+    from archsim.frontend.load import find_model
 
     say("reading the model")
     _, path = find_model(name)
     job = asked.job
-    lowered = import_model(name, batch=job.batch, on_unsupported=job.on_unsupported, lookups=job.lookups)
+    lowered = imported(replace(job, model=name))
     graph = lowered.graph
     if graph is None:
         raise ModelError(f"{path.name}: states einsums without the operators they come from; nothing to compare with")
