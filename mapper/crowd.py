@@ -30,15 +30,23 @@ def together(terms: Iterable[Reals]) -> Reals:
     return most * total ** (1 / SHARPNESS)
 
 
+def in_turns(problem: Problem, plan: OperandPlan) -> bool:
+    """Whether cores that load different tiles of an operand may have to do it in turns: they stage them in a memory that
+    all share, and nobody waits for the tiles of several of them, as cores do that add their partial sums up.
+    """
+    staged = problem.spread is not None and plan in problem.loads and plan.level in problem.spread.shared
+    return staged and not plan.beyond and problem.adders == 1
+
+
 def slowdown(chip: ChipCosts, problem: Problem, plan: OperandPlan, run: Reals | None = None) -> Reals:
     """How much longer than at the peak of its DRAM an operand's bytes take, in contiguous runs of ``run`` elements
     (0, None: as long as they can be); 1 for what is on chip.
     """
-    known, shared = chip.outer.get(plan.home), problem.spread.shared if problem.spread is not None else ()
+    known = chip.outer.get(plan.home)
     if known is None or not known.shares:
         return np.ones(())
     streams = problem.copies(plan)
-    if plan in problem.loads and plan.level in shared:
+    if in_turns(problem, plan):
         streams = min(streams, known.streams)
     level = max((row for row in known.shares if row[0] <= streams), default=known.shares[0])[1]
     sizes, shares = np.array([size for size, _ in level]), np.array([share for _, share in level])

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from archsim.ir.program import Semaphore
+from mapper.crowd import in_turns
 from mapper.lower.frame import Frame
 from mapper.operands import OperandPlan
 
 
 def takes_turns(frame: Frame, plan: OperandPlan, leaders: Sequence[int]) -> bool:
     """Whether the ``leaders``, those cores that load different tiles of an operand, do it in turns."""
-    spread = frame.problem.spread
-    staged = spread is not None and plan.level in spread.shared
-    return staged and not plan.beyond and 0 < frame.streams.get(plan.home, 0) < len(leaders)
+    return in_turns(frame.problem, plan) and 0 < frame.streams.get(plan.home, 0) < len(leaders)
 
 
 def turn(frame: Frame, plan: OperandPlan, core: int) -> str:
