@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from archsim.ir.functions import Function, Functions
 from archsim.ir.workload import Layer
@@ -34,13 +35,14 @@ class Outer:
     row_s: float = 0.0
     shares: tuple[tuple[int, tuple[tuple[int, float], ...]], ...] = ()
 
-    @property
-    def streams(self) -> int:
-        """Transfers at a time that leave most of the peak, two or more so that one begins while another ends; 0: not
-        known.
+    def streams(self, size_bytes: float = inf) -> int:
+        """Transfers of so many bytes each at a time that move most, two or more so that one begins while another ends.
+
+        A crowd leaves a share of the peak, and each of them waits for its first beat. 0: not known.
         """
-        several = [(share[-1][1], -count) for count, share in self.shares if count > 1]
-        return -max(several)[1] if several else 0
+        idle_bytes = (self.read_latency_s + self.row_s) * self.peak_bytes_per_s
+        several = {n: share[-1][1] / (1 + idle_bytes / (n * size_bytes)) for n, share in self.shares if n > 1}
+        return max(several, key=lambda n: (several[n], -n), default=0)
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ def together(terms: Iterable[Reals]) -> Reals:
 
 
 def in_turns(problem: Problem, plan: OperandPlan) -> bool:
-    """Whether cores that load different tiles of an operand may have to do it in turns: they stage them in a memory that
-    all share, and nobody waits for the tiles of several of them, as cores do that add their partial sums up.
+    """Whether cores that load different tiles of an operand may have to do it in turns: they stage them in a memory
+    that all share, and nobody waits for the tiles of several of them, as cores do that add their partial sums up.
     """
     staged = problem.spread is not None and plan in problem.loads and plan.level in problem.spread.shared
     return staged and not plan.beyond and problem.adders == 1
@@ -47,7 +47,7 @@ def slowdown(chip: ChipCosts, problem: Problem, plan: OperandPlan, run: Reals | 
         return np.ones(())
     streams = problem.copies(plan)
     if in_turns(problem, plan):
-        streams = min(streams, known.streams)
+        streams = min(streams, known.streams())
     level = max((row for row in known.shares if row[0] <= streams), default=known.shares[0])[1]
     sizes, shares = np.array([size for size, _ in level]), np.array([share for _, share in level])
     if run is None:

@@ -11,6 +11,7 @@ from archsim.ir.mapping import Keep, LayerMapping, Loop
 from archsim.ir.program import Affine, Clip, Edge, Extent, Guard, Lookup, Region, When
 from archsim.ir.workload import Guard as LayerGuard
 from archsim.ir.workload import Rows
+from mapper.costs import Outer
 from mapper.geometry import Component, components, slot_padding, slot_sizes
 from mapper.operands import OperandPlan
 from mapper.problem import Problem
@@ -32,8 +33,7 @@ class Frame:
     """One layer mapped: ``stored`` places of its tensors by operand name; ring names are ``layer@operand``.
 
     ``channels`` of the DMA; ``number``: the layer's, by which stores take turns; ``way``: the collective by which cores
-    add up partial sums of the same outputs, '' where no reduction is spread; ``streams``: transfers that a DRAM serves
-    best at a time, by its name, where that is known.
+    add up partial sums of the same outputs, '' where no reduction is spread; ``outer``: the DRAMs that are known.
     """
 
     problem: Problem
@@ -42,7 +42,7 @@ class Frame:
     channels: int = 1
     number: int = 0
     way: str = ""
-    streams: Mapping[str, int] = field(default_factory=dict)
+    outer: Mapping[str, Outer] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

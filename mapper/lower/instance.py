@@ -16,7 +16,7 @@ from mapper.channels import load_channel
 from mapper.lower.frame import Frame
 from mapper.lower.item import Item, Lane
 from mapper.lower.partials import SUM, Adding
-from mapper.lower.turns import following, semaphores, takes_turns, turn
+from mapper.lower.turns import turns
 from mapper.operands import BIAS, OUT, OperandPlan
 
 
@@ -42,10 +42,8 @@ class Cores:
         self._at = [dict(zip(frame.vars[: frame.spread], place, strict=True)) for place in places]
         self._sharing = {plan.name: self._shared(plan) for plan in self.problem.operands}
         self.adding = self._adding()
-        led = {plan.name: self._leading(plan) for plan in self.problem.loads}
-        self._turns = {
-            plan.name: led[plan.name] for plan in self.problem.loads if takes_turns(frame, plan, led[plan.name])
-        }
+        found = {plan.name: turns(frame, plan, self._leading(plan)) for plan in self.problem.loads}
+        self._turns = {name: made for name, made in found.items() if made is not None}
         self._names = {frame.ring(plan.name): self._named(plan) for plan in self.problem.operands}
         self._names[frame.ring(SUM)] = tuple(f"{frame.ring(SUM)}[{core}]" for core in range(self.count))
 
@@ -96,25 +94,23 @@ class Cores:
 
     def turns(self) -> Iterator[Semaphore]:
         """Whose turn it is at DRAM, operand by operand."""
-        for name, leaders in self._turns.items():
-            yield from semaphores(self.frame, self.problem.operand(name), leaders)
+        for made in self._turns.values():
+            yield from made.semaphores()
 
     def turn_ends(self, lane: Lane, core: int) -> Iterator[Command]:
         """What a core's queue does behind its loads: it takes the turn that the last of its row has handed on."""
-        for name, leaders in self._turns.items():
-            plan = self.problem.operand(name)
-            channel = load_channel(self.problem, plan, self.frame.channels)
-            if lane == ("load", channel) and core in leaders[: self.frame.streams[plan.home]]:
-                waits = (Token(turn(self.frame, plan, core)),)
+        for name, made in self._turns.items():
+            channel = load_channel(self.problem, self.problem.operand(name), self.frame.channels)
+            if lane == ("load", channel) and made.begins(core):
+                waits = (Token(made.of(core)),)
                 yield Command(f"{self.frame.name}.turn_{name}", "SYNC", self.frame.name, waits=waits)
 
     def _in_turn(self, plan: OperandPlan, core: int, command: Command) -> Command:
         """A load that waits for its core's turn at DRAM, where there are turns, and hands it on."""
-        leaders = self._turns.get(plan.name)
-        if leaders is None:
+        made = self._turns.get(plan.name)
+        if made is None:
             return command
-        mine = Token(turn(self.frame, plan, core))
-        next_one = Token(turn(self.frame, plan, following(self.frame, plan, leaders, core)))
+        mine, next_one = Token(made.of(core)), Token(made.after(core))
         return replace(command, waits=(*command.waits, mine), signals=(*command.signals, next_one))
 
     def _leading(self, plan: OperandPlan) -> list[int]:

@@ -91,7 +91,7 @@ class Lowering:
                 },
                 self.architecture.dma.channels,
                 index,
-                streams={name: outer.streams for name, outer in self.options.outer.items()},
+                outer=self.options.outer,
             )
             frame = with_way(frame, self.architecture)
             frames.append(frame)

@@ -1,38 +1,56 @@
 """Whose turn it is at DRAM: of the cores that each stage a tile of their own, only so many read at a time.
 
-Streams beyond those that DRAM serves best close each other's rows. So the cores that bring an operand's different tiles
-into a memory that all share stand in rows, as many rows as streams, and each hands its turn to the next one in its row
-when its tile is there; the last hands it to the first for its next tile, which takes it at the end too.
+Streams beyond those that DRAM serves best close each other's rows; small tiles need more of them, since each waits for
+its first beat. So the cores that bring an operand's different tiles into a memory that all share stand in rows, as many
+rows as streams, and each hands its turn to the next one in its row when its tile is there; the last hands it to the
+first for its next tile, which takes it at the end too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
 
 from archsim.ir.program import Semaphore
 from mapper.crowd import in_turns
+from mapper.geometry import slot_sizes
 from mapper.lower.frame import Frame
 from mapper.operands import OperandPlan
 
 
-def takes_turns(frame: Frame, plan: OperandPlan, leaders: Sequence[int]) -> bool:
-    """Whether the ``leaders``, those cores that load different tiles of an operand, do it in turns."""
-    return in_turns(frame.problem, plan) and 0 < frame.streams.get(plan.home, 0) < len(leaders)
+@dataclass(frozen=True)
+class Turns:
+    """Of the operand of a ``ring``: ``leaders``, the cores that load its tiles, ``streams`` of them at a time."""
+
+    ring: str
+    leaders: Sequence[int]
+    streams: int
+
+    def of(self, core: int) -> str:
+        """The semaphore that says that it is a core's turn."""
+        return f"{self.ring}[{core}].turn"
+
+    def after(self, core: int) -> str:
+        """The same of the core whose turn it is after a core's."""
+        leaders, at = self.leaders, self.leaders.index(core)
+        return self.of(leaders[at + self.streams] if at + self.streams < len(leaders) else leaders[at % self.streams])
+
+    def begins(self, core: int) -> bool:
+        """Whether a core is the first of its row."""
+        return core in self.leaders[: self.streams]
+
+    def semaphores(self) -> Iterator[Semaphore]:
+        """One for each core; the first of each row has a token at the start."""
+        for at, core in enumerate(self.leaders):
+            yield Semaphore(self.of(core), int(at < self.streams))
 
 
-def turn(frame: Frame, plan: OperandPlan, core: int) -> str:
-    """The semaphore that says that it is a core's turn."""
-    return f"{frame.ring(plan.name)}[{core}].turn"
-
-
-def following(frame: Frame, plan: OperandPlan, leaders: Sequence[int], core: int) -> int:
-    """The core whose turn it is after a core's."""
-    streams = frame.streams[plan.home]
-    at = leaders.index(core)
-    return leaders[at + streams] if at + streams < len(leaders) else leaders[at % streams]
-
-
-def semaphores(frame: Frame, plan: OperandPlan, leaders: Sequence[int]) -> Iterator[Semaphore]:
-    """Turns of an operand; the first of each row has one at the start."""
-    for at, core in enumerate(leaders):
-        yield Semaphore(turn(frame, plan, core), int(at < frame.streams[plan.home]))
+def turns(frame: Frame, plan: OperandPlan, leaders: Sequence[int]) -> Turns | None:
+    """How the ``leaders`` of an operand load in turns; None where they all load at once."""
+    known = frame.outer.get(plan.home)
+    if known is None or not in_turns(frame.problem, plan):
+        return None
+    tile = prod(slot_sizes(frame.parts[plan.name], frame.tiles(frame.keeps[plan.name][0]))) * plan.element_bytes
+    streams = known.streams(tile)
+    return Turns(frame.ring(plan.name), leaders, streams) if 0 < streams < len(leaders) else None
