@@ -20,6 +20,7 @@ from mapper.borders import slabs
 from mapper.costs import array_shape, drain_steps
 from mapper.geometry import Component, ranges, tiles_of
 from mapper.lower.frame import Frame
+from mapper.lower.lookups import dims_lookup
 from mapper.operands import ACC, BIAS, OUT, OperandPlan
 from mapper.residency import Resident
 
@@ -84,7 +85,7 @@ def _copy(frame: Frame, counts: Counts, words: Mapping[str, int]) -> None:
     writes = target.level if target.resident else target.home
     ends = [(source, reads, "read"), (target, writes, "write")]
     leading = next((plan for plan, memory, _ in ends if memory not in words), source)
-    gathers = not source.buffered and frame.dims_lookup(source, depth) is not None
+    gathers = not source.buffered and dims_lookup(frame, source, depth) is not None
     lead = {} if gathers else dict(frame.dims_region(leading, "", depth).strides)
     if not source.resident and not source.buffered:  # straight from DRAM: what lies in the padding is not read
         ends.pop(0)

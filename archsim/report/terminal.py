@@ -104,7 +104,7 @@ def _headline(summary: Mapping[str, Any]) -> Table:
 def _layers(summary: Mapping[str, Any]) -> Table:
     slow = slow_layers(summary, LAYERS)
     grid = _grid(
-        (f"slowest {len(slow)} of {len(summary['layers'])} layers", "left"),
+        (f"slowest {len(slow)} of {len(summary['layers'])}", "left"),
         ("operator", "left"),
         ("critical", "right"),
         ("time", "right"),

@@ -8,9 +8,8 @@ from functools import cached_property
 from itertools import product
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop
-from archsim.ir.program import Affine, Clip, Edge, Extent, Guard, Lookup, Region, When
+from archsim.ir.program import Affine, Clip, Edge, Extent, Guard, Region, When
 from archsim.ir.workload import Guard as LayerGuard
-from archsim.ir.workload import Rows
 from mapper.costs import Outer
 from mapper.geometry import Component, components, slot_padding, slot_sizes
 from mapper.operands import OperandPlan
@@ -193,29 +192,6 @@ class Frame:
         offset = Affine(const, self.starts(steps, depth))
         return Region(operand, stored.store, plan.element_bytes, tuple(strides), offset, tuple(clips))
 
-    def lookup(self, plan: OperandPlan, depth: int) -> Lookup | None:
-        """Which rows of its table a looked-up operand's tile has, by the extents of ``tensor_region``."""
-        if plan.rows is None:
-            return None
-        parts = [part for part in self.parts[plan.name] if part.axis == plan.rows.axis]
-        terms = tuple((part.name, part.unit) for part in parts if part.has_extent)
-        steps = {dim: part.unit * coef for part in parts for dim, coef in part.terms}
-        return self._lookup(
-            plan, plan.rows, terms, Affine(sum(part.offset for part in parts), self.starts(steps, depth))
-        )
-
-    def dims_lookup(self, plan: OperandPlan, depth: int) -> Lookup | None:
-        """The same by the layer's dims, as ``dims_region`` has them."""
-        if plan.rows is None:
-            return None
-        axis = plan.axes[plan.rows.axis]
-        start = Affine(axis.offset, self.starts(dict(axis.terms), depth))
-        return self._lookup(plan, plan.rows, self._moving(dict(axis.terms), depth), start)
-
-    def _lookup(self, plan: OperandPlan, rows: Rows, terms: tuple[tuple[str, int], ...], start: Affine) -> Lookup:
-        stored = self.stored[plan.operand]
-        return Lookup(rows.indices, stored.shape[rows.axis], stored.strides[rows.axis], terms, start)
-
     def _clip(self, part: Component, depth: int, kept: int) -> Clip:
         assert part.clip is not None
         return Clip(part.name, Affine(part.offset + kept, self.starts(dict(part.terms), depth)), part.clip)
@@ -261,7 +237,7 @@ class Frame:
             for dim, coef in part.terms:
                 strides[dim] = strides.get(dim, 0) + coef * stride
         start = Affine(0, self.starts(strides, depth, above))
-        return Region(operand, self.ring(plan.name), plan.element_bytes, self._moving(strides, depth), start)
+        return Region(operand, self.ring(plan.name), plan.element_bytes, self.moving(strides, depth), start)
 
     def _dims_in_tensor(self, plan: OperandPlan, operand: str, depth: int) -> Region:
         stored = self.stored[plan.name]
@@ -274,7 +250,7 @@ class Frame:
                 strides[dim] = strides.get(dim, 0) + coef * stride
         terms = self.starts(strides, depth)
         clips = self._copied_clips(plan, depth) if self.problem.engine == "copy" and not plan.resident else ()
-        moving = self._moving(strides, depth, frozenset(clip.dim for clip in clips))
+        moving = self.moving(strides, depth, frozenset(clip.dim for clip in clips))
         return Region(operand, stored.store, plan.element_bytes, moving, Affine(const, terms), clips)
 
     def _copied_clips(self, plan: OperandPlan, depth: int) -> tuple[Clip, ...]:
@@ -286,9 +262,10 @@ class Frame:
                 clips.append(Clip(dim, Affine(part.offset, self.starts({dim: 1}, depth)), part.clip))
         return tuple(clips)
 
-    def _moving(
+    def moving(
         self, strides: Mapping[str, int], depth: int, clipped: frozenset[str] = frozenset()
     ) -> tuple[tuple[str, int], ...]:
+        """Of byte strides by dim those of dims that have several indices below ``depth`` loops, or are ``clipped``."""
         tiles = self.tiles(depth)
         return tuple((dim, stride) for dim, stride in strides.items() if tiles[dim] > 1 or dim in clipped)
 

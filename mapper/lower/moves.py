@@ -12,6 +12,7 @@ from archsim.ir.program import Command, Edge, Engine, Extent, Token, When
 from mapper.channels import load_channel, store_channel
 from mapper.lower.frame import Frame
 from mapper.lower.item import Item
+from mapper.lower.lookups import dims_lookup, lookup
 from mapper.operands import BIAS, OUT, OperandPlan
 
 
@@ -58,7 +59,7 @@ def _load(frame: Frame, plan: OperandPlan, depth: int, name: str, when: tuple[Ed
         extents=extents,
         reads=(frame.far_region(plan, "src", depth, kept),),
         writes=(frame.slot_region(plan, "dst", depth, kept),),
-        index=frame.lookup(plan, depth),
+        index=lookup(frame, plan, depth),
         retains=kept > 0,
     )
     channel = load_channel(frame.problem, plan, frame.channels)
@@ -126,7 +127,7 @@ def copies(frame: Frame) -> Iterator[Item]:
         yield from _loads(frame, source)
         depth = frame.keeps["in0"][0]
     ring = frame.ring("in0")
-    index = None if source.buffered else frame.dims_lookup(source, depth)
+    index = None if source.buffered else dims_lookup(frame, source, depth)
     command = Command(
         name=f"{frame.name}.copy",
         op="MOVE" if index is None else "GATHER",
