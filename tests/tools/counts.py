@@ -35,6 +35,7 @@ def compiler_counts(compiled: Compiled, workload: Workload, chip: Architecture) 
 
 
 def machine_counts(activity: Activity, chip: Architecture) -> Counts:
-    """What the machine counted on the chip's parts, without the host, the network and the DRAM's own account."""
+    """What the machine counted on the chip's parts, without host, networks and the DRAM's own account."""
     others = {part.name for part in (chip.host, chip.noc) if part is not None}
+    others |= {level.name for level in chip.noc.outer} if chip.noc is not None else set()
     return {key: n for key, n in activity.counts.items() if n and key[1] not in others and key[2] not in OWN_ACCOUNT}

@@ -106,14 +106,16 @@ def test_a_write_enters_at_the_start_and_is_written_when_it_has_arrived() -> Non
 
 
 def test_shared_sram_takes_turns_between_its_ports() -> None:
-    """Parts of 4096 B from address 0 on: ports 0, 1, 0; a request to each port, its parts when that has arrived."""
+    """Parts of 4096 B from address 0 on: ports 0, 1, 1 (the digits of 2 in base 2 add up to 1); a request to each
+    port, its parts when that has arrived.
+    """
     record, _ = run(move("m", "s", "t3", 12_000))
     assert sent() == [
         (0, 3, (200,), 1),
         (0, 3, (201,), 1),
         (10, 200, (3,), 128),
-        (10, 200, (3,), 119),
         (10, 201, (3,), 128),
+        (10, 201, (3,), 119),
     ]
     assert record.phases == (("noc", 375_000),)  # its 375 flits on the one link of the core
     SENT.clear()
@@ -126,7 +128,7 @@ def test_a_part_goes_where_its_address_says_in_every_iteration() -> None:
     command = Loop("i", 3, (move("m", "s", "t3", 4096, reads=(source,)),))
     stores = one(3).tensors
     simulate(program(queue("core[3].load", command), tensors=stores), grid(noc={"request_flits": 0}))
-    assert [source for _, source, _, _ in sent()] == [200, 201, 200]
+    assert [source for _, source, _, _ in sent()] == [200, 201, 201]
 
 
 def test_between_cores_and_to_several() -> None:
