@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
 from conftest import ROOT
-from nbclient import NotebookClient
+
+from tests.tools.studies import Tables, small
 
 NOTEBOOK = ROOT / "studies" / "dram_matters.ipynb"
 MOST_BYTES = 300_000
 MODELS = ("cnn", "decoder")
 SLACK = 1.02  # arbitration, and a mapping that is best for one memory and not for another
-
-Tables = dict[str, dict[str, dict[str, Any]]]
 
 pytestmark = pytest.mark.slow
 
@@ -24,16 +21,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
     """What the notebook leaves at its small size, run in an empty directory."""
-    folder = tmp_path_factory.mktemp("study")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ARCHSIM_STUDY", "small")
-        patch.setenv("ARCHSIM_STUDY_RESULTS", str(folder / "results.json"))
-        patch.setenv("PYTHONPATH", str(ROOT))
-        patch.setenv("IPYTHONDIR", str(folder))
-        notebook = nbformat.read(NOTEBOOK, as_version=4)
-        NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}}).execute()
-    found: Tables = json.loads((folder / "results.json").read_text())
-    return found
+    return small(NOTEBOOK, tmp_path_factory.mktemp("study"))
 
 
 def test_the_stored_notebook_is_small_and_ran_without_errors() -> None:

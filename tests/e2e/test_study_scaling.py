@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import nbformat
 import pytest
 from conftest import ROOT
-from nbclient import NotebookClient
+
+from tests.tools.studies import Tables, small
 
 NOTEBOOK = ROOT / "studies" / "scaling_cores.ipynb"
 CHIP = ROOT / "studies" / "scaling_cores.yaml"
@@ -25,25 +23,13 @@ LOSSES = (
     "imbalance, idle, launch",
 )
 
-Tables = dict[str, dict[str, dict[str, Any]]]
-
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
     """What the notebook leaves at its small size, run in an empty directory."""
-    folder = tmp_path_factory.mktemp("study")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ARCHSIM_STUDY", "small")
-        patch.setenv("ARCHSIM_STUDY_CHIP", str(CHIP))
-        patch.setenv("ARCHSIM_STUDY_RESULTS", str(folder / "results.json"))
-        patch.setenv("PYTHONPATH", str(ROOT))
-        patch.setenv("IPYTHONDIR", str(folder))
-        notebook = nbformat.read(NOTEBOOK, as_version=4)
-        NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}}).execute()
-    found: Tables = json.loads((folder / "results.json").read_text())
-    return found
+    return small(NOTEBOOK, tmp_path_factory.mktemp("study"), CHIP=str(CHIP))
 
 
 def test_the_stored_notebook_is_small_and_ran_without_errors() -> None:
