@@ -74,8 +74,10 @@ class Fabric:
         return self.model.node(core)
 
     def port(self, memory: str, address: int) -> int:
-        """The node through which ``address`` of a memory above goes: its ports take turns, a message long each, from
-        turn to turn of turns with another one first, so that strides of rows do not meet at one port.
+        """The node through which ``address`` of a memory above goes.
+
+        Ports take turns, a message long each: of the message's number, the digits in base ports are added up, so that
+        strides of a power of it do not meet at one port.
         """
         ports = self._ports.get(memory)
         if ports is None:

@@ -8,11 +8,17 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
-from archsim.noc import attachment
+from archsim.noc import attachment, load
+from archsim.noc.engine import FIDELITIES
 from archsim.noc.interface import Delivery, Message
 from archsim.noc.network import Network
+from archsim.noc.parameters import RouterParameters
+from archsim.noc.replay import replay
+from archsim.noc.routing import Routes
+from archsim.noc.topology import Topology
 from archsim.spec.network import Noc, Outer
 
 FAR_PS = 1 << 50
@@ -121,3 +127,20 @@ def _until(network: Network, stop_ps: int) -> list[Delivery]:
         found += came
         if not came:
             return found
+
+
+def assert_alone(
+    topology: Topology,
+    routes: Routes,
+    router: RouterParameters,
+    pairs: Sequence[tuple[int, int]],
+    flits: int,
+    apart: int,
+) -> None:
+    """Packets between ``pairs`` of nodes, ``apart`` cycles after one another, take the formula at every fidelity."""
+    times = np.arange(len(pairs)) * apart
+    sources, targets = (list(ends) for ends in zip(*pairs, strict=True))
+    expected = [load.lone_cycles(topology, routes, router, *pair, flits) for pair in pairs]
+    for fidelity in FIDELITIES:
+        found = replay(topology, routes, router, times, sources, targets, [flits] * len(pairs), fidelity=fidelity)
+        assert (found.ended - times).tolist() == expected

@@ -19,6 +19,7 @@ from archsim.noc.replay import replay
 from archsim.noc.routing import Routes
 from archsim.noc.topology import GATEWAY, Topology
 from archsim.noc.ways import Ways
+from tests.laws.builders_noc import assert_alone
 
 pytestmark = pytest.mark.slow  # compiles the routers
 
@@ -83,13 +84,7 @@ def test_law_30_lone_packets_over_slow_links_take_the_formula(
     pairs = [pair for pair, count in zip(pairs, slow, strict=True) if period.denominator == 1 or count < 2]
     if not pairs:
         return
-    times = np.arange(len(pairs)) * 3000
-    for fidelity in FIDELITIES:
-        found = replay(
-            topology, routes, buffers, times, *zip(*pairs, strict=True), [flits] * len(pairs), fidelity=fidelity
-        )
-        expected = [load.lone_cycles(topology, routes, buffers, *pair, flits) for pair in pairs]
-        assert (found.ended - times).tolist() == expected
+    assert_alone(topology, routes, buffers, pairs, flits, 3000)
 
 
 @settings(max_examples=40, deadline=None)

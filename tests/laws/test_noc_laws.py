@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from archsim.errors import ConfigError
 from archsim.noc import catalogue, deadlock, load, multicast, routing, traffic
 from archsim.noc.catalogue import network
-from archsim.noc.engine import FIDELITIES
 from archsim.noc.offered import Procedure, offer
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
 from archsim.noc.ways import Ways
+from tests.laws.builders_noc import assert_alone
 
 pytestmark = pytest.mark.slow  # compiles the routers
 
@@ -58,13 +58,7 @@ def test_law_30_lone_packets_take_the_formula(
     router = replace(router, vc_buffer=load.unthrottled(topology, router))
     nodes = len(topology.nodes)
     pairs = [data.draw(st.tuples(st.integers(0, nodes - 1), st.integers(0, nodes - 1))) for _ in range(6)]
-    times = np.arange(len(pairs)) * 1000
-    for fidelity in FIDELITIES:
-        found = replay(
-            topology, routes, router, times, *zip(*pairs, strict=True), [flits] * len(pairs), fidelity=fidelity
-        )
-        expected = [load.lone_cycles(topology, routes, router, *pair, flits) for pair in pairs]
-        assert (found.ended - times).tolist() == expected
+    assert_alone(topology, routes, router, pairs, flits, 1000)
 
 
 @settings(max_examples=80, deadline=None)
