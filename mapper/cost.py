@@ -23,7 +23,6 @@ from mapper.operands import ACC, OUT, OperandPlan
 from mapper.problem import Problem
 from mapper.work import Work
 
-NEAR = 100  # latencies of spread layers that differ by less than one part in so many are alike
 Depths = Mapping[str, int]
 Cells = NDArray[np.intp]
 
@@ -57,16 +56,9 @@ class Costs:
 
     @cached_property
     def cycles(self) -> Reals:
-        """The same with DRAM traffic in whole bursts and a row that each move has to open, to rank mappings by.
-
-        Of a layer that is spread over cores in steps of a hundredth of what its units need: less than the cores can
-        hold one another up on the network, so that among those the lesser energy and fewer moves decide.
-        """
-        found = largest(self.terms)
-        if self.problem.spread is not None:
-            found = together(self.terms.values())
-            step = max(1.0, self.floor / NEAR)
-            found = np.ceil(found / step) * step
+        """The same with DRAM traffic in whole bursts and a row that each move has to open, to rank mappings by; of a
+        layer that is spread over cores with what resources hold one another up."""
+        found = together(self.terms.values()) if self.problem.spread is not None else largest(self.terms)
         return np.ceil(found - 1e-6)
 
     @cached_property
@@ -104,8 +96,8 @@ class Costs:
 
     @cached_property
     def commands(self) -> Reals:
-        """Moves."""
-        total: Reals = np.zeros(self.cells.shape)
+        """Moves, and what the units do with their tiles."""
+        total: Reals = self._done.commands
         for plan in self.problem.operands:
             total = total + self._flows[plan.name].moves
         return total

@@ -17,6 +17,7 @@ from mapper.looptree.bound import Bounds, bounds
 from mapper.lower.model import Mapped
 from mapper.problem import Problem
 from mapper.search import exhaustive
+from mapper.search.alike import Alike
 from mapper.search.templates import open_space
 
 
@@ -25,18 +26,20 @@ class Figures:
     """A mapping and what it is ranked by.
 
     ``cycles``: latency with DRAM traffic in whole bursts and a row to open for each move; ``energy_pj``: of all
-    accesses to memories; ``moves``: DMA commands; ``held_bytes``: of all rings; ``resources``: cycles that each engine
-    and port needs, the largest is the latency; ``adding``: cores with partial sums of the same outputs, and the
-    collective that adds them up, (1, '') where no reduction is spread.
+    accesses to memories; ``commands``: moves, and what the units do with tiles; ``held_bytes``: of all rings;
+    ``resources``: cycles that each engine and port needs, the largest is the latency; ``adding``: cores with partial
+    sums of the same outputs, and the collective that adds them up, (1, '') where no reduction is spread; ``alike``:
+    what differs by too little to count.
     """
 
     mapping: LayerMapping
     cycles: int
     energy_pj: float
-    moves: int
+    commands: int
     held_bytes: int
     resources: Mapping[str, float]
     adding: tuple[int, str] = (1, "")
+    alike: Alike = Alike(spread=False)
 
     @property
     def bounded_by(self) -> str:
@@ -51,7 +54,7 @@ class Figures:
             "energy": (energy, cycles),
             "edp": (("cycles x energy", self.cycles * self.energy_pj), cycles),
         }[objective]
-        return (*first, ("moves", float(self.moves)), ("bytes held", float(self.held_bytes)))
+        return (*first, ("commands", float(self.commands)), ("bytes held", float(self.held_bytes)))
 
 
 def figures(layers: Layers, problem: Problem, mapping: LayerMapping) -> Figures:
@@ -65,6 +68,7 @@ def figures(layers: Layers, problem: Problem, mapping: LayerMapping) -> Figures:
         int(costs.held[CELL]),
         {name: float(cycles.flat[0]) for name, cycles in costs.terms.items()},
         (problem.adders, costs.ways[CELL] if problem.adders > 1 else ""),
+        Alike(problem.spread is not None, costs.floor),
     )
 
 

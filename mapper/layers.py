@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from archsim.energy.chip import energy_per_byte
 from archsim.errors import ConfigError, MappingError
@@ -14,16 +14,18 @@ from mapper.alone import lower_alone
 from mapper.capacity import usable
 from mapper.cores import on_cores, spreads
 from mapper.costs import ChipCosts
-from mapper.given.priced import CELL, price
+from mapper.given.priced import price
 from mapper.given.take import Stated, StatedError
 from mapper.lower.model import Mapped
 from mapper.options import Options
 from mapper.problem import Problem, build
 from mapper.residency import Residency, plan_residency
+from mapper.search.exhaustive import best_of
 from mapper.solve import Solver, Work
 from mapper.spread import obeyed
 
 Barred = frozenset[str]
+Pair = tuple[Problem, LayerMapping]
 
 
 class Layers:
@@ -78,20 +80,20 @@ class Layers:
                 raise
             raise TooTightError(max(pinned, key=lambda r: (r.layout.size_bytes, r.tensor)).tensor) from None
 
-    def _rank(self, problem: Problem, mapping: LayerMapping) -> tuple[float, ...]:
-        """By simulation where there was one, else by the bound; spreads over cores by what searches rank by."""
-        if mapping.simulated_cycles or problem.spread is None:
-            return (mapping.simulated_cycles or mapping.bound_cycles,)
-        costs = price(problem, mapping, self.chip, self.dtypes)
-        return float(costs.cycles[CELL]), float(costs.energy_pj[CELL])
+    def _ranked(self, found: Sequence[Pair]) -> Pair:
+        """The best: by simulation where there was one, else by the bound; spreads by what searches rank by."""
+        if found[0][0].spread is None or found[0][1].simulated_cycles:
+            return min(found, key=lambda pair: pair[1].simulated_cycles or pair[1].bound_cycles)
+        costs = [price(problem, mapping, self.chip, self.dtypes) for problem, mapping in found]
+        return found[best_of(costs, self.options.objective)]
 
-    def _as_stated(self, index: int, layer: Layer, residency: Residency) -> tuple[Problem, LayerMapping]:
+    def _as_stated(self, index: int, layer: Layer, residency: Residency) -> Pair:
         engine = self.stated.engine(layer, self._possible(layer))
         problem = self.stated.on_cores(self.problem(index, residency, engine))
         rules = self.rules[layer.name].on(problem.engine)
         return problem, self.stated.mapping(problem, self._free(index, residency), rules)
 
-    def _best(self, index: int, residency: Residency) -> tuple[Problem, LayerMapping]:
+    def _best(self, index: int, residency: Residency) -> Pair:
         """The best over all engines and spreads; what was best of an equal layer is not ranked again."""
         whole = self._on_engines(index, residency)
         known = self.solver.chosen(whole)
@@ -99,7 +101,7 @@ class Layers:
             problem = next(problem for problem, _ in whole if problem.unit == known.unit)
             return on_cores(problem, self.architecture, known), known
         found = [(part, self._solved(part, residency, rules)) for part, rules in self._parts(whole)]
-        best = min(found, key=lambda pair: self._rank(*pair))
+        best = self._ranked(found)
         self.solver.choose(whole, best[1])
         return best
 

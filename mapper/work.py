@@ -24,7 +24,8 @@ OUTPUTS = ("B", "M", "N")
 
 @dataclass(frozen=True)
 class Work:
-    """Reference-clock cycles of array and vector unit; ``edge``: elements over the array's edge by stream."""
+    """Reference-clock cycles of array and vector unit, the array's first output tile with its whole reduction;
+    ``edge``: elements over the array's edge by stream; ``commands`` of the units."""
 
     array_total: Reals
     array_first: Reals
@@ -33,6 +34,7 @@ class Work:
     vector_first: Reals
     vector_last: Reals
     edge: Mapping[str, Reals]
+    commands: Reals
 
     def at(self, cells: NDArray[np.intp]) -> Work:
         """The figures of some cells, by their flat indices: (n,) arrays."""
@@ -44,6 +46,7 @@ class Work:
             self.vector_first.reshape(-1)[cells],
             self.vector_last.reshape(-1)[cells],
             {name: count.reshape(-1)[cells] for name, count in self.edge.items()},
+            self.commands.reshape(-1)[cells],
         )
 
 
@@ -73,6 +76,18 @@ class _Values:
         found: Reals = np.einsum("Bb,Mm,Nn,Kk,bmnk->BMNK", *counts, table, optimize=True)
         return found
 
+    @property
+    def tiles_along(self) -> list[Reals]:
+        """How many tiles each group's cuts make, shaped to broadcast over the grid."""
+        along = [self.counts[group].sum(axis=1) for group in GROUPS]
+        return [count.reshape([-1 if n == axis else 1 for n in range(len(GROUPS))]) for axis, count in enumerate(along)]
+
+    def reduced(self, table: Reals) -> Reals:
+        """Table entries of the first output tile of every cell, summed over its reduction."""
+        outputs = table[np.ix_(*(self.first[group] for group in OUTPUTS))]
+        found: Reals = np.einsum("BMNk,Kk->BMNK", outputs, self.counts["K"])
+        return found
+
     def picked(self, table: Reals, which: Mapping[str, NDArray[np.int64]]) -> Reals:
         """Table entries of the first or last tile of every cell."""
         found: Reals = table[np.ix_(*(which[group] for group in GROUPS))]
@@ -89,7 +104,16 @@ def work(grid: Grid, chip: ChipCosts, dtypes: Mapping[str, str], feasible: NDArr
         array = _array(problem, chip, dtypes, values, needed)
     vector = _vector(problem, chip, values, needed) if problem.vector else (zero, zero, zero)
     blocked = np.where(feasible, 0.0, np.inf)
-    return Work(array[0] + blocked, array[1], array[2], vector[0], vector[1], vector[2], array[3])
+    units = (array[0] + blocked, array[1], array[2], vector[0], vector[1], vector[2])
+    return Work(*units, array[3], _commands(problem, values))
+
+
+def _commands(problem: Problem, values: _Values) -> Reals:
+    """One for each tile, and where a matmul's sums are drained one more for each of the outputs."""
+    *outputs, sums = values.tiles_along
+    drained = 1.0 if problem.accumulates else 0.0
+    found: Reals = prod(outputs) * (sums + drained)
+    return found
 
 
 def _values(grid: Grid) -> _Values:
@@ -144,7 +168,7 @@ def _array(
         streams[name][cells] = row
     edge = {name: values.summed(table) for name, table in streams.items()}
     edge["acc_read"] = edge["acc_read"] - prod(problem.dims[dim] for group in OUTPUTS for dim in problem.groups[group])
-    return values.summed(cycles), values.picked(cycles, values.first), values.picked(cycles, values.last), edge
+    return values.summed(cycles), values.reduced(cycles), values.picked(cycles, values.last), edge
 
 
 def _vector(

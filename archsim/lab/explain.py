@@ -52,11 +52,26 @@ class Explanation:
 
     @property
     def lost_by(self) -> tuple[str, float, float] | None:
-        """(figure, its value, the winner's) in which the runner-up is first worse; None when all are equal."""
+        """(figure, its value, the winner's) in which the runner-up is first worse; None when all are equal.
+
+        By more than what counts as alike, where there is such a figure.
+        """
         if self.second is None:
             return None
-        pairs = zip(self.second.ranked(self.objective), self.chosen.ranked(self.objective), strict=True)
-        return next(((name, value, best) for (name, value), (_, best) in pairs if value != best), None)
+        second, chosen = self.second.ranked(self.objective), self.chosen.ranked(self.objective)
+        rows = [(name, value, best) for (name, value), (_, best) in zip(second, chosen, strict=True)]
+        worse = [row for row in rows if row[1] > row[2]]
+        beyond = [row for row in worse if row[1] > self.chosen.alike.most(row[0], row[2])]
+        return next(iter((*beyond, *worse)), None)
+
+    @property
+    def alike(self) -> tuple[str, ...]:
+        """Figures before ``lost_by`` in which the two differ by so little that it does not count."""
+        if self.second is None or self.lost_by is None:
+            return ()
+        pairs = dict(self.second.ranked(self.objective)), dict(self.chosen.ranked(self.objective))
+        before = list(pairs[0])[: list(pairs[0]).index(self.lost_by[0])]
+        return tuple(name for name in before if pairs[0][name] != pairs[1][name])
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types (schema ``archsim.explain/1``)."""
@@ -70,6 +85,7 @@ class Explanation:
             "chosen": _figures(self.chosen),
             "runner_up": None if self.second is None else _figures(self.second),
             "lost_by": None if lost is None else {"figure": lost[0], "runner_up": lost[1], "chosen": lost[2]},
+            "alike": list(self.alike),
             "least": self._least(),
             "doubled": [vars(row) for row in self.doubled],
         }
@@ -91,7 +107,7 @@ def _bound(least: Least, chosen: float) -> dict[str, Any]:
 def _figures(found: Figures) -> dict[str, Any]:
     from archsim.ir.forms.mapping import node_form
 
-    names = ("cycles", "energy_pj", "moves", "held_bytes", "bounded_by")
+    names = ("cycles", "energy_pj", "commands", "held_bytes", "bounded_by")
     return {
         "unit": found.mapping.unit,
         "bound_cycles": found.mapping.bound_cycles,

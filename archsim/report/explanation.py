@@ -47,7 +47,7 @@ def _resources(chosen: Told, second: Told | None) -> Iterator[Sequence[str]]:
 
 
 def _totals(chosen: Told, second: Told | None) -> Iterator[Sequence[str]]:
-    for key, label in (("cycles", "cycles"), ("energy_pj", "energy of memory accesses, pJ"), ("moves", "moves"),
+    for key, label in (("cycles", "cycles"), ("energy_pj", "energy of memory accesses, pJ"), ("commands", "commands"),
                        ("held_bytes", "bytes held")):  # fmt: skip
         yield label, count(round(chosen[key])), NONE if second is None else count(round(second[key]))
 
@@ -90,7 +90,8 @@ def _lost(told: Told) -> str:
         f"The runner-up lost by {lost['figure']}: {lost['runner_up']:,.0f}{unit} to {lost['chosen']:,.0f}{unit}, {more}"
     )
     second = told["runner_up"]["bounded_by"]
-    return f"{text} more; it is bounded by {second}."
+    alike = f"; {' and '.join(told['alike'])} count as alike" if told["alike"] else ""
+    return f"{text} more{alike}; it is bounded by {second}."
 
 
 def _least(told: Told) -> str:

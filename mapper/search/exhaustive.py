@@ -1,12 +1,14 @@
 """Exhaustive search of the stated space: the best cell by the objective, and all cells in order of their bounds.
 
-Ties fall to the next figure: latency, energy, EDP each followed by the others, then fewer moves, fewer bytes held,
-first in order.
+Ties fall to the next figure: latency, energy, EDP each followed by the others, then fewer commands, fewer bytes held,
+first in order. Of layers that are spread over cores figures are alike that are near (``alike``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from math import inf
 
 import numpy as np
 
@@ -16,10 +18,12 @@ from mapper.cost import Costs
 from mapper.costs import ChipCosts
 from mapper.grid import Reals
 from mapper.problem import Problem
-from mapper.search.space import Cell, Choice, choice
+from mapper.search.alike import Alike, first
+from mapper.search.space import Choice, choice
 from mapper.search.templates import Space, Template, open_space
 
 OPTIMAL = "optimal in the stated space"
+PRODUCT = "cycles x energy"
 
 
 def search(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], objective: str, rules: Rules = FREE) -> Choice:
@@ -29,19 +33,46 @@ def search(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], objecti
 
 def best(space: Space, objective: str) -> Choice:
     """Best mapping of a space; raises MappingError as ``search``."""
-    found: tuple[tuple[float, ...], Cell] | None = None
+    size, evaluated, contenders = _contenders(space, objective)
+    if not contenders:
+        raise space.empty()
+    position = best_of([costs for _, costs in contenders], objective)
+    for template, costs in contenders:
+        if position < costs.cells.size:
+            return choice(template.cell(position, costs), size, evaluated, _proof(space.problem))
+        position -= costs.cells.size
+    raise AssertionError("a cell beyond all templates")
+
+
+def _contenders(space: Space, objective: str) -> tuple[int, int, list[tuple[Template, Costs]]]:
+    """Cells in the space and those that are legal; by template those that may be alike to the best by the first figure.
+
+    How much its units work at least is known when all templates have been seen: so much as if it were nothing.
+    """
+    found, least, alike = list[tuple[Template, Costs]](), inf, Alike(space.problem.spread is not None)
     size = evaluated = 0
     for template, costs in space.templates():
         size += template.grid.size
         evaluated += costs.cells.size
-        if not costs.cells.size or (found is not None and _loses(costs, objective, found[0][0])):
+        if not costs.cells.size or (objective == "latency" and costs.floor > alike.most("cycles", least)):
             continue
-        key, position = _best_cell(costs, objective)
-        if found is None or key < found[0]:
-            found = (key, template.cell(position, costs))
-    if found is None:
-        raise space.empty()
-    return choice(found[1], size, evaluated, _proof(space.problem))
+        name, figure = next(iter(_figures(costs, objective, "cycles").items()))
+        values = figure()
+        least = min(least, float(values.min()))
+        if (near := values <= alike.most(name, least)).any():
+            found.append((template, costs.where(near)))
+    return size, evaluated, found
+
+
+def best_of(found: Sequence[Costs], objective: str) -> int:
+    """Where the best cell of several costs of one layer stands, in all of them one after the other."""
+    figures = [_figures(costs, objective, "cycles") for costs in found]
+    joined = {name: partial(_joined, [each[name] for each in figures]) for name in figures[0]}
+    return first(joined, Alike(found[0].problem.spread is not None, min(costs.floor for costs in found)))
+
+
+def _joined(figures: Sequence[Callable[[], Reals]]) -> Reals:
+    return np.concatenate([figure() for figure in figures])
 
 
 def candidates(space: Space, objective: str, by: str = "bound") -> Iterator[Choice]:
@@ -55,7 +86,7 @@ def candidates(space: Space, objective: str, by: str = "bound") -> Iterator[Choi
         if costs.cells.size:
             size += template.grid.size
             templates.append(template)
-            figures.append(tuple(figure() for figure in _figures(costs, objective, by)))
+            figures.append(tuple(figure() for figure in _figures(costs, objective, by).values()))
     if not templates:
         return
     columns = [np.concatenate(column) for column in zip(*figures, strict=True)]
@@ -75,35 +106,14 @@ def _proof(problem: Problem) -> str:
     return OPTIMAL if problem.spread is None else f"{OPTIMAL} among those of this spread over cores"
 
 
-def _loses(costs: Costs, objective: str, best: float) -> bool:
-    """Whether no cell comes near the first figure of the best so far."""
-    if objective == "latency" and costs.floor > best:
-        return True
-    return bool(_figures(costs, objective, "cycles")[0]().min() > best)
-
-
-def _best_cell(costs: Costs, objective: str) -> tuple[tuple[float, ...], int]:
-    """The lexicographically least figures of the cells and where they are, the first of equals."""
-    left, key = np.arange(costs.cells.size), list[float]()
-    for figure in _figures(costs, objective, "cycles"):
-        values = figure()[left]
-        key.append(float(values.min()))
-        left = left[values == key[-1]]
-    return tuple(key), int(left[0])
-
-
-def _figures(costs: Costs, objective: str, by: str) -> tuple[Callable[[], Reals], ...]:
+def _figures(costs: Costs, objective: str, by: str) -> dict[str, Callable[[], Reals]]:
     """What cells are ranked by, the first figure first, each worked out when it is called."""
 
     def cycles() -> Reals:
         found: Reals = getattr(costs, by)
         return found
 
-    def product() -> Reals:
-        return cycles() * costs.energy_pj
-
-    def energy() -> Reals:
-        return costs.energy_pj
-
-    first = {"latency": (cycles, energy), "energy": (energy, cycles), "edp": (product, cycles)}[objective]
-    return (*first, lambda: costs.commands, lambda: costs.held)
+    named = {"cycles": cycles, "energy": lambda: costs.energy_pj, PRODUCT: lambda: cycles() * costs.energy_pj}
+    order = {"latency": ("cycles", "energy"), "energy": ("energy", "cycles"), "edp": (PRODUCT, "cycles")}[objective]
+    counted = {"commands": lambda: costs.commands, "bytes held": lambda: costs.held}
+    return {name: named[name] for name in order} | counted

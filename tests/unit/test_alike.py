@@ -1,0 +1,71 @@
+"""Which of several mappings is best, where figures of a model need not differ to the last digit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from archsim.lab.explain import explained
+from archsim.lab.job import Job, build
+from archsim.report import explanation
+from mapper.grid import Reals
+from mapper.search.alike import Alike, first
+
+SPREAD = Alike(spread=True, work=900.0)
+
+
+def given(**figures: list[float]) -> dict[str, Callable[[], Reals]]:
+    """Columns of figures, under their names."""
+    return {name: lambda values=values: np.array(values) for name, values in figures.items()}  # type: ignore[misc]
+
+
+def test_on_one_core_every_digit_counts() -> None:
+    assert first(given(cycles=[1000.0, 1001.0], energy=[9.0, 1.0]), Alike(spread=False)) == 0
+
+
+def test_a_fifth_of_the_waiting_is_alike() -> None:
+    """Of 1,000 cycles 900 are work: up to 1,020 are alike, and energy decides."""
+    assert first(given(cycles=[1000.0, 1020.0], energy=[9.0, 1.0]), SPREAD) == 1
+    assert first(given(cycles=[1000.0, 1021.0], energy=[9.0, 1.0]), SPREAD) == 0
+
+
+def test_nothing_but_work_is_told_apart() -> None:
+    assert first(given(cycles=[900.0, 901.0], energy=[9.0, 1.0]), SPREAD) == 0
+
+
+def test_a_twentieth_of_the_energy_is_alike_and_a_command_is_not() -> None:
+    figures = {"cycles": [1000.0] * 3, "energy": [100.0, 105.0, 106.0], "commands": [8.0, 7.0, 1.0]}
+    assert first(given(**figures), SPREAD) == 1
+
+
+@pytest.mark.parametrize("figure", ["energy", "cycles x energy"])
+def test_the_first_figure_may_be_energy_or_its_product(figure: str) -> None:
+    assert first(given(**{figure: [100.0, 104.0], "commands": [8.0, 7.0]}), SPREAD) == 1
+
+
+def test_of_equals_the_first_is_taken() -> None:
+    assert first(given(cycles=[5.0, 5.0], commands=[1.0, 1.0]), SPREAD) == 0
+
+
+def test_a_spread_layer_is_explained_by_what_counts() -> None:
+    """The runner-up may have fewer cycles where these are alike; what it lost by is worse."""
+    found = explained(Job("eye_tracking", "mtia_v2i"), "stage2")
+    assert found.second is not None and found.lost_by is not None
+    name, value, best = found.lost_by
+    assert value > best
+    second, chosen = dict(found.second.ranked("latency")), dict(found.chosen.ranked("latency"))
+    for figure in found.alike:
+        assert second[figure] <= found.chosen.alike.most(figure, chosen[figure])
+    table = explanation.to_table(found.to_json())
+    assert f"The runner-up lost by {name}" in table
+    assert ("alike" in table) == bool(found.alike)
+
+
+def test_cores_do_not_cut_a_reduction_for_nothing() -> None:
+    """Below all tiles that are kept no loop is left: it would make commands and nothing else."""
+    mapping = build(Job("eye_tracking", "mtia_v2i")).mapping
+    assert mapping is not None
+    spread = [layer for layer in mapping.layers if layer.kind == "matmul"]
+    assert spread and all(type(layer.nodes[-1]).__name__ == "Keep" for layer in spread)
