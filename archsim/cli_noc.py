@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from inspect import signature
 from pathlib import Path
 from typing import Annotated
 
@@ -68,6 +69,8 @@ def noc(
     if plot is not None and (trace is not None or plot.suffix not in _PLOTS):
         wrong = "with --trace" if trace is not None else f"'{plot.name}'"
         raise ConfigError(f"--plot: found {wrong}; allowed without --trace, ending in {', '.join(_PLOTS)}")
+    if trace is not None:
+        _check_alone(traffic=traffic, packet=packet, rates=rates)
     asked = Asked(
         topology=topology,
         shape=_shape(shape),
@@ -89,6 +92,13 @@ def noc(
         except OSError as error:
             raise ConfigError(f"--plot: {plot}: {error.strerror}") from None
     print(page.to_json(found) if format_ is opt.Format.JSON else page.to_table(found))
+
+
+def _check_alone(**drawn: object) -> None:
+    """Options of drawn traffic have no meaning beside a trace."""
+    for name, value in drawn.items():
+        if value != signature(noc).parameters[name].default:
+            raise ConfigError(f"--{name}: found {value} with --trace; allowed without it")
 
 
 def _shape(text: str) -> tuple[int, ...]:

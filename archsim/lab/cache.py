@@ -11,8 +11,7 @@ CACHE_VARIABLE = "ARCHSIM_CACHE"
 NO_CACHE_VARIABLE = "ARCHSIM_NO_CACHE"
 MACHINE = "serve.advance"  # the kernel of DRAM in a run, file and function
 TRACE = "replay.replay"  # the kernel of DRAM fed by a trace
-PACKETS = "run.advance"  # the same with packets of a trace
-NETWORK = "run.advance_random"  # the kernel of routers under synthetic traffic
+NETWORK = {"flit": "run._advance", "link": "reserve.advance"}  # the kernels of a network, by its fidelity
 
 
 def folder() -> Path | None:

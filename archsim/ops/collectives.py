@@ -41,7 +41,7 @@ class Hop:
 
 
 def pieces(elements: int, parts: int) -> list[tuple[int, int]]:
-    """The buffer in ``parts`` pieces, the larger ones first; some are empty when there are too few elements."""
+    """The buffer in ``parts`` pieces of almost one size; some are empty when there are too few elements."""
     edges = [elements * part // parts for part in range(parts + 1)]
     return list(zip(edges, edges[1:], strict=False))
 

@@ -15,6 +15,7 @@ from archsim.ir.activity import Activity, Record, edge_ps, to_cycles
 from archsim.ir.result import LayerResult
 from archsim.ir.timeline import Timeline
 from archsim.sim.blame import MOVE_STALLS, phases
+from archsim.spec.network import queue_core
 
 LAYERS = 4
 PIXELS = 500
@@ -45,13 +46,19 @@ def timeline(activity: Activity, states: Mapping[str, Timeline], layers: Sequenc
 def _window(activity: Activity, states: Mapping[str, Timeline], layer: LayerResult) -> dict[str, Any]:
     low, high, hz = layer.cycles_start, layer.cycles_end, activity.clock_hz
     units = {}
-    for unit in sorted(activity.records):
+    for unit in sorted(activity.records, key=place):
         work = _work(activity.records[unit], layer.name, edge_ps(low, hz), edge_ps(high, hz))
         pieces = _filled(work, states[unit], edge_ps(low, hz), edge_ps(high, hz), activity.total_ps)
         stretches = _merged(_in_cycles(pieces, hz, low, high), (high - low) / PIXELS)
         if stretches:
             units[unit] = [list(stretch) for stretch in stretches]
     return {"layer": layer.name, "cycles_start": low, "cycles_end": high, "units": units}
+
+
+def place(unit: str) -> tuple[bool, int, str]:
+    """Where a unit stands: by the number of its core, those of none last."""
+    core = queue_core(unit)
+    return core is None, core or 0, unit
 
 
 def _work(records: Sequence[Record], layer: str, low_ps: int, high_ps: int) -> Iterator[Stretch]:

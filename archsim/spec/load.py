@@ -135,11 +135,11 @@ def _extended(document: Node, file: str, chain: tuple[Path, ...]) -> Node:
 
     problems = Problems()
     sources.annotate(document, problems)
+    presets.expand(document)
     entry = document.mapping.get("extends")
     if problems.found and entry is None:
         declared.declare(document, problems)  # a misspelt key is told beside the source that misses it
     problems.raise_all()
-    presets.expand(document)
     if entry is None:
         return document
     if not isinstance(entry.value, str):

@@ -68,6 +68,9 @@ BAD = [
     (("--shape", "4x4", "--links", "0-1"), "links: found a list; allowed with point_to_point"),
     (("--shape", "4x4", "--plot", "x.gif"), "--plot: found 'x.gif'; allowed without --trace"),
     (("--shape", "4x4", "--trace", "no.csv"), "no.csv: cannot be read"),
+    (("--shape", "4x4", "--trace", "no.csv", "--rates", "0.1"), "--rates: found 0.1 with --trace"),
+    (("--shape", "4x4", "--trace", "no.csv", "--packet", "3"), "--packet: found 3 with --trace"),
+    (("--shape", "4x4", "--trace", "no.csv", "--traffic", "tornado"), "--traffic: found tornado with --trace"),
 ]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numba
 import pytest
+from numba.core.registry import CPUDispatcher as Dispatcher
 
 import archsim.kernels  # noqa: F401  (sets where numba keeps them, before the test does)
 from archsim.lab import cache
@@ -36,6 +37,9 @@ def test_each_kernel_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 def test_the_names_are_those_of_kernels() -> None:
     """File and function, as the cache names its entries."""
     from archsim.memory.dram.kernel import replay, serve
+    from archsim.noc.kernel import reserve, run
 
-    found = {f"{kernel.__module__.rsplit('.', 1)[1]}.{kernel.__name__}" for kernel in (serve.advance, replay.replay)}
-    assert found == {cache.MACHINE, cache.TRACE}
+    kernels = (serve.advance, replay.replay, run._advance, reserve.advance)
+    assert all(isinstance(kernel, Dispatcher) for kernel in kernels)
+    found = [f"{kernel.__module__.rsplit('.', 1)[1]}.{kernel.__name__}" for kernel in kernels]
+    assert found == [cache.MACHINE, cache.TRACE, cache.NETWORK["flit"], cache.NETWORK["link"]]

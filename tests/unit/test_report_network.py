@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 
 from archsim.ir.activity import LinkFlits, NocStats
+from archsim.report import svg
 from archsim.report.charts.network import RAMP
 from archsim.report.charts.network import network as drawn
 from archsim.report.noc_rows import array_count, busiest, by_kind, core_bars, network, sentence
+from archsim.report.timeline import place
 
 STATS = NocStats(
     "mesh",
@@ -47,6 +49,15 @@ def test_rings_and_networks_without_places_are_drawn_too() -> None:
     assert busiest(network(STATS) | {"places": []})[0]["link"] == "router 0 \u2192 router 1"
 
 
+def test_a_wide_network_fits_the_page() -> None:
+    places = [[column, 0] for column in range(60)]
+    links = [[column, column + 1, 1] for column in range(59)]
+    nodes = [{"name": f"core[{n}]", "router": n, "sent_flits": 0, "received_flits": 0} for n in range(60)]
+    picture = drawn(network(STATS) | {"places": places, "routers": 60, "links": links, "nodes": nodes})
+    ends = [float(x) for x in re.findall(r"Q \S+ \S+ (\S+) ", picture)]
+    assert len(ends) == 59 and svg.WIDTH / 2 < max(ends) < svg.WIDTH
+
+
 def test_the_busiest_links() -> None:
     assert [(row["flits"], row["share"]) for row in busiest(network(STATS))] == [
         ("900", "90.0 %"),
@@ -65,3 +76,8 @@ def test_cores_are_told_apart_and_engines_summed() -> None:
     assert kinds["array, 3 cores"].note == "70.0 %"
     assert array_count({"time_breakdown": BREAKDOWN, "details": {"noc": {}}}) == 3
     assert array_count({"time_breakdown": BREAKDOWN, "details": {}}) == 1
+
+
+def test_units_of_the_timeline_stand_by_the_numbers_of_their_cores() -> None:
+    units = ["core[0].load", "core[2].array", "core[10].array", "core[10].load", "host"]
+    assert sorted(sorted(units), key=place) == units

@@ -196,3 +196,10 @@ def test_a_phy_needs_links() -> None:
     text = text.replace("{dram: [[1, 1]], l2: [[0, 0]]}", "{dram: [[0]], l2: [[0]]}")
     with pytest.raises(ArchsimError, match="package.phy: has no meaning for a crossbar"):
         load.loads(text)
+
+
+def test_another_mistake_does_not_put_a_preset_in_doubt() -> None:
+    """A source of nothing elsewhere in the file is the only problem."""
+    with pytest.raises(ArchsimError) as error:
+        load.loads(PACKAGE.replace("clock:", "sources: {clok: x}\nclock:", 1))
+    assert "clok" in str(error.value) and "phy" not in str(error.value)

@@ -70,7 +70,7 @@ def deliver(asked: Asked, path: Path, say: Progress = quiet) -> dict[str, Any]:
         asked.topology, asked.shape, link_delay_cycles=asked.link_delay_cycles, order=asked.order, links=asked.links
     )
     packets = load(path, len(topology.nodes))
-    cache.announce(cache.PACKETS, say)
+    cache.announce(cache.NETWORK[asked.fidelity], say)
     say("sending the packets")
     found = replay(
         topology, routes, asked.router, packets.times, packets.sources, packets.targets, packets.flits,

@@ -17,5 +17,5 @@ def build(shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
         links=(),
         nodes=tuple(Node(0, port, link_delay_cycles) for port in range(nodes)),
         shape=(nodes,),
-        bisection_links=nodes,
+        bisection_links=max(1, nodes // 2),
     )

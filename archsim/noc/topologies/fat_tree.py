@@ -30,7 +30,7 @@ def build(shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
             for level in range(levels)
             for word in range(width)
         ),
-        bisection_links=arity * width // 2 if levels > 1 else arity,
+        bisection_links=max(1, arity * width // 2),
     )
 
 

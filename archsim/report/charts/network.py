@@ -25,7 +25,8 @@ def network(noc: Mapping[str, Any]) -> str:
     """``noc``: as ``details.noc`` of the summary."""
     grid = _grid(noc)
     rows, columns = (1 + max((place[axis] for place in grid), default=0) for axis in (0, 1))
-    pitch = max(LEAST, min(MOST, WIDTH / max(columns, 1)))
+    fits = (svg.WIDTH - 2 * MARGIN) / max(columns - 1, 1)
+    pitch = min(fits, max(LEAST, min(MOST, WIDTH / max(columns, 1))))
     left = max(MARGIN, (svg.WIDTH - pitch * (columns - 1)) / 2)
     at = [(left + pitch * place[1], MARGIN + pitch * place[0]) for place in grid]
     size = min(26.0, pitch * 0.42)
