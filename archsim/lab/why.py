@@ -1,9 +1,9 @@
 """What would help: each resource of the chip enlarged alone, the model mapped and simulated again.
 
 Variants: DRAM with twice the channels (of constant rate: twice the rate), each cache and explicit SRAM twice the size,
-its ports twice, the rows of a gather under way twice where they are limited, each array twice the columns, the clock
-1.2 times. Gains are in cycles of the chip as it is, so that a faster clock compares; area and power are differences to
-the chip as it is.
+its ports twice, the rows of a gather under way twice where they are limited, links of a network twice as wide (its
+packets too) or with twice the lanes between chips, each array twice the columns, the clock 1.2 times. Gains are in
+cycles of the chip as it is, so that a faster clock compares; area and power are differences to the chip as it is.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from archsim.errors import ArchsimError
 from archsim.ir.result import Result
 from archsim.spec.architecture import Architecture
 from archsim.spec.memories import Memory, PortSet
+from archsim.spec.network import Noc, Outer
 
 CLOCK_FACTOR = Fraction(6, 5)
 
@@ -62,6 +63,7 @@ def variants(architecture: Architecture) -> Iterator[Variant]:
     if architecture.dma.outstanding is not None:
         name = f"{architecture.dma.name}.outstanding"
         yield Variant(f"{architecture.dma.name} outstanding x2", {name: 2 * architecture.dma.outstanding})
+    yield from _links(architecture.noc) if architecture.noc is not None else ()
     for array in architecture.arrays:
         yield Variant(f"{array.name} columns x2", {f"{array.name}.shape": [array.rows, 2 * array.cols]})
     faster = int(architecture.clock_hz * CLOCK_FACTOR)
@@ -91,6 +93,19 @@ def _sram(memory: Memory) -> Iterator[Variant]:
     for engine, own in memory.private_ports.items():
         doubled |= _doubled(f"{ports}.{engine}", own)
     yield Variant(f"{memory.name} ports x2", doubled)
+
+
+def _links(noc: Noc) -> Iterator[Variant]:
+    """Packets of the innermost network keep their flits; a link between chips has twice the lanes."""
+    for level in noc.levels:
+        if level.phy is not None:
+            yield Variant(f"{level.name} lanes x2", {f"{level.name}.phy.lanes": 2 * level.phy.lanes})
+            continue
+        width = level.width_bytes if isinstance(level, Outer) else level.link_bytes
+        keys = {f"{level.name}.link": units.exact(2 * width, units.SIZE)}
+        if level is noc:
+            keys[f"{level.name}.packet"] = units.exact(2 * noc.packet_bytes, units.SIZE)
+        yield Variant(f"{level.name} links x2", keys)
 
 
 def _doubled(path: str, ports: PortSet) -> dict[str, object]:

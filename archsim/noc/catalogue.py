@@ -12,6 +12,7 @@ from archsim.errors import ConfigError
 from archsim.noc import deadlock, routing
 from archsim.noc.routing import Routes
 from archsim.noc.topology import Topology
+from archsim.spec.fabric import check_size
 
 PACKAGE = "archsim.noc.topologies"
 ORDERS = ("xy", "yx")
@@ -37,6 +38,7 @@ def network(
     name, a value that it cannot have, and routes that can block one another.
     """
     build = registry.load(PACKAGE, topology).build
+    check_size(topology, shape)
     options: dict[str, Any] = {}
     if link_delay_cycles is not None:
         if not 1 <= link_delay_cycles <= 1024:

@@ -18,15 +18,24 @@ from archsim.noc.ways import Ways, head_cycles
 def link_loads(topology: Topology, routes: Routes, traffic: Traffic) -> Any:
     """Flits through each link, in the topology's order, when every node sends one; of two equal ways half each."""
     flow = np.zeros((topology.routers, topology.ports))
-    ahead = {(link.source, link.source_port): link.target for link in topology.links}
+    ahead = np.zeros((topology.routers, topology.ports), np.int64)
+    for link in topology.links:
+        ahead[link.source, link.source_port] = link.target
+    sinks = np.array([node.sink for node in topology.nodes])
+    waiting = np.zeros((topology.routers, len(topology.nodes)))  # by where it is and where it goes
     for source, target, share in _pairs(traffic, len(topology.nodes)):
-        waiting = [(topology.nodes[source].router, share)]
-        while waiting:
-            router, part = waiting.pop()
-            if router != topology.nodes[target].sink:
-                ways = _ways(routes, router, target)
-                flow[router, ways] += part / len(ways)
-                waiting += [(ahead[router, port], part / len(ways)) for port in ways]
+        waiting[topology.nodes[source].router, target] += share
+    waiting[sinks, np.arange(len(sinks))] = 0.0
+    while waiting.any():
+        waiting, before = np.zeros_like(waiting), waiting
+        routers, targets = np.nonzero(before)
+        other = routes.other_port[routers, targets]
+        two = other != NONE
+        part = before[routers, targets] / (1 + two)
+        for ports, on in ((routes.port[routers, targets], slice(None)), (other, two)):
+            np.add.at(flow, (routers[on], ports[on]), part[on])
+            np.add.at(waiting, (ahead[routers[on], ports[on]], targets[on]), part[on])
+        waiting[sinks, np.arange(len(sinks))] = 0.0
     return np.array([flow[link.source, link.source_port] for link in topology.links])
 
 
@@ -46,12 +55,6 @@ def _pairs(traffic: Traffic, nodes: int) -> list[tuple[int, int, float]]:
         return [(source, target, 1.0) for source, target in enumerate(traffic.targets)]
     share = 1.0 / len(traffic.drawn)
     return [(source, target, share) for source in range(nodes) for target in traffic.drawn]
-
-
-def _ways(routes: Routes, router: int, target: int) -> list[int]:
-    found = [int(routes.port[router, target])]
-    other = int(routes.other_port[router, target])
-    return found if other == NONE else [*found, other]
 
 
 def lone_cycles(

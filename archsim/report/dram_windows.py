@@ -1,13 +1,14 @@
 """What each DRAM part did over time: totals, and what moved in equal windows of the run.
 
 A transfer's bytes and bursts are spread evenly over its time on the pins, in whole numbers, so windows sum to the
-totals exactly. Between two transfers that share the pins it is not known whose beat came when: a short window may so
-show a little more than the peak.
+totals exactly. Between two transfers that share the pins it is not known whose beat came when: what a window would so
+hold beyond the peak is moved to its neighbours, the later ones first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import ceil
 from typing import Any
 
 from archsim.energy.account import HOST
@@ -84,17 +85,38 @@ def _part(name: str, stats: DramStats, activity: Activity) -> dict[str, Any]:
         "activates": stats.activates,
         "refreshes": stats.refreshes,
         "peak_bytes_per_s": stats.peak_bytes_per_s,
-        "windows": _windows(streams, activity.total_ps) if streams else None,
+        "windows": _windows(streams, activity.total_ps, stats.peak_bytes_per_s) if streams else None,
     }
 
 
-def _windows(streams: Sequence[Bandwidth], total_ps: int) -> dict[str, Any]:
+def _windows(streams: Sequence[Bandwidth], total_ps: int, peak_bytes_per_s: float) -> dict[str, Any]:
     count = min(WINDOWS, total_ps)
     rows = {name: by_window(streams, name, total_ps, count) for name in _ROWS}
+    read = by_window([s for s in streams if not s.write], "pin_bytes", total_ps, count)
+    written = by_window([s for s in streams if s.write], "pin_bytes", total_ps, count)
+    levelled(read, written, ceil(peak_bytes_per_s * total_ps / count / PS_PER_S))
     return {
         "seconds": total_ps / count / PS_PER_S,
-        "read_bytes": by_window([s for s in streams if not s.write], "pin_bytes", total_ps, count),
-        "write_bytes": by_window([s for s in streams if s.write], "pin_bytes", total_ps, count),
+        "read_bytes": read,
+        "write_bytes": written,
         **rows,
         "row_hit_rate": [hit_rate(*at) for at in zip(*rows.values(), strict=True)],
     }
+
+
+def levelled(read: list[int], written: list[int], most: int) -> None:
+    """Move what windows hold together beyond ``most`` to the next ones, then what is left to those before."""
+    last = len(read) - 1
+    for index in range(last):
+        _move(read, written, index, index + 1, most)
+    for index in range(last, 0, -1):
+        _move(read, written, index, index - 1, most)
+
+
+def _move(read: list[int], written: list[int], source: int, target: int, most: int) -> None:
+    over = read[source] + written[source] - most
+    if over > 0:
+        reads = over * read[source] // (read[source] + written[source])
+        for series, size in ((read, reads), (written, over - reads)):
+            series[source] -= size
+            series[target] += size

@@ -15,7 +15,7 @@ from archsim.report.causes import BOUND_CAUSE, bound_colour, bound_label, cause
 from archsim.report.charts.dram import LEGEND as DRAM_LEGEND
 from archsim.report.charts.dram import dram
 from archsim.report.charts.gantt import gantt
-from archsim.report.charts.network import LEGEND as NOC_LEGEND
+from archsim.report.charts.network import legend as noc_legend
 from archsim.report.charts.network import network
 from archsim.report.charts.overview import overview
 from archsim.report.charts.parts import parts
@@ -116,7 +116,6 @@ def _charts(summary: Mapping[str, Any]) -> Page:
         "timelines": [{"layer": window["layer"], "chart": Markup(gantt(window))} for window in windows],
         "drams": _drams(summary),
         "noc": _network(summary["details"].get("noc")),
-        "noc_legend": NOC_LEGEND,
         "dram_legend": DRAM_LEGEND,
         "timeline_legend": [(colour, name.removeprefix("waits for "), tip) for colour, name, tip in legend(colours)],
     }
@@ -125,7 +124,13 @@ def _charts(summary: Mapping[str, Any]) -> Page:
 def _network(noc: Mapping[str, Any] | None) -> Page | None:
     if noc is None:
         return None
-    return {"name": noc["name"], "sentence": sentence_of(noc), "chart": Markup(network(noc)), "busiest": busiest(noc)}
+    return {
+        "name": noc["name"],
+        "sentence": sentence_of(noc),
+        "chart": Markup(network(noc)),
+        "legend": noc_legend(noc),
+        "busiest": busiest(noc),
+    }
 
 
 def _drams(summary: Mapping[str, Any]) -> list[Page]:

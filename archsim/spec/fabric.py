@@ -5,6 +5,7 @@ Topologies are found by their names, as DRAM standards are; this room imports no
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -46,8 +47,7 @@ def fabric(spec: schema.Noc) -> Fabric:
             f"topology: '{_LISTED}' needs a list of links, which chips cannot state yet; it has: {others}"
         )
     module = registry.load(TOPOLOGIES, spec.topology)
-    if _least_nodes(spec) > MOST_NODES:
-        raise ConfigError(f"shape: found {_shape(spec)}; allowed at most {MOST_NODES} nodes")
+    check_size(spec.topology, spec.shape)
     try:
         found = module.build(spec.shape)
     except ConfigError as error:
@@ -66,14 +66,12 @@ def fabric(spec: schema.Noc) -> Fabric:
     )
 
 
-def _least_nodes(spec: schema.Noc) -> int:
-    """Nodes that a shape means at least, before anything is built: a fat tree's are a power."""
-    shape = spec.shape
-    return int(shape[0] ** shape[1]) if spec.topology == "fat_tree" and len(shape) == 2 else prod(shape)
-
-
-def _shape(spec: schema.Noc) -> str:
-    return "x".join(str(size) for size in spec.shape)
+def check_size(topology: str, shape: Sequence[int]) -> None:
+    """Before anything is built; a fat tree's nodes are a power. Raises ConfigError for too many nodes."""
+    nodes = shape[0] ** min(shape[1], MOST_NODES) if topology == "fat_tree" and len(shape) == 2 else prod(shape)
+    if nodes > MOST_NODES:
+        found = "x".join(str(size) for size in shape)
+        raise ConfigError(f"shape: found {found}; allowed at most {MOST_NODES} nodes")
 
 
 def _ports(found: Any) -> tuple[tuple[int, int], ...]:

@@ -15,7 +15,7 @@ import archsim as ax
 from archsim.report import html, markdown
 from archsim.report.charts.dram import dram
 from archsim.report.dram_rows import parts_with_rows, sentence, table_rows
-from archsim.report.dram_windows import WINDOWS, dram_parts, edge, spread
+from archsim.report.dram_windows import WINDOWS, dram_parts, edge, levelled, spread
 from archsim.report.summary import summarise
 from archsim.report.tables import layer_table
 from archsim.report.trace import trace_json
@@ -46,6 +46,19 @@ def test_spread_conserves_and_stays_in_time(case: tuple[int, int, list[tuple[int
                 assert abs(share - amount * max(overlap, 0) / (end - start)) <= 1
             elif share:
                 assert first <= start < last
+
+
+@given(st.lists(st.tuples(st.integers(0, 90), st.integers(0, 90)), min_size=1, max_size=12), st.integers(0, 99))
+def test_no_window_holds_more_than_the_pins_carry(moved: list[tuple[int, int]], spare: int) -> None:
+    """Where all fits at all: bytes of both directions stay, and none is moved where no window is too full."""
+    read, written = map(list, zip(*moved, strict=True))
+    total, most = sum(map(sum, moved)), -(-sum(map(sum, moved)) // len(moved)) + spare
+    levelled(read, written, most)
+    assert (sum(read), sum(written)) == tuple(map(sum, zip(*moved, strict=True)))
+    assert total == sum(read) + sum(written)
+    assert max(map(sum, zip(read, written, strict=True))) <= most and min(*read, *written) >= 0
+    if max(map(sum, moved)) <= most:
+        assert list(zip(read, written, strict=True)) == moved
 
 
 def check_sums(result: ax.Result) -> None:

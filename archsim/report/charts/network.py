@@ -10,11 +10,7 @@ from archsim.report import svg
 from archsim.report.format import count, percent
 from archsim.report.noc_rows import share, taken, where
 
-RAMP = ("#E4E9EE", "#FBD9A6", "#F6AE5A", "#E2711D", "#B5381A", "#6E1423")  # none, up to 20, 40, 60, 80, 100 %
-LEGEND = (
-    (RAMP[0], "unused", "no flit passed"),
-    *((RAMP[step], f"to {20 * step} %", "share of the cycles in which the link took a flit") for step in range(1, 6)),
-)
+RAMP = ("#E4E9EE", "#FBD9A6", "#F6AE5A", "#E2711D", "#B5381A", "#6E1423")  # none, up to a fifth of the busiest, ...
 WIDTH, MARGIN = 760.0, 40.0
 LEAST, MOST = 44.0, 120.0  # between routers
 
@@ -30,9 +26,22 @@ def network(noc: Mapping[str, Any]) -> str:
     left = max(MARGIN, (svg.WIDTH - pitch * (columns - 1)) / 2)
     at = [(left + pitch * place[1], MARGIN + pitch * place[0]) for place in grid]
     size = min(26.0, pitch * 0.42)
-    drawn = [_link(noc, at, link, cycles, pitch) for link, cycles in zip(noc["links"], taken(noc), strict=True)]
+    most = _busiest(noc)
+    drawn = [_link(noc, at, link, each, pitch, most) for link, each in zip(noc["links"], taken(noc), strict=True)]
     drawn += [_router(noc, router, point, size) for router, point in enumerate(at)]
     return svg.picture(2 * MARGIN + pitch * (rows - 1), f"Links of {noc['name']} by load", drawn)
+
+
+def legend(noc: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
+    """(colour, label, what it means): fifths of the share of the cycles for which the busiest link took flits."""
+    most, steps = _busiest(noc), len(RAMP) - 1
+    meaning = "share of the cycles in which the link took a flit"
+    found = [(RAMP[step], f"to {percent(most * step / steps, digits=1)}", meaning) for step in range(1, len(RAMP))]
+    return ((RAMP[0], "unused", "no flit passed"), *(found if most else ()))
+
+
+def _busiest(noc: Mapping[str, Any]) -> float:
+    return max((share(cycles, noc["cycles"]) for cycles in taken(noc)), default=0.0)
 
 
 def _grid(noc: Mapping[str, Any]) -> list[tuple[int, int]]:
@@ -52,7 +61,9 @@ def _grid(noc: Mapping[str, Any]) -> list[tuple[int, int]]:
     return [(place[1], place[0] + wide * deeper[tuple(place[2:])]) for place in places]
 
 
-def _link(noc: Mapping[str, Any], at: list[Point], link: tuple[int, int, int], cycles: float, pitch: float) -> str:
+def _link(
+    noc: Mapping[str, Any], at: list[Point], link: tuple[int, int, int], cycles: float, pitch: float, most: float
+) -> str:
     """One direction, beside the other one; those between far routers are bent."""
     source, target, flits = link
     (x1, y1), (x2, y2) = at[source], at[target]
@@ -64,11 +75,12 @@ def _link(noc: Mapping[str, Any], at: list[Point], link: tuple[int, int, int], c
     busy = share(cycles, noc["cycles"])
     tip = f"{where(noc, source)} to {where(noc, target)}: {count(flits)} flits, {percent(cycles, noc['cycles'])} busy"
     path = f"M {x1:.1f} {y1:.1f} Q {middle[0]:.1f} {middle[1]:.1f} {x2:.1f} {y2:.1f}"
-    return svg.tag("path", svg.title(tip), d=path, fill="none", stroke=_colour(busy), stroke_width=7)
+    return svg.tag("path", svg.title(tip), d=path, fill="none", stroke=_colour(busy, most), stroke_width=7)
 
 
-def _colour(busy: float) -> str:
-    return RAMP[min(5, ceil(busy * 5))] if busy > 0 else RAMP[0]
+def _colour(busy: float, most: float) -> str:
+    steps = len(RAMP) - 1
+    return RAMP[min(steps, ceil(steps * busy / most))] if busy > 0 else RAMP[0]
 
 
 def _router(noc: Mapping[str, Any], router: int, point: Point, size: float) -> str:
