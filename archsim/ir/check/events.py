@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.ir.unroll import Resolved, Step
+from archsim.ir.check.unrolled import Text, Unrolled
+from archsim.ir.program import Token
 
 IntArray = NDArray[np.int64]
 
@@ -19,7 +19,7 @@ class Events:
     """What commands take, or give: ``n`` tokens of number ``token`` by command ``at`` of queue number ``queue``.
 
     Rows are sorted by queue and token, then as the Program has them. ``key`` counts both in one number. Of one token
-    each, ``each_key`` and ``each_at``: rows are there n times. ``found``: place of each row in the Program.
+    each, ``each_key`` and ``each_at``: rows are there n times. ``found``: ascends as the Program has the rows.
     """
 
     tokens: int
@@ -51,24 +51,54 @@ class Events:
         return found
 
 
-def taken_and_given(steps: Sequence[Sequence[Step]], numbers: Mapping[str, int]) -> tuple[Events, Events]:
+def taken_and_given(queues: Sequence[Unrolled], numbers: Mapping[str, int]) -> tuple[Events, Events]:
     """Events of all waits and of all signals; ``numbers``: of tokens by name."""
-    counts = np.array([len(own) for own in steps], dtype=np.int64)
-    waits = [step.waits for own in steps for step in own]
-    signals = [step.signals for own in steps for step in own]
-    return _events(numbers, counts, waits), _events(numbers, counts, signals)
+    counts = np.array([len(queue) for queue in queues], dtype=np.int64)
+    waits, signals = _Found(numbers), _Found(numbers)
+    for number, queue in enumerate(queues):
+        for text in queue.texts:
+            if text.command.waits:
+                waits.add(number, text, text.command.waits)
+            if text.command.signals:
+                signals.add(number, text, text.command.signals)
+    return waits.events(counts), signals.events(counts)
 
 
-def _events(numbers: Mapping[str, int], counts: IntArray, tokens: Sequence[Resolved]) -> Events:
-    """``counts``: commands of each queue; ``tokens`` of each command, queue by queue."""
-    sizes = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
-    first = np.cumsum(counts) - counts
-    at = np.repeat(np.arange(len(tokens)) - np.repeat(first, counts), sizes)
-    queue = np.repeat(np.repeat(np.arange(len(counts)), counts), sizes)
-    flat = list(chain.from_iterable(tokens))
-    token = np.array([numbers[name] for name, _ in flat], dtype=np.int64)
-    n = np.array([count for _, count in flat], dtype=np.int64)
-    key = queue * len(numbers) + token
-    order = np.argsort(key, kind="stable")
-    key, at, n = key[order], at[order], n[order]
-    return Events(len(numbers), queue[order], token[order], at, n, order, key, np.repeat(key, n), np.repeat(at, n))
+class _Found:
+    """Columns with a row for each token of each command text; ``places`` of its runs in their nest."""
+
+    def __init__(self, numbers: Mapping[str, int]) -> None:
+        self.numbers = numbers
+        self.places: list[IntArray] = []
+        self.begin: list[int] = []
+        self.queue: list[int] = []
+        self.token: list[int] = []
+        self.n: list[int] = []
+        self.rank: list[int] = []
+
+    def add(self, queue: int, text: Text, tokens: Sequence[Token]) -> None:
+        """Append what a command text of ``queue`` takes, or gives."""
+        nest, number = text.nest, text.number
+        every = nest.runs[number].at
+        for rank, token in enumerate(tokens):
+            self.places.append(nest.places(number, token.when) if token.when else every)
+            self.begin.append(text.begin)
+            self.queue.append(queue)
+            self.token.append(self.numbers[token.name])
+            self.n.append(token.n)
+            self.rank.append(rank)
+
+    def events(self, counts: IntArray) -> Events:
+        """``counts``: commands of each queue."""
+        sizes = np.fromiter(map(len, self.places), dtype=np.int64, count=len(self.places))
+        at = np.concatenate(self.places) if self.places else np.empty(0, dtype=np.int64)
+        at += np.repeat(np.array(self.begin, dtype=np.int64), sizes)
+        columns = (self.queue, self.token, self.n, self.rank)
+        queue, token, n, rank = (np.repeat(np.array(column, dtype=np.int64), sizes) for column in columns)
+        tokens, stride = len(self.numbers), int(counts.max(initial=0)) + 1
+        order = np.argsort((queue * tokens + token) * stride + at, kind="stable")
+        queue, token, at, n = queue[order], token[order], at[order], n[order]
+        found = ((np.cumsum(counts) - counts)[queue] + at) * (max(self.rank, default=0) + 1) + rank[order]
+        key = queue * tokens + token
+        each = (key, at) if (n == 1).all() else (np.repeat(key, n), np.repeat(at, n))
+        return Events(tokens, queue, token, at, n, found, key, *each)

@@ -14,8 +14,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from archsim.ir.check.events import Events, taken_and_given
+from archsim.ir.check.nests import Nests
+from archsim.ir.check.unrolled import Unrolled
 from archsim.ir.program import Program, Ring
-from archsim.ir.unroll import Step
 
 NOBODY = -1  # queue number of the taker of a token that no queue waits for
 
@@ -57,7 +58,7 @@ class Ledger:
     """
 
     program: Program
-    steps: list[Sequence[Step]]
+    steps: list[Unrolled]
     numbers: Mapping[str, int]
     tokens: Mapping[str, int]
     taken: Events
@@ -108,11 +109,12 @@ class Ledger:
         return Draw(sources, self.taken.commands(taker, self.tokens[sources[0].token]))
 
 
-def build_ledger(program: Program, steps: Mapping[str, Sequence[Step]]) -> Ledger:
+def build_ledger(program: Program) -> Ledger:
     """Reduce the unrolled commands of every queue to what they take and give."""
     names = [f"{ring.name}.{kind}" for ring in program.rings for kind in ("free", "full")]
     names += [semaphore.name for semaphore in program.semaphores]
     tokens = {name: number for number, name in enumerate(names)}
-    by_queue = [steps[queue.name] for queue in program.queues]
+    nests = Nests()
+    steps = [Unrolled(queue, nests) for queue in program.queues]
     numbers = {queue.name: number for number, queue in enumerate(program.queues)}
-    return Ledger(program, by_queue, numbers, tokens, *taken_and_given(by_queue, tokens))
+    return Ledger(program, steps, numbers, tokens, *taken_and_given(steps, tokens))

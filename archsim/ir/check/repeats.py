@@ -1,157 +1,119 @@
-"""All concrete repetitions of one command text, evaluated together: offsets, extents and clips as arrays.
+"""All runs of one command text in its nest, evaluated together: offsets, extents and clips as arrays.
 
-A command text that is repeated a few times only is evaluated step by step with plain integers (``span``), which is
-faster.
+Bounds count from a region's constant offset, so that equal texts of many cores are evaluated once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import compress
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.ir.program import Affine, Command, Region
-from archsim.ir.unroll import Step
+from archsim.ir.check.nests import Nest, Runs
+from archsim.ir.program import Affine, Clip, Command, Extent, Region
 
 IntArray = NDArray[np.int64]
-Number = int | IntArray
-FEW = 8  # repetitions below which plain integers are faster than arrays
+Extents = dict[str, IntArray]
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Command ``index`` and bounding bytes [``low``, ``high``) of the repetitions that touch anything."""
+class Bounds(NamedTuple):
+    """Places in the nest and bounding bytes [``low``, ``high``), from the constant offset on, of the runs that touch
+    anything."""
 
-    index: list[int]
-    low: list[int]
-    high: list[int]
+    at: IntArray
+    low: IntArray
+    high: IntArray
 
 
 class Repeats:
-    """The unrolled ``steps`` of one ``command``, in order."""
+    """Runs of command texts of one nest and number that have equal extents."""
 
-    def __init__(self, command: Command, steps: Sequence[Step]) -> None:
-        """``steps`` are all of ``command``."""
-        self.command = command
-        self.steps = steps
-        self._columns: dict[str, Number] = {}
+    def __init__(self, runs: Runs, extents: tuple[Extent, ...]) -> None:
+        values = {extent.dim: _extent(extent, runs) for extent in extents}
+        live = np.ones(len(runs.at), dtype=np.bool_)
+        for value in values.values():
+            live &= value > 0
+        whole = bool(live.all())
+        self.runs = runs if whole else runs.pick(live)
+        self.extents = values if whole else {dim: value[live] for dim, value in values.items()}
 
-    def by_fresh(self) -> tuple[Repeats, Repeats]:
-        """The repetitions that start afresh, and those that continue an accumulation."""
-        if not self.command.fresh:
-            return self, Repeats(self.command, ())
-        fresh = [step for step in self.steps if step.fresh]
-        return Repeats(self.command, fresh), Repeats(self.command, [step for step in self.steps if not step.fresh])
-
-    def bounds(self, region: Region) -> Bounds:
-        """Bounding bytes of ``region`` relative to its store (tensor or slot), clamped and clipped.
-
-        Of the table of a lookup: of all its rows.
-        """
-        index = [step.index for step in self.steps]
-        if not index:
-            return Bounds([], [], [])
-        low = high = self._affine(region.offset)
-        high = high + region.element_bytes + _rows_above(self.command, region)
-        live: bool | NDArray[np.bool_] = True
+    def bounds(self, region: Region, rows_above: int, keep: IntArray | None) -> Bounds:
+        """Of ``region``, clamped and clipped; ``rows_above``: bytes from the first row of a looked-up table to its last
+        one; ``keep``: places of runs, None for all of them."""
+        count = len(self.runs.at)
+        low = _affine(Affine(0, region.offset.terms), self.runs)
+        high = low + (region.element_bytes + rows_above)
+        live = np.ones(count, dtype=np.bool_) if keep is None else np.isin(self.runs.at, keep, assume_unique=True)
         for dim, stride in region.strides:
-            first, end = self._range(region, dim)
-            live = live & (end > first)
-            low = low + first * stride
-            high = high + (end - 1) * stride
-        if live is True:
-            return Bounds(index, self._list(low), self._list(high))
-        keep = np.broadcast_to(live, len(index)).tolist()
-        columns = (index, self._list(low), self._list(high))
-        return Bounds(*(list(compress(column, keep)) for column in columns))
+            first, end = self._range(dim, region.clips)
+            live &= end > first
+            low, high = low + first * stride, high + (end - 1) * stride
+        if live.all():
+            return Bounds(self.runs.at, low, high)
+        return Bounds(self.runs.at[live], low[live], high[live])
 
-    def _range(self, region: Region, dim: str) -> tuple[Number, Number]:
+    def _range(self, dim: str, clips: tuple[Clip, ...]) -> tuple[IntArray, IntArray]:
         """Indices [first, end) of an extent that exist in the tensor."""
-        first: Number = 0
-        end = self._extent(dim)
-        for clip in region.clips:
+        end = self.extents[dim]
+        first = np.zeros_like(end)
+        for clip in clips:
             if clip.dim == dim:
-                start = self._affine(clip.start)
-                first, end = _larger(first, -start), _smaller(end, clip.length - start)
+                start = _affine(clip.start, self.runs)
+                first, end = np.maximum(first, -start), np.minimum(end, clip.length - start)
         return first, end
 
-    def _extent(self, dim: str) -> Number:
-        extent = next(extent for extent in self.command.extents if extent.dim == dim)
-        if not extent.limits:
-            return extent.size
-        if len(self.steps) == 1:
-            return self.steps[0].extents[dim]
-        value: Number = extent.size
-        for limit in extent.limits:
-            value = _smaller(value, self._affine(limit))
-        return _larger(value, 0)
 
-    def _affine(self, affine: Affine) -> Number:
-        value: Number = affine.const
-        for var, coefficient in affine.terms:
-            value = value + coefficient * self._column(var)
-        return value
-
-    def _column(self, var: str) -> Number:
-        """Values of a loop variable: an array, or an integer where there is one step."""
-        if len(self.steps) == 1:
-            return self.steps[0].env[var]
-        if var not in self._columns:
-            self._columns[var] = np.array([step.env[var] for step in self.steps], dtype=np.int64)
-        return self._columns[var]
-
-    def _list(self, value: Number) -> list[int]:
-        return value.tolist() if isinstance(value, np.ndarray) else [value] * len(self.steps)
+def _extent(extent: Extent, runs: Runs) -> IntArray:
+    value = np.full(len(runs.at), extent.size, dtype=np.int64)
+    for limit in extent.limits:
+        np.minimum(value, _affine(limit, runs), out=value)
+    return value
 
 
-def _larger(one: Number, two: Number) -> Number:
-    if isinstance(one, int) and isinstance(two, int):
-        return max(one, two)
-    return np.maximum(one, two)
+def _affine(affine: Affine, runs: Runs) -> IntArray:
+    value = np.full(len(runs.at), affine.const, dtype=np.int64)
+    for var, coefficient in affine.terms:
+        value += coefficient * runs.env[var]
+    return value
 
 
-def _smaller(one: Number, two: Number) -> Number:
-    if isinstance(one, int) and isinstance(two, int):
-        return min(one, two)
-    return np.minimum(one, two)
+class Known:
+    """What was evaluated of texts: of the same nest and number, with equal extents, by what bounds depend on."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[object, int] = {}
+        self._repeats: dict[tuple[int, int, int], Repeats] = {}
+        self._bounds: dict[tuple[object, ...], Bounds] = {}
+
+    def bounds(self, nest: Nest, number: int, command: Command, region: Region, only: bool | None) -> Bounds:
+        """Bounds of an operand of a text; ``only`` the runs that start afresh (True), or continue (False)."""
+        extents = self._number(command.extents)
+        index = command.index
+        above = (index.rows - 1) * index.row_bytes if index is not None and region is command.table else 0
+        fresh = self._number(command.fresh) if only is not None and command.fresh else None
+        shape = (region.strides, region.offset.terms, region.element_bytes, region.clips)
+        key = (id(nest), number, extents, self._number(shape), above, only, fresh)
+        found = self._bounds.get(key)
+        if found is None:
+            repeats = self._of(nest, number, command, extents)
+            found = self._bounds[key] = repeats.bounds(region, above, _kept(nest, number, command, only))
+        return found
+
+    def _of(self, nest: Nest, number: int, command: Command, extents: int) -> Repeats:
+        key = (id(nest), number, extents)
+        found = self._repeats.get(key)
+        if found is None:
+            found = self._repeats[key] = Repeats(nest.runs[number], command.extents)
+        return found
+
+    def _number(self, item: object) -> int:
+        return self._numbers.setdefault(item, len(self._numbers))
 
 
-def repeats_of(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
-    """The commands of a queue that touch operands, grouped by their text, in order of first use; if few, each alone."""
-    groups: dict[int, list[Step]] = {}
-    for step in steps:
-        command = step.command
-        if (command.reads or command.writes) and not step.is_empty:
-            groups.setdefault(id(command), []).append(step)
-    for group in groups.values():
-        if len(group) < FEW:
-            yield from ((step,) for step in group)
-        else:
-            yield group
-
-
-def span(region: Region, step: Step) -> tuple[int, int]:
-    """Bounding bytes [low, high) of ``region`` in one step, as ``Repeats.bounds`` has them; (0, 0) for none."""
-    if region.clips:
-        bounds = Repeats(step.command, (step,)).bounds(region)
-        return (bounds.low[0], bounds.high[0]) if bounds.index else (0, 0)
-    low = region.offset.at(step.env) if region.offset.terms else region.offset.const
-    high = low + region.element_bytes
-    if step.command.index is not None:
-        high += _rows_above(step.command, region)
-    extents = step.extents
-    for dim, stride in region.strides:
-        last = extents[dim] - 1
-        if last < 0:
-            return 0, 0
-        high += last * stride
-    return low, high
-
-
-def _rows_above(command: Command, region: Region) -> int:
-    """Bytes from the first row of a looked-up table to its last one."""
-    index = command.index
-    return (index.rows - 1) * index.row_bytes if index is not None and region is command.table else 0
+def _kept(nest: Nest, number: int, command: Command, only: bool | None) -> IntArray | None:
+    """Places of the runs that are ``only`` asked for; None for all. Without a condition all start afresh."""
+    if only is None or (only and not command.fresh):
+        return None
+    fresh = nest.places(number, command.fresh)
+    return fresh if only else np.setdiff1d(nest.runs[number].at, fresh, assume_unique=True)
