@@ -7,12 +7,10 @@ interleaving, changes at some of its waits only: each distinct one is kept once,
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,41 +49,55 @@ class Order:
 def run_tokens(ledger: Ledger) -> Order:
     """Run the Program's tokens alone; raises ProgramError on deadlock and on lost tokens."""
     sources = sources_of(ledger)
-    run = _Run([len(steps) for steps in ledger.steps], _waits(ledger, sources))
+    run = _Run(np.array([len(steps) for steps in ledger.steps], dtype=np.int64), _waits(ledger, sources))
     run.go()
-    if any(head < len(waits) for head, waits in zip(run.head, run.waits, strict=True)):
-        report_deadlock(ledger, run.done)
+    if run.head != run.end:
+        report_deadlock(ledger, run.done())
     check_ends(ledger, sources)
     return run.order()
 
 
-class Wait(NamedTuple):
-    """Command ``at`` waits: ``needs`` hold in every interleaving; ``counted``: (source of several givers, tokens)."""
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Commands ``at`` of ``queue`` that wait for others, numbered in this order.
 
-    at: int
-    needs: Sequence[tuple[int, int]]
-    counted: Sequence[tuple[Source, int]]
+    Those of number n follow, in every interleaving, command ``index`` of queue ``giver`` of rows ``begin[n]`` to
+    ``begin[n + 1]``; ``after``: the last wait there (-1: none, their number if it never ends). ``counted`` by number:
+    (source of several givers, tokens that are taken of it up to here), which not all interleavings give alike.
+    """
+
+    queue: IntArray
+    at: IntArray
+    begin: IntArray
+    giver: IntArray
+    index: IntArray
+    after: IntArray
+    counted: Mapping[int, Sequence[tuple[Source, int]]]
 
 
-def _waits(ledger: Ledger, sources: Sources) -> list[list[Wait]]:
-    """By queue, the commands that wait for what is not clear without."""
+def _waits(ledger: Ledger, sources: Sources) -> Waits:
+    """The commands that wait for what is not clear without."""
     needs = needs_of(ledger, sources)
     counted = _counted(ledger, sources)
-    pairs = list(zip(needs.giver.tolist(), needs.index.tolist(), strict=True))
-    opens = (np.diff(needs.queue, prepend=-1) != 0) | (np.diff(needs.at, prepend=-1) != 0)
-    begins = np.flatnonzero(opens)
-    ends = np.append(begins, len(pairs))[1:]
-    heads = zip(needs.queue[begins].tolist(), needs.at[begins].tolist(), strict=True)
-    found: list[list[Wait]] = [[] for _ in ledger.steps]
-    for (queue, at), begin, end in zip(heads, begins.tolist(), ends.tolist(), strict=True):
-        found[queue].append(Wait(at, pairs[begin:end], counted.pop((queue, at), ())))
-    for (queue, at), more in counted.items():
-        insort(found[queue], Wait(at, (), more), key=itemgetter(0))
-    return found
+    stride = max(map(len, ledger.steps), default=0) + 1
+    alone = np.array([queue * stride + at for queue, at in counted], dtype=np.int64)
+    wanted = needs.queue * stride + needs.at
+    keys = np.union1d(wanted, alone)
+    never = needs.index >= stride
+    after = np.searchsorted(keys, needs.giver * stride + np.where(never, 0, needs.index), side="right") - 1
+    after[keys[after] // stride != needs.giver] = -1
+    after[never] = len(keys)
+    numbers = np.searchsorted(keys, alone).tolist()
+    begin = np.searchsorted(wanted, np.append(keys, np.iinfo(np.int64).max))
+    more = dict(zip(numbers, counted.values(), strict=True))
+    return Waits(keys // stride, keys % stride, begin, needs.giver, needs.index, after, more)
 
 
 def _counted(ledger: Ledger, sources: Sources) -> dict[tuple[int, int], list[tuple[Source, int]]]:
-    """By queue and command that waits: sources of several givers and tokens taken of each so far."""
+    """By queue and command that waits: sources of several givers and tokens taken of each so far, in their order.
+
+    Who takes all that there are needs all givers, in any interleaving.
+    """
     found: dict[tuple[int, int], list[tuple[Source, int]]] = {}
     known = {source.token: source for source in _several(ledger, sources)}
     names = ledger.program.semaphores
@@ -96,8 +108,9 @@ def _counted(ledger: Ledger, sources: Sources) -> dict[tuple[int, int], list[tup
     for queue, token, at, n in zip(*(column[rows].tolist() for column in columns), strict=True):
         name = names[token - first].name
         taken[name] += n
-        found.setdefault((queue, at), []).append((known[name], taken[name]))
-    return found
+        if taken[name] < known[name].initial + known[name].total:
+            found.setdefault((queue, at), []).append((known[name], taken[name]))
+    return dict(sorted(found.items()))
 
 
 def _several(ledger: Ledger, sources: Sources) -> Iterator[Source]:
@@ -115,82 +128,79 @@ def _several(ledger: Ledger, sources: Sources) -> Iterator[Source]:
 
 
 class _Run:
-    """State of the token run: commands finished and the next wait of each queue; rows of its clocks and since when."""
+    """State of the token run: of each queue the number of its next wait, ``head``, up to ``end``; a clock for each wait
+    that has passed."""
 
-    def __init__(self, counts: Sequence[int], waits: Sequence[Sequence[Wait]]) -> None:
-        """``counts``: commands of each queue; ``waits``: those that wait."""
-        self.waits = waits
-        queues = len(counts)
-        self.done = [0] * queues
-        self.head = [0] * queues
-        self.counts = np.array(counts, dtype=np.int64)
-        rows = 1 + sum(map(len, waits))  # the first: all start with nothing ended
-        self.clocks = np.zeros((rows, queues), dtype=np.min_scalar_type(int(self.counts.max(initial=0))))
-        self.rows = [self.clocks[0]]  # those that are in use
-        self.since: list[list[int]] = [[0] for _ in range(queues)]
-        self.versions: list[list[int]] = [[0] for _ in range(queues)]
-        self.sleepers: list[list[int]] = [[] for _ in range(queues)]
+    def __init__(self, counts: IntArray, waits: Waits) -> None:
+        """``counts``: commands of each queue."""
+        self.counts, self.waits = counts, waits
+        numbers = np.arange(len(counts))
+        self.first: list[int] = np.searchsorted(waits.queue, numbers, side="left").tolist()
+        self.end: list[int] = np.searchsorted(waits.queue, numbers, side="right").tolist()
+        self.head = [*self.first]
+        self.clocks = np.zeros((1 + len(waits.at), len(counts)), dtype=np.min_scalar_type(int(counts.max(initial=0))))
+        self.sleepers: list[list[int]] = [[] for _ in numbers]
 
     def go(self) -> None:
         """Advance every queue until none can."""
-        ready = deque(range(len(self.done)))
+        ready = deque(range(len(self.head)))
         while ready:
             queue = ready.popleft()
-            before = self.done[queue]
+            before = self.head[queue]
             self._advance(queue)
-            if self.done[queue] > before and self.sleepers[queue]:
+            if self.head[queue] > before and self.sleepers[queue]:
                 ready.extend(self.sleepers[queue])
                 self.sleepers[queue] = []
 
     def _advance(self, queue: int) -> None:
-        waits, done = self.waits[queue], self.done
-        for number in range(self.head[queue], len(waits)):
-            wait = waits[number]
-            done[queue] = wait.at
-            blockers = self._blockers(wait)
-            if blockers:
-                self.head[queue] = number
-                for blocker in blockers:
-                    self.sleepers[blocker].append(queue)
+        """Pass the waits of ``queue`` as far as tokens are there."""
+        head, counted = self.head, self.waits.counted
+        begin, giver, after = self.waits.begin.data, self.waits.giver.data, self.waits.after.data
+        clock = self.clocks[head[queue] if head[queue] > self.first[queue] else 0]
+        for number in range(head[queue], self.end[queue]):
+            rows = range(begin[number], begin[number + 1])
+            for row in rows:
+                if after[row] >= head[giver[row]]:
+                    self.sleepers[giver[row]].append(queue)
+                    return
+            if number in counted and not self._given(number, queue):
                 return
-            self._merge(queue, wait)
-        self.head[queue] = len(waits)
-        done[queue] = int(self.counts[queue])
+            clock = self._merged(clock, self.clocks[number + 1], rows)
+            head[queue] = number + 1
 
-    def _blockers(self, wait: Wait) -> Sequence[int]:
-        """Queues whose progress this wait is short of."""
-        done = self.done
-        for queue, index in wait.needs:
-            if done[queue] <= index:
-                return (queue,)
-        for source, taken in wait.counted:
+    def _given(self, number: int, queue: int) -> bool:
+        """Whether what wait ``number`` takes of sources of several givers is there; else it is told of more."""
+        done = self.done()
+        for source, taken in self.waits.counted[number]:
             if source.available(done) < taken:
-                return [queue for queue, _ in source.givers]
-        return ()
+                for giver, _ in source.givers:
+                    self.sleepers[giver].append(queue)
+                return False
+        return True
 
-    def _merge(self, queue: int, wait: Wait) -> None:
-        """The clock of ``queue`` from this command on: what its givers knew, and the givers themselves."""
-        rows = self.rows
-        clock = before = rows[self.versions[queue][-1]]
-        for giver, index in wait.needs:
-            if clock.item(giver) > index:
-                continue
-            theirs = rows[self.versions[giver][bisect_right(self.since[giver], index) - 1]]
-            if clock is before:
-                clock = np.maximum(before, theirs, out=self.clocks[len(rows)])
-            else:
-                np.maximum(clock, theirs, out=clock)
-            if clock.item(giver) <= index:
-                clock[giver] = index + 1
-        if clock is not before:
-            self.since[queue].append(wait.at)
-            self.versions[queue].append(len(rows))
-            rows.append(clock)
+    def _merged(self, clock: NDArray[Any], mine: NDArray[Any], rows: range) -> NDArray[Any]:
+        """``mine``, the clock of a queue from a wait on: its ``clock`` before, what its givers knew, and themselves."""
+        giver, index, after = self.waits.giver.data, self.waits.index.data, self.waits.after.data
+        before = clock
+        for row in rows:
+            source, at = giver[row], index[row]
+            if clock.item(source) <= at:
+                clock = np.maximum(clock, self.clocks[after[row] + 1], out=mine)
+                clock[source] = at + 1
+        if clock is before:
+            mine[:] = before
+        return mine
+
+    def done(self) -> list[int]:
+        """How many commands of each queue could finish."""
+        ends = zip(self.head, self.end, self.counts.tolist(), strict=True)
+        return [int(self.waits.at[head]) if head < end else count for head, end, count in ends]
 
     def order(self) -> Order:
         """What is known when every queue has run to its end."""
-        version = np.empty(int(self.counts.sum()), dtype=np.int64)
         first = np.cumsum(self.counts) - self.counts
-        for start, count, since, rows in zip(first, self.counts, self.since, self.versions, strict=True):
-            version[start : start + count] = np.repeat(rows, np.diff([*since, int(count)]))
-        return Order(self.counts, first, version, self.clocks[: len(self.rows)])
+        version = np.zeros(int(self.counts.sum()), dtype=np.int64)
+        version[first[self.waits.queue] + self.waits.at] = np.arange(1, len(self.clocks))
+        version = np.maximum.accumulate(version)
+        version[version <= np.repeat(self.first, self.counts)] = 0
+        return Order(self.counts, first, version, self.clocks)
