@@ -16,21 +16,29 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """What commands take, or give: ``n`` tokens of number ``token`` by command ``at`` of queue number ``queue``.
+    """What commands take, or give: ``n`` tokens by command ``at`` of a queue. ``key`` counts queue and token in one.
 
-    Rows are sorted by queue and token, then as the Program has them. ``key`` counts both in one number. Of one token
-    each, ``each_key`` and ``each_at``: rows are there n times. ``found``: ascends as the Program has the rows.
+    Rows are sorted by queue and token, then as the Program has them; ``rank``: of the token in its command. Of one
+    token each, ``each_key`` and ``each_at``: rows are there n times. ``tokens``: how many there are.
     """
 
     tokens: int
-    queue: IntArray
-    token: IntArray
+    key: IntArray
     at: IntArray
     n: IntArray
-    found: IntArray
-    key: IntArray
+    rank: IntArray
     each_key: IntArray
     each_at: IntArray
+
+    @property
+    def queue(self) -> IntArray:
+        """Queue number of each row."""
+        return self.key // self.tokens
+
+    @property
+    def token(self) -> IntArray:
+        """Token number of each row."""
+        return self.key % self.tokens
 
     def each(self, queue: IntArray, token: IntArray) -> tuple[IntArray, IntArray]:
         """Rows [begin, end) of ``each_at``: the tokens ``token`` that ``queue`` takes, or gives, one by one."""
@@ -93,12 +101,11 @@ class _Found:
         sizes = np.fromiter(map(len, self.places), dtype=np.int64, count=len(self.places))
         at = np.concatenate(self.places) if self.places else np.empty(0, dtype=np.int64)
         at += np.repeat(np.array(self.begin, dtype=np.int64), sizes)
-        columns = (self.queue, self.token, self.n, self.rank)
-        queue, token, n, rank = (np.repeat(np.array(column, dtype=np.int64), sizes) for column in columns)
-        tokens, stride = len(self.numbers), int(counts.max(initial=0)) + 1
-        order = np.argsort((queue * tokens + token) * stride + at, kind="stable")
-        queue, token, at, n = queue[order], token[order], at[order], n[order]
-        found = ((np.cumsum(counts) - counts)[queue] + at) * (max(self.rank, default=0) + 1) + rank[order]
-        key = queue * tokens + token
+        queue, token = (np.array(column, dtype=np.int64) for column in (self.queue, self.token))
+        key = np.repeat(queue * len(self.numbers) + token, sizes)
+        order = np.argsort(key * (int(counts.max(initial=0)) + 1) + at, kind="stable")
+        key, at = key[order], at[order]
+        n = np.repeat(np.array(self.n, dtype=np.int64), sizes)[order]
+        rank = np.repeat(np.array(self.rank, dtype=np.int64), sizes)[order]
         each = (key, at) if (n == 1).all() else (np.repeat(key, n), np.repeat(at, n))
-        return Events(tokens, queue, token, at, n, found, key, *each)
+        return Events(len(self.numbers), key, at, n, rank, *each)

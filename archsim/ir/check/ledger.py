@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+
 from archsim.ir.check.events import Events, taken_and_given
 from archsim.ir.check.nests import Nests
 from archsim.ir.check.unrolled import Unrolled
@@ -97,7 +99,7 @@ class Ledger:
         """Semaphores that are waited on, in order of the first wait, with their takers."""
         events, first = self.taken, 2 * len(self.program.rings)
         rows = (events.token >= first).nonzero()[0]
-        rows = rows[events.found[rows].argsort()]
+        rows = rows[np.lexsort((events.rank[rows], events.at[rows], events.queue[rows]))]
         pairs = zip(events.token[rows].tolist(), events.queue[rows].tolist(), strict=True)
         return {self.program.semaphores[token - first].name: queue for token, queue in pairs}
 

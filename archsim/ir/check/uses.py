@@ -22,7 +22,7 @@ Kind = Literal[0, 1, 2]
 READS: Kind = 0
 WRITES: Kind = 1
 SCATTERS: Kind = 2  # may write, but need not: the rows of a table
-AT_ONCE = 1 << 20  # pairs that are expanded together: bounds the memory of a question
+AT_ONCE = 1 << 18  # pairs that are expanded together: bounds the memory of a question
 
 
 @dataclass(frozen=True, slots=True)
