@@ -102,9 +102,10 @@ class Fences:
 
         Same queue, or its order is known to the new one's queue.
         """
+        if old.layer >= new.layer or not new.span.covers(old.span):
+            return False
         in_order = old.queue == new.queue and not self.across
-        known = in_order or self._known.get(new.queue, {}).get(old.queue, -1) >= old.layer
-        return known and old.layer < new.layer and new.span.covers(old.span)
+        return in_order or self._known.get(new.queue, {}).get(old.queue, -1) >= old.layer
 
     def signals(self, queue: str, layer: int) -> list[str]:
         """Tokens that ``queue`` gives when it is done with ``layer``."""

@@ -40,7 +40,8 @@ DMA_ENGINES: tuple[Engine, ...] = ("load", "store")
 class LoweredLayer:
     """One layer ready for assembly: its frame (None on the host), items and ring declarations.
 
-    ``spans``: where the rings and blocks lie of which its items speak; ``semaphores``: of its own, beside those.
+    ``spans``: where the rings and blocks lie of which its items speak; ``semaphores``: of its own, beside those;
+    ``cores``: those that it is spread over, if it is.
     """
 
     name: str
@@ -49,6 +50,7 @@ class LoweredLayer:
     rings: list[Ring]
     spans: Mapping[str, Span] = field(default_factory=dict)
     semaphores: tuple[Semaphore, ...] = ()
+    cores: Cores | None = None
 
 
 def queue_names(architecture: Architecture) -> dict[Lane, str]:
@@ -137,7 +139,7 @@ class _Builder:
 
     def add(self, index: int, layer: LoweredLayer) -> None:
         """One layer: fence each command, give each core its own, nest it in its loops."""
-        cores = Cores(layer.frame) if layer.frame is not None and layer.frame.problem.spread is not None else None
+        cores = layer.cores
         self.turns += cores.turns() if cores is not None else ()
         for item in layer.items:
             if item.lane not in self.names:
@@ -161,12 +163,13 @@ class _Builder:
         """A command as a core has it, behind what it waits for of earlier layers; a core without it waits alike."""
         item, waits, when = fenced
         yield from self.order.collected(item.lane, core, layer.name, waits, when)
-        command = item.command if cores is None and not core else None
-        if cores is not None:
-            command = cores.command(item, core)
         tokens = self.order.waits(item.lane, core, waits, when)
+        if cores is not None:
+            command = cores.command(item, core, tokens)
+        else:
+            command = None if core else _waiting(item.command, tokens)
         if command is not None:
-            yield replace(command, waits=(*tokens, *command.waits)) if tokens else command
+            yield command
         elif tokens:
             yield Command(f"{item.command.name}.wait", "SYNC", layer.name, waits=tokens, when=when)
 
@@ -204,6 +207,10 @@ class _Builder:
             if ended is None:
                 layer = self.layers[position - offset]
                 yield Command(f"{layer}.{label(lane)}_done", "SYNC", layer, signals=signals)
+
+
+def _waiting(command: Command, tokens: tuple[Token, ...]) -> Command:
+    return replace(command, waits=(*tokens, *command.waits)) if tokens else command
 
 
 def _execution_order(items: Iterable[Item]) -> list[Item]:
