@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from archsim.errors import MappingError
@@ -266,12 +267,18 @@ def _ended(nodes: Sequence[Node], signals: tuple[Token, ...], loops: When = ()) 
         return None
     last = nodes[-1]
     if isinstance(last, Loop):
-        inner = _ended(last.body, signals, (*loops, Edge("last", last.var)))
+        inner = _ended(last.body, signals, _last_turns(loops, last.var))
         return None if inner is None else (*nodes[:-1], Loop(last.var, last.trips, inner))
     if any(edge not in loops for edge in last.when):
         return None
     given = tuple([Token(token.name, token.n, loops) for token in signals])
     return (*nodes[:-1], replace(last, signals=(*last.signals, *given)))
+
+
+@lru_cache(maxsize=1024)
+def _last_turns(loops: When, var: str) -> When:
+    """The last turns of ``loops`` and of the one over ``var`` in them: one object for all cores."""
+    return (*loops, Edge("last", var))
 
 
 def border_items(layer: str, pinned: Resident, shape: tuple[int, ...]) -> list[Item]:

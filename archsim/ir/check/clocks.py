@@ -47,11 +47,12 @@ def _merge(clocks: Clocks, waits: Waits, numbers: IntArray, before: IntArray, si
     """
     mine = clocks[before]
     begin, each = waits.begin[numbers], np.arange(len(numbers))
-    for rank in range(int(sizes[0])):
-        rows = begin[: int(np.searchsorted(-sizes, -rank, side="left"))] + rank
-        some, giver = mine[: len(rows)], waits.giver[rows]
+    having = np.searchsorted(-sizes, -np.arange(int(sizes[0])), side="left")
+    for rank, count in enumerate(having.tolist()):
+        rows = begin[:count] + rank
+        some, giver = mine[:count], waits.giver[rows]
         np.maximum(some, clocks[waits.after[rows] + 1], out=some)
-        at = each[: len(rows)], giver
+        at = each[:count], giver
         some[at] = np.maximum(some[at], (waits.index[rows] + 1).astype(some.dtype))
     clocks[numbers + 1] = mine
 

@@ -71,7 +71,7 @@ class _Found:
         command, nest, number, begin = text
         few = len(nest.runs[number].at) < FEW
         for touch, (region, kind, only) in enumerate(_touches(command)):
-            bounds = self.known.bounds(nest, number, command, region, only)
+            bounds = self.known.bounds(text, region, only)
             if len(bounds.at):
                 store, offset = self.numbers[region.store], region.offset.const
                 self.regions.append(region)

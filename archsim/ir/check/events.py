@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,36 +74,33 @@ def taken_and_given(queues: Sequence[Unrolled], numbers: Mapping[str, int]) -> t
 
 
 class _Found:
-    """Columns with a row for each token of each command text; ``places`` of its runs in their nest."""
+    """Columns with a row for each token of each command text; ``places`` of its runs in their nest, ``text``: queue and
+    begin of the nest there."""
 
     def __init__(self, numbers: Mapping[str, int]) -> None:
         self.numbers = numbers
         self.places: list[IntArray] = []
-        self.begin: list[int] = []
-        self.queue: list[int] = []
+        self.text: list[tuple[int, int]] = []
         self.token: list[int] = []
         self.n: list[int] = []
         self.rank: list[int] = []
 
     def add(self, queue: int, text: Text, tokens: Sequence[Token]) -> None:
         """Append what a command text of ``queue`` takes, or gives."""
-        nest, number = text.nest, text.number
-        every = nest.runs[number].at
-        for rank, token in enumerate(tokens):
-            self.places.append(nest.places(number, token.when) if token.when else every)
-            self.begin.append(text.begin)
-            self.queue.append(queue)
-            self.token.append(self.numbers[token.name])
-            self.n.append(token.n)
-            self.rank.append(rank)
+        runs, places = text.nest.runs[text.number].at, text.nest.places
+        self.places += [places(text.number, token.when) if token.when else runs for token in tokens]
+        self.token += [self.numbers[token.name] for token in tokens]
+        self.n += [token.n for token in tokens]
+        self.rank += range(len(tokens))
+        self.text += [(queue, text.begin)] * len(tokens)
 
     def events(self, counts: IntArray) -> Events:
         """``counts``: commands of each queue."""
         sizes = np.fromiter(map(len, self.places), dtype=np.int64, count=len(self.places))
         at = np.concatenate(self.places) if self.places else np.empty(0, dtype=np.int64)
-        at += np.repeat(np.array(self.begin, dtype=np.int64), sizes)
-        queue, token = (np.array(column, dtype=np.int64) for column in (self.queue, self.token))
-        key = np.repeat(queue * len(self.numbers) + token, sizes)
+        queue, begin = np.fromiter(chain.from_iterable(self.text), dtype=np.int64).reshape(-1, 2).T
+        at += np.repeat(begin, sizes)
+        key = np.repeat(queue * len(self.numbers) + np.array(self.token, dtype=np.int64), sizes)
         order = np.argsort(key * (int(counts.max(initial=0)) + 1) + at, kind="stable")
         key, at = key[order], at[order]
         n = np.repeat(np.array(self.n, dtype=np.int64), sizes)[order]

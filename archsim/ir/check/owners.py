@@ -51,14 +51,25 @@ def _by_shape(uses: Uses, groups: Iterable[int]) -> list[Painted]:
     known: dict[object, Shape] = {}
     for group in groups:
         accesses = uses.accesses(group)
-        steps = uses.ledger.steps[accesses.queue]
-        columns = (accesses.index.tolist(), accesses.low.tolist(), accesses.region.tolist())
-        for index, low, number in zip(*columns, strict=True):
-            shape = _shape(uses.regions[number], steps[index], known)
-            lows, queues = found.setdefault(shape, ([], []))
-            lows.append(low)
-            queues.append(accesses.queue)
+        for number in np.unique(accesses.region).tolist():
+            rows = accesses.region == number
+            for index, low in _alike(uses, accesses.queue, accesses.index[rows], accesses.low[rows]):
+                step = uses.ledger.steps[accesses.queue][index]
+                lows, queues = found.setdefault(_shape(uses.regions[number], step, known), ([], []))
+                lows += low.tolist()
+                queues += [accesses.queue] * len(low)
     return [(np.array(lows), np.array(queues), shape) for shape, (lows, queues) in found.items()]
+
+
+def _alike(uses: Uses, queue: int, index: IntArray, low: IntArray) -> Iterator[tuple[int, IntArray]]:
+    """Accesses of one operand in parts of one shape: a command of each, and first bytes."""
+    command = uses.ledger.steps[queue][int(index[0])].command
+    if all(not region.clips for region in (*command.reads, *command.writes)) and not any(
+        extent.limits for extent in command.extents
+    ):
+        yield int(index[0]), low
+    else:
+        yield from zip(index.tolist(), low[:, None], strict=True)
 
 
 def _shape(region: Region, step: Step, known: dict[object, Shape]) -> Shape:

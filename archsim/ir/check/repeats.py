@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archsim.ir.check.nests import Nest, Runs
+from archsim.ir.check.unrolled import Text
 from archsim.ir.program import Affine, Clip, Command, Extent, Region
 
 IntArray = NDArray[np.int64]
@@ -79,36 +80,42 @@ def _affine(affine: Affine, runs: Runs) -> IntArray:
 
 
 class Known:
-    """What was evaluated of texts: of the same nest and number, with equal extents, by what bounds depend on."""
+    """What was evaluated of texts of the same nest and number, by what bounds depend on: the parts of commands, as
+    objects, which the compiler shares among cores."""
 
     def __init__(self) -> None:
-        self._numbers: dict[object, int] = {}
-        self._repeats: dict[tuple[int, int, int], Repeats] = {}
-        self._bounds: dict[tuple[object, ...], Bounds] = {}
+        self._repeats: dict[tuple[int, ...], Repeats] = {}
+        self._bounds: dict[tuple[int | None, ...], Bounds] = {}
 
-    def bounds(self, nest: Nest, number: int, command: Command, region: Region, only: bool | None) -> Bounds:
+    def bounds(self, text: Text, region: Region, only: bool | None) -> Bounds:
         """Bounds of an operand of a text; ``only`` the runs that start afresh (True), or continue (False)."""
-        extents = self._number(command.extents)
+        command, nest, number, _ = text
         index = command.index
         above = (index.rows - 1) * index.row_bytes if index is not None and region is command.table else 0
-        fresh = self._number(command.fresh) if only is not None and command.fresh else None
-        shape = (region.strides, region.offset.terms, region.element_bytes, region.clips)
-        key = (id(nest), number, extents, self._number(shape), above, only, fresh)
+        key = (
+            id(nest),
+            number,
+            id(command.extents),
+            id(command.fresh),
+            id(region.strides),
+            id(region.offset.terms),
+            id(region.clips),
+            region.element_bytes,
+            above,
+            only,
+        )
         found = self._bounds.get(key)
         if found is None:
-            repeats = self._of(nest, number, command, extents)
-            found = self._bounds[key] = repeats.bounds(region, above, _kept(nest, number, command, only))
+            keep = _kept(nest, number, command, only)
+            found = self._bounds[key] = self._of(text).bounds(region, above, keep)
         return found
 
-    def _of(self, nest: Nest, number: int, command: Command, extents: int) -> Repeats:
-        key = (id(nest), number, extents)
+    def _of(self, text: Text) -> Repeats:
+        key = (id(text.nest), text.number, id(text.command.extents))
         found = self._repeats.get(key)
         if found is None:
-            found = self._repeats[key] = Repeats(nest.runs[number], command.extents)
+            found = self._repeats[key] = Repeats(text.nest.runs[text.number], text.command.extents)
         return found
-
-    def _number(self, item: object) -> int:
-        return self._numbers.setdefault(item, len(self._numbers))
 
 
 def _kept(nest: Nest, number: int, command: Command, only: bool | None) -> IntArray | None:
