@@ -63,6 +63,7 @@ class _Found:
         self.numbers = {item.name: number for number, item in enumerate(self.items)}
         self.known = Known()
         self.regions: list[Region] = []
+        self.texts: list[Text] = []
         self.columns: list[Column] = []
         self.bounds: list[Bounds] = []
 
@@ -75,6 +76,7 @@ class _Found:
             if len(bounds.at):
                 store, offset = self.numbers[region.store], region.offset.const
                 self.regions.append(region)
+                self.texts.append(text)
                 self.columns.append(Column(store, kind, queue, begin, offset, rank, touch, few))
                 self.bounds.append(bounds)
 
@@ -110,7 +112,7 @@ class _Found:
         low, high = low + shift, high + shift
         spans = _spans(low, high, begin) if len(begin) else (low, high)
         groups = Groups(store[first], kind[first], queue[first], begin, end, index[begin], index[end - 1], *spans)
-        return Uses(self.ledger, self.items, self.regions, index, low, high, region, group, groups)
+        return Uses(self.ledger, self.items, self.regions, self.texts, index, low, high, region, group, groups)
 
     def _refuse_first(
         self, columns: IntArray, region: IntArray, index: IntArray, low: IntArray, high: IntArray, wrong: BoolArray

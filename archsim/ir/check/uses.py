@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from archsim.ir.check.accesses import Accesses, Store
 from archsim.ir.check.ledger import Ledger
+from archsim.ir.check.unrolled import Text
 from archsim.ir.program import Region, Ring, Tensor
 
 IntArray = NDArray[np.int64]
@@ -46,12 +47,14 @@ class Groups:
 class Uses:
     """``index`` of the command, bytes [``low``, ``high``) and operand (number into ``regions``) of each access.
 
-    ``items``: tensors and rings by store number. ``group``: the group of each row.
+    ``items``: tensors and rings by store number. ``texts``: the command text of each operand. ``group``: the group of
+    each row.
     """
 
     ledger: Ledger
     items: Sequence[Tensor | Ring]
     regions: Sequence[Region]
+    texts: Sequence[Text]
     index: IntArray
     low: IntArray
     high: IntArray
