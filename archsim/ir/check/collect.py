@@ -70,9 +70,11 @@ class _Found:
     def add(self, queue: int, rank: int, text: Text) -> None:
         """Append what a command text of ``queue`` does to its operands."""
         command, nest, number, begin = text
-        few = len(nest.runs[number].at) < FEW
+        repeats, few = self.known.of(text), len(nest.runs[number].at) < FEW
+        index, table = command.index, command.table
         for touch, (region, kind, only) in enumerate(_touches(command)):
-            bounds = self.known.bounds(text, region, only)
+            above = (index.rows - 1) * index.row_bytes if index is not None and region is table else 0
+            bounds = repeats.bounds(region, above, only)
             if len(bounds.at):
                 store, offset = self.numbers[region.store], region.offset.const
                 self.regions.append(region)

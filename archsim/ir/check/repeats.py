@@ -10,12 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.ir.check.nests import Nest, Runs
+from archsim.ir.check.nests import BoolArray, Runs
 from archsim.ir.check.unrolled import Text
-from archsim.ir.program import Affine, Clip, Command, Extent, Region
+from archsim.ir.program import Affine, Clip, Extent, Region
 
 IntArray = NDArray[np.int64]
-Extents = dict[str, IntArray]
 
 
 class Bounds(NamedTuple):
@@ -27,25 +26,51 @@ class Bounds(NamedTuple):
     high: IntArray
 
 
-class Repeats:
-    """Runs of command texts of one nest and number that have equal extents."""
+class Known:
+    """What was evaluated of texts, by the parts of commands as objects, which the compiler shares among cores."""
 
-    def __init__(self, runs: Runs, extents: tuple[Extent, ...]) -> None:
-        values = {extent.dim: _extent(extent, runs) for extent in extents}
+    def __init__(self) -> None:
+        self._repeats: dict[tuple[int, ...], Repeats] = {}
+
+    def of(self, text: Text) -> Repeats:
+        """The runs of a text and of all that run alike, with equal extents."""
+        command = text.command
+        key = (id(text.nest), text.number, id(command.extents), id(command.fresh))
+        found = self._repeats.get(key)
+        if found is None:
+            found = self._repeats[key] = Repeats(text)
+        return found
+
+
+class Repeats:
+    """The runs of a text in its nest that are not empty."""
+
+    def __init__(self, text: Text) -> None:
+        runs = text.nest.runs[text.number]
+        values = {extent.dim: _extent(extent, runs) for extent in text.command.extents}
         live = np.ones(len(runs.at), dtype=np.bool_)
         for value in values.values():
             live &= value > 0
         whole = bool(live.all())
+        self.text = text
         self.runs = runs if whole else runs.pick(live)
         self.extents = values if whole else {dim: value[live] for dim, value in values.items()}
+        self._bounds: dict[tuple[int | None, ...], Bounds] = {}
 
-    def bounds(self, region: Region, rows_above: int, keep: IntArray | None) -> Bounds:
+    def bounds(self, region: Region, rows_above: int, only: bool | None) -> Bounds:
         """Of ``region``, clamped and clipped; ``rows_above``: bytes from the first row of a looked-up table to its last
-        one; ``keep``: places of runs, None for all of them."""
-        count = len(self.runs.at)
+        one; ``only`` the runs that start afresh (True), or continue (False)."""
+        terms = region.offset.terms
+        key = (id(region.strides), id(terms), id(region.clips), region.element_bytes, rows_above, only)
+        found = self._bounds.get(key)
+        if found is None:
+            found = self._bounds[key] = self._bounds_of(region, rows_above, only)
+        return found
+
+    def _bounds_of(self, region: Region, rows_above: int, only: bool | None) -> Bounds:
         low = _affine(Affine(0, region.offset.terms), self.runs)
         high = low + (region.element_bytes + rows_above)
-        live = np.ones(count, dtype=np.bool_) if keep is None else np.isin(self.runs.at, keep, assume_unique=True)
+        live = self._kept(only)
         for dim, stride in region.strides:
             first, end = self._range(dim, region.clips)
             live &= end > first
@@ -53,6 +78,13 @@ class Repeats:
         if live.all():
             return Bounds(self.runs.at, low, high)
         return Bounds(self.runs.at[live], low[live], high[live])
+
+    def _kept(self, only: bool | None) -> BoolArray:
+        """Which runs are ``only`` asked for, None for all. Without a condition all start afresh."""
+        if only is None:
+            return np.ones(len(self.runs.at), dtype=np.bool_)
+        fresh = np.isin(self.runs.at, self.text.nest.places(self.text.number, self.text.command.fresh))
+        return fresh if only else ~fresh
 
     def _range(self, dim: str, clips: tuple[Clip, ...]) -> tuple[IntArray, IntArray]:
         """Indices [first, end) of an extent that exist in the tensor."""
@@ -77,50 +109,3 @@ def _affine(affine: Affine, runs: Runs) -> IntArray:
     for var, coefficient in affine.terms:
         value += coefficient * runs.env[var]
     return value
-
-
-class Known:
-    """What was evaluated of texts of the same nest and number, by what bounds depend on: the parts of commands, as
-    objects, which the compiler shares among cores."""
-
-    def __init__(self) -> None:
-        self._repeats: dict[tuple[int, ...], Repeats] = {}
-        self._bounds: dict[tuple[int | None, ...], Bounds] = {}
-
-    def bounds(self, text: Text, region: Region, only: bool | None) -> Bounds:
-        """Bounds of an operand of a text; ``only`` the runs that start afresh (True), or continue (False)."""
-        command, nest, number, _ = text
-        index = command.index
-        above = (index.rows - 1) * index.row_bytes if index is not None and region is command.table else 0
-        key = (
-            id(nest),
-            number,
-            id(command.extents),
-            id(command.fresh),
-            id(region.strides),
-            id(region.offset.terms),
-            id(region.clips),
-            region.element_bytes,
-            above,
-            only,
-        )
-        found = self._bounds.get(key)
-        if found is None:
-            keep = _kept(nest, number, command, only)
-            found = self._bounds[key] = self._of(text).bounds(region, above, keep)
-        return found
-
-    def _of(self, text: Text) -> Repeats:
-        key = (id(text.nest), text.number, id(text.command.extents))
-        found = self._repeats.get(key)
-        if found is None:
-            found = self._repeats[key] = Repeats(text.nest.runs[text.number], text.command.extents)
-        return found
-
-
-def _kept(nest: Nest, number: int, command: Command, only: bool | None) -> IntArray | None:
-    """Places of the runs that are ``only`` asked for; None for all. Without a condition all start afresh."""
-    if only is None or (only and not command.fresh):
-        return None
-    fresh = nest.places(number, command.fresh)
-    return fresh if only else np.setdiff1d(nest.runs[number].at, fresh, assume_unique=True)

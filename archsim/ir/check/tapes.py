@@ -55,4 +55,3 @@ def _slots(ledger: Ledger, items: Sequence[Tensor | Ring], heads: Heads, index: 
     begin = np.searchsorted(ledger.taken.each_key, key, side="left")
     slot = np.searchsorted(taken, key[group] * stride + index, side="right") - begin[group] - 1
     return np.where(on[group], slot, 0)
-

@@ -87,19 +87,18 @@ class _Run:
         """Pass the waits of ``queue`` as far as tokens are there."""
         head, levels, counted = self.head, self.levels, self.waits.counted
         begin, giver, after = self.waits.begin.data, self.waits.giver.data, self.waits.after.data
-        number = head[queue]
-        level = levels[number - 1] if number > self.first[queue] else 0
-        row = begin[number]
-        for number in range(number, self.end[queue]):
-            for row in range(row, begin[number + 1]):
+        start = head[queue]
+        level = levels[start - 1] if start > self.first[queue] else 0
+        for number in range(start, self.end[queue]):
+            for row in range(begin[number], begin[number + 1]):
                 past = after[row]
                 if past >= head[giver[row]]:
                     self.sleepers[giver[row]].append(queue)
                     return
-                level = max(level, levels[past])
+                if levels[past] > level:
+                    level = levels[past]
             if number in counted and not self._given(number, queue):
                 return
-            row = begin[number + 1]
             level += 1
             levels[number] = level
             head[queue] = number + 1
