@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +27,8 @@ class Events:
     tokens: int
     key: IntArray
     at: IntArray
-    n: IntArray
-    rank: IntArray
+    n: NDArray[np.signedinteger[Any]]
+    rank: NDArray[np.signedinteger[Any]]
     each_key: IntArray
     each_at: IntArray
 
@@ -103,7 +104,12 @@ class _Found:
         key = np.repeat(queue * len(self.numbers) + np.array(self.token, dtype=np.int64), sizes)
         order = np.argsort(key * (int(counts.max(initial=0)) + 1) + at, kind="stable")
         key, at = key[order], at[order]
-        n = np.repeat(np.array(self.n, dtype=np.int64), sizes)[order]
-        rank = np.repeat(np.array(self.rank, dtype=np.int64), sizes)[order]
+        n, rank = (np.repeat(_small(column), sizes)[order] for column in (self.n, self.rank))
         each = (key, at) if (n == 1).all() else (np.repeat(key, n), np.repeat(at, n))
         return Events(len(self.numbers), key, at, n, rank, *each)
+
+
+def _small(column: Sequence[int]) -> NDArray[np.signedinteger[Any]]:
+    """Counts in the smallest signed integers that hold them."""
+    found: NDArray[np.signedinteger[Any]] = np.array(column, dtype=np.min_scalar_type(-max(column, default=0) - 1))
+    return found
