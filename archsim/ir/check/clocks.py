@@ -15,6 +15,7 @@ from archsim.ir.check.waits import Waits
 
 IntArray = NDArray[np.int64]
 Clocks = NDArray[Any]  # in the smallest unsigned integers that hold all counts
+AT_ONCE = 1 << 18  # bytes of clocks that are merged together: what processors keep near
 FEW = 4  # waits of a level below which they are merged one by one
 
 
@@ -28,6 +29,7 @@ def clocks_of(waits: Waits, levels: IntArray, counts: IntArray) -> Clocks:
     order = np.lexsort((-sizes, levels))
     before = np.where(np.diff(waits.queue, prepend=-1) == 0, np.arange(len(levels)), 0)
     ends = np.cumsum(np.bincount(levels)).tolist() if len(levels) else []
+    at_once = max(1, AT_ONCE // max(1, clocks[0].nbytes))
     begin = 0
     for end in ends:
         numbers = order[begin:end]
@@ -35,7 +37,9 @@ def clocks_of(waits: Waits, levels: IntArray, counts: IntArray) -> Clocks:
             for number in numbers.tolist():
                 _merge_one(clocks, waits, number, int(before[number]))
         else:
-            _merge(clocks, waits, numbers, before[numbers], sizes[numbers])
+            for part in range(0, end - begin, at_once):
+                some = numbers[part : part + at_once]
+                _merge(clocks, waits, some, before[some], sizes[some])
         begin = end
     return clocks
 

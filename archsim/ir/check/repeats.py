@@ -50,11 +50,12 @@ class Repeats:
         values = {extent.dim: _extent(extent, runs) for extent in text.command.extents}
         live = np.ones(len(runs.at), dtype=np.bool_)
         for value in values.values():
-            live &= value > 0
+            if not isinstance(value, int):
+                live &= value > 0
         whole = bool(live.all())
         self.text = text
         self.runs = runs if whole else runs.pick(live)
-        self.extents = values if whole else {dim: value[live] for dim, value in values.items()}
+        self.extents = values if whole else {dim: _picked(value, live) for dim, value in values.items()}
         self._bounds: dict[tuple[int | None, ...], Bounds] = {}
 
     def bounds(self, region: Region, rows_above: int, only: bool | None) -> Bounds:
@@ -72,9 +73,12 @@ class Repeats:
         high = low + (region.element_bytes + rows_above)
         live = self._kept(only)
         for dim, stride in region.strides:
-            first, end = self._range(dim, region.clips)
-            live &= end > first
-            low, high = low + first * stride, high + (end - 1) * stride
+            if any(each.dim == dim for each in region.clips):
+                first, end = self._range(dim, region.clips)
+                live &= end > first
+                low, high = low + first * stride, high + (end - 1) * stride
+            else:
+                high += (self.extents[dim] - 1) * stride
         if live.all():
             return Bounds(self.runs.at, low, high)
         return Bounds(self.runs.at[live], low[live], high[live])
@@ -87,9 +91,9 @@ class Repeats:
         return fresh if only else ~fresh
 
     def _range(self, dim: str, clips: tuple[Clip, ...]) -> tuple[IntArray, IntArray]:
-        """Indices [first, end) of an extent that exist in the tensor."""
-        end = self.extents[dim]
-        first = np.zeros_like(end)
+        """Indices [first, end) of a clipped extent that exist in the tensor."""
+        first = np.zeros(len(self.runs.at), dtype=np.int64)
+        end = first + self.extents[dim]
         for clip in clips:
             if clip.dim == dim:
                 start = _affine(clip.start, self.runs)
@@ -97,7 +101,14 @@ class Repeats:
         return first, end
 
 
-def _extent(extent: Extent, runs: Runs) -> IntArray:
+def _picked(value: int | IntArray, keep: BoolArray) -> int | IntArray:
+    return value if isinstance(value, int) else value[keep]
+
+
+def _extent(extent: Extent, runs: Runs) -> int | IntArray:
+    """Of each run; one number where nothing limits it."""
+    if not extent.limits and extent.size > 0:
+        return extent.size
     value = np.full(len(runs.at), extent.size, dtype=np.int64)
     for limit in extent.limits:
         np.minimum(value, _affine(limit, runs), out=value)
