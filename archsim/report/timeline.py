@@ -47,11 +47,11 @@ def _window(activity: Activity, states: Mapping[str, Timeline], layer: LayerResu
     low, high, hz = layer.cycles_start, layer.cycles_end, activity.clock_hz
     units = {}
     for unit in sorted(activity.records, key=place):
+        found = _Stretches(hz, low, high)
         work = _work(activity.records[unit], layer.name, edge_ps(low, hz), edge_ps(high, hz))
-        pieces = _filled(work, states[unit], edge_ps(low, hz), edge_ps(high, hz), activity.total_ps)
-        stretches = _merged(_in_cycles(pieces, hz, low, high), (high - low) / PIXELS)
-        if stretches:
-            units[unit] = [list(stretch) for stretch in stretches]
+        _fill(found, work, states[unit], edge_ps(low, hz), edge_ps(high, hz), activity.total_ps)
+        if found.done:
+            units[unit] = found.done
     return {"layer": layer.name, "cycles_start": low, "cycles_end": high, "units": units}
 
 
@@ -59,6 +59,36 @@ def place(unit: str) -> tuple[bool, int, str]:
     """Where a unit stands: by the number of its core, those of none last."""
     core = queue_core(unit)
     return core is None, core or 0, unit
+
+
+class _Stretches:
+    """Stretches of one unit inside [low, high) cycles, as they are found: neighbours of one cause and state are joined,
+    and what is shorter than a pixel joins what precedes it."""
+
+    def __init__(self, clock_hz: int, low: int, high: int) -> None:
+        self.done: list[list[Any]] = []
+        self._hz, self._low, self._high = clock_hz, low, high
+        self._resolution = (high - low) / PIXELS
+        self._end_ps = self._end = 0  # of the last piece, in picoseconds and in cycles
+
+    def add(self, start_ps: int, end_ps: int, cause: str, state: str) -> None:
+        """Append a piece."""
+        start = self._end if start_ps == self._end_ps else to_cycles(start_ps, self._hz)
+        end = to_cycles(end_ps, self._hz)
+        self._end_ps, self._end = end_ps, end
+        if start < self._low:
+            start = self._low
+        if end > self._high:
+            end = self._high
+        if end <= start:
+            return
+        if self.done:
+            last = self.done[-1]
+            same = last[2] == cause and last[3] == state
+            if start - last[1] < self._resolution and (same or end - start < self._resolution):
+                last[1] = max(last[1], end)
+                return
+        self.done.append([start, end, cause, state])
 
 
 def _work(records: Sequence[Record], layer: str, low_ps: int, high_ps: int) -> Iterator[Stretch]:
@@ -72,44 +102,28 @@ def _work(records: Sequence[Record], layer: str, low_ps: int, high_ps: int) -> I
             yield start, end, cause, "work" if record.layer == layer else "other"
 
 
-def _filled(work: Iterator[Stretch], states: Timeline, low_ps: int, high_ps: int, total_ps: int) -> Iterator[Stretch]:
-    """``work``, and between its stretches what the unit waits for."""
+def _fill(
+    found: _Stretches, work: Iterator[Stretch], states: Timeline, low_ps: int, high_ps: int, total_ps: int
+) -> None:
+    """Add ``work``, and between its stretches what the unit waits for."""
     now = low_ps
     for stretch in work:
-        yield from _waits(states, now, stretch[0], total_ps)
-        yield stretch
+        _wait(found, states, now, stretch[0], total_ps)
+        found.add(*stretch)
         now = stretch[1]
-    yield from _waits(states, now, high_ps, total_ps)
+    _wait(found, states, now, high_ps, total_ps)
 
 
-def _waits(states: Timeline, low_ps: int, high_ps: int, total_ps: int) -> Iterator[Stretch]:
-    """States of [low, high), idle time left out."""
+def _wait(found: _Stretches, states: Timeline, low_ps: int, high_ps: int, total_ps: int) -> None:
+    """Add the states of [low, high), idle time left out."""
     if low_ps >= high_ps:
         return
     starts = states.starts_ps
     first, last = bisect_right(starts, low_ps) - 1, bisect_left(starts, high_ps)
+    begin = low_ps
     for index in range(first, last):
         end = starts[index + 1] if index + 1 < len(starts) else total_ps
-        if states.states[index].cause != "idle":
-            yield max(starts[index], low_ps), min(end, high_ps), states.states[index].cause, "wait"
-
-
-def _in_cycles(pieces: Iterator[Stretch], clock_hz: int, low: int, high: int) -> Iterator[Stretch]:
-    """Pieces in picoseconds as cycles inside [low, high)."""
-    for start_ps, end_ps, cause, state in pieces:
-        start, end = max(to_cycles(start_ps, clock_hz), low), min(to_cycles(end_ps, clock_hz), high)
-        if end > start:
-            yield start, end, cause, state
-
-
-def _merged(stretches: Iterator[Stretch], resolution: float) -> list[Stretch]:
-    """Join neighbours of one cause and state; what is shorter than ``resolution`` joins what precedes it."""
-    done: list[Stretch] = []
-    for start, end, cause, state in stretches:
-        if done and start - done[-1][1] < resolution:
-            first, last, before, how = done[-1]
-            if (before, how) == (cause, state) or end - start < resolution:
-                done[-1] = (first, max(last, end), before, how)
-                continue
-        done.append((start, end, cause, state))
-    return done
+        cause = states.states[index].cause
+        if cause != "idle":
+            found.add(begin, min(end, high_ps), cause, "wait")
+        begin = end

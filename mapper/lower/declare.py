@@ -27,10 +27,14 @@ def layer_spans(frame: Frame, slots: Mapping[str, Slot]) -> dict[str, Span]:
 
 
 def layer_rings(
-    frame: Frame, slots: Mapping[str, Slot], queues: Mapping[Lane, str], numbers: Mapping[str, Numbers]
+    frame: Frame,
+    cores: Cores | None,
+    slots: Mapping[str, Slot],
+    queues: Mapping[Lane, str],
+    numbers: Mapping[str, Numbers],
 ) -> Iterator[Ring]:
-    """Ring declarations; ``queues``: lane -> queue name; ``numbers``: of each operand's elements."""
-    cores = _cores(frame)
+    """Ring declarations; ``cores``: over which the layer is spread; ``queues``: lane -> queue name; ``numbers``: of
+    each operand's elements."""
     for operand, slot in slots.items():
         if operand == ACC and unit_engine(frame.problem) == "vector":
             continue
@@ -57,9 +61,9 @@ def layer_rings(
             )
 
 
-def layer_semaphores(frame: Frame) -> tuple[Semaphore, ...]:
+def layer_semaphores(cores: Cores | None) -> tuple[Semaphore, ...]:
     """Tokens of a layer beside those of its rings."""
-    return tuple(Cores(frame).adding.semaphores()) if frame.problem.adders > 1 else ()
+    return tuple(cores.adding.semaphores()) if cores is not None else ()
 
 
 class Instance(NamedTuple):
@@ -70,11 +74,6 @@ class Instance(NamedTuple):
     address: int
     writer: int
     reader: int
-
-
-def _cores(frame: Frame) -> Cores | None:
-    """The cores of a layer that is spread over them; None on a chip of one core."""
-    return Cores(frame) if frame.problem.spread is not None else None
 
 
 def _instances(frame: Frame, cores: Cores | None, plan: OperandPlan, slot: Slot) -> Iterator[Instance]:
@@ -126,11 +125,13 @@ def _ends(frame: Frame, plan: OperandPlan) -> tuple[Lane, Lane]:
     return ("load", load_channel(problem, plan, frame.channels)), reader
 
 
-def scratch(frame: Frame, slots: Mapping[str, Slot], numbers: Mapping[str, Numbers]) -> Iterator[Tensor]:
+def scratch(
+    frame: Frame, cores: Cores | None, slots: Mapping[str, Slot], numbers: Mapping[str, Numbers]
+) -> Iterator[Tensor]:
     """Blocks that one queue alone uses: the accumulators of a matmul on the vector unit."""
     if ACC in slots and unit_engine(frame.problem) == "vector":
         slot, plan = slots[ACC], frame.problem.operand(ACC)
-        for made in _instances(frame, _cores(frame), plan, slot):
+        for made in _instances(frame, cores, plan, slot):
             yield Tensor(
                 made.name,
                 made.memory,

@@ -46,7 +46,7 @@ class Fences:
 
     spans: Mapping[str, Span]
     across: bool = False
-    _past: list[_Touch] = field(default_factory=list)
+    _past: dict[str, list[_Touch]] = field(default_factory=dict)  # by memory
     _known: dict[str, dict[str, int]] = field(default_factory=dict)  # queue -> other queue -> last layer known complete
     _at_end: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
     _given: dict[tuple[str, int], list[str]] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Fences:
         needed: dict[str, int] = {}
         for name, write in touches:
             span = self.spans[name]
-            for past in self._past:
+            for past in self._past.get(span.memory, ()):
                 if (write or past.write) and (self.across or past.queue != queue) and past.span.meets(span):
                     needed[past.queue] = max(needed.get(past.queue, -1), past.layer)
         self.note(layer, queue, touches)
@@ -93,8 +93,10 @@ class Fences:
             self._at_end[queue, layer] = dict(self._known.get(queue, {}))
         for touch in self._layer_touches:
             if touch.write:
-                self._past = [old for old in self._past if not self._superseded(old, touch)]
-        self._past.extend(self._layer_touches)
+                past = self._past.get(touch.span.memory, [])
+                self._past[touch.span.memory] = [old for old in past if not self._superseded(old, touch)]
+        for touch in self._layer_touches:
+            self._past.setdefault(touch.span.memory, []).append(touch)
         self._layer_touches = []
 
     def _superseded(self, old: _Touch, new: _Touch) -> bool:
@@ -102,9 +104,10 @@ class Fences:
 
         Same queue, or its order is known to the new one's queue.
         """
+        if old.layer >= new.layer or not new.span.covers(old.span):
+            return False
         in_order = old.queue == new.queue and not self.across
-        known = in_order or self._known.get(new.queue, {}).get(old.queue, -1) >= old.layer
-        return known and old.layer < new.layer and new.span.covers(old.span)
+        return in_order or self._known.get(new.queue, {}).get(old.queue, -1) >= old.layer
 
     def signals(self, queue: str, layer: int) -> list[str]:
         """Tokens that ``queue`` gives when it is done with ``layer``."""

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from archsim.ir.program import Affine, Clip, Command, Extent, Guard, Region, Semaphore, Token
+from archsim.ir.program import Command, Region, Semaphore, Token
 from mapper.channels import load_channel
 from mapper.lower.frame import Frame
 from mapper.lower.item import Item, Lane
 from mapper.lower.partials import SUM, Adding
-from mapper.lower.turns import turns
+from mapper.lower.placing import Placing
+from mapper.lower.turns import Turns, turns
 from mapper.operands import BIAS, OUT, OperandPlan
 
 
@@ -30,6 +31,14 @@ class Sharing(NamedTuple):
     cores: frozenset[int]
 
 
+class TokenNames(NamedTuple):
+    """Names of the tokens of one kind of a ``ring``, by core: of ``every`` core's ring of this name, and of its own."""
+
+    ring: str
+    every: tuple[str, ...]
+    own: tuple[str, ...]
+
+
 class Cores:
     """The cores that have a part of a layer, which is spread over them."""
 
@@ -38,13 +47,15 @@ class Cores:
         self.frame, self.problem = frame, frame.problem
         self.spread = frame.problem.spread
         self.count = self.spread.cores
-        places = self.spread.places()
+        places = tuple(self.spread.places())
         self._at = [dict(zip(frame.vars[: frame.spread], place, strict=True)) for place in places]
         self._sharing = {plan.name: self._shared(plan) for plan in self.problem.operands}
         self.adding = self._adding()
         found = {plan.name: turns(frame, plan, self._leading(plan)) for plan in self.problem.loads}
         self._turns = {name: made for name, made in found.items() if made is not None}
         self._names = {frame.ring(plan.name): self._named(plan) for plan in self.problem.operands}
+        self._token_names: dict[str, TokenNames] = {}
+        self._placing = Placing(frame.vars[: frame.spread], places)
         self._names[frame.ring(SUM)] = tuple(f"{frame.ring(SUM)}[{core}]" for core in range(self.count))
 
     def group(self, plan: OperandPlan, core: int) -> int:
@@ -75,22 +86,22 @@ class Cores:
         plan = self.problem.operand(item.operand)
         return self.shares(plan) and self.problem.crosses(plan)
 
-    def command(self, item: Item, core: int) -> Command | None:
-        """The command as a core has it; None where another core does it."""
+    def command(self, item: Item, core: int, first: tuple[Token, ...]) -> Command | None:
+        """The command as a core has it, None where another core does it; it waits for what is ``first`` before all."""
         if core >= self.count:
             return None
         if item.fetch is not None:
             own = self.adding.command(item, core)
-            return self._placed(own, core, {}) if own is not None else None
+            return self._placed(own, core, {}, first) if own is not None else None
         if not item.operand:
-            return self._placed(item.command, core, {})
+            return self._placed(item.command, core, {}, first)
         sharing = self._sharing[item.operand]
         if sharing.leaders[core] != core:
             return None
         plan = self.problem.operand(item.operand)
         crosses = len(sharing.members[core]) > 1 and self.problem.crosses(plan)
         to = {self.frame.ring(plan.name): sharing.members[core]} if crosses else {}
-        return self._in_turn(plan, core, self._placed(item.command, core, to))
+        return self._placed(item.command, core, to, first, self._turns.get(plan.name))
 
     def turns(self) -> Iterator[Semaphore]:
         """Whose turn it is at DRAM, operand by operand."""
@@ -104,14 +115,6 @@ class Cores:
             if lane == ("load", channel) and made.begins(core):
                 waits = (Token(made.of(core)),)
                 yield Command(f"{self.frame.name}.turn_{name}", "SYNC", self.frame.name, waits=waits)
-
-    def _in_turn(self, plan: OperandPlan, core: int, command: Command) -> Command:
-        """A load that waits for its core's turn at DRAM, where there are turns, and hands it on."""
-        made = self._turns.get(plan.name)
-        if made is None:
-            return command
-        mine, next_one = Token(made.of(core)), Token(made.after(core))
-        return replace(command, waits=(*command.waits, mine), signals=(*command.signals, next_one))
 
     def _leading(self, plan: OperandPlan) -> list[int]:
         """The cores that bring an operand's tiles, by the number of their tile."""
@@ -157,44 +160,67 @@ class Cores:
         ring = self.frame.ring(plan.name)
         return tuple(f"{ring}[{owner}]" if self.has(plan, core) else "" for core, owner in enumerate(owners))
 
-    def _placed(self, command: Command, core: int, to: Mapping[str, tuple[int, ...]]) -> Command:
-        """``to``: ring -> the cores in whose rings of this name the command writes."""
-        at = self._at[core]
-        index = command.index
+    def _placed(
+        self,
+        command: Command,
+        core: int,
+        to: Mapping[str, tuple[int, ...]],
+        first: tuple[Token, ...],
+        turn: Turns | None = None,
+    ) -> Command:
+        """``to``: ring -> the cores in whose rings of this name the command writes; ``turn``: whose at DRAM it is, for
+        which the command waits, and which it hands on."""
+        placed, index = self._placing, command.index
+        mine, next_one = ((Token(turn.of(core)),), (Token(turn.after(core)),)) if turn is not None else ((), ())
         return replace(
             command,
-            waits=self._tokens(command.waits, core, to),
-            signals=self._tokens(command.signals, core, to),
-            extents=tuple([_extent(extent, at) for extent in command.extents]),
+            waits=(*first, *self._tokens(command.waits, core, to), *mine),
+            signals=(*self._tokens(command.signals, core, to), *next_one),
+            extents=placed.extents(command.extents, core),
             reads=tuple(
-                [self._region(region, name, at) for region in command.reads if (name := self.name(region.store, core))]
+                [
+                    self._region(region, name, core)
+                    for region in command.reads
+                    if (name := self.name(region.store, core))
+                ]
             ),
-            writes=tuple([made for region in command.writes for made in self._written(region, core, at, to)]),
-            guards=tuple([_guard(guard, at) for guard in command.guards]),
-            index=replace(index, start=_affine(index.start, at)) if index is not None else None,
+            writes=tuple([made for region in command.writes for made in self._written(region, core, to)]),
+            guards=placed.guards(command.guards, core),
+            index=replace(index, start=placed.affine(index.start, core)) if index is not None else None,
         )
 
     def _tokens(self, tokens: tuple[Token, ...], core: int, to: Mapping[str, tuple[int, ...]]) -> tuple[Token, ...]:
         found = []
         for token in tokens:
-            ring, _, kind = token.name.rpartition(".")
-            if ring in to:
-                found += [Token(f"{ring}[{member}].{kind}", token.n, token.when) for member in to[ring]]
-            elif name := self.name(ring, core):
-                found.append(Token(f"{name}.{kind}", token.n, token.when))
+            known = self._token_names.get(token.name)
+            if known is None:
+                known = self._token_names[token.name] = self._tokens_of(token.name)
+            if known.ring in to:
+                found += [Token(known.every[member], token.n, token.when) for member in to[known.ring]]
+            elif not known.every:
+                found.append(token)
+            elif name := known.own[core]:
+                found.append(Token(name, token.n, token.when))
         return tuple(found)
 
-    def _region(self, region: Region, store: str, at: Mapping[str, int]) -> Region:
-        clips = tuple([_clip(clip, at) for clip in region.clips]) if region.clips else ()
-        offset = _affine(region.offset, at)
+    def _tokens_of(self, token: str) -> TokenNames:
+        ring, _, kind = token.rpartition(".")
+        if ring not in self._names:
+            return TokenNames(ring, (), ())
+        names = {f"{ring}[{core}]": f"{ring}[{core}].{kind}" for core in range(self.count)}
+        return TokenNames(ring, tuple(names.values()), tuple([name and names[name] for name in self._names[ring]]))
+
+    def _region(self, region: Region, store: str, core: int) -> Region:
+        placed = self._placing
+        clips = placed.clips(region.clips, core) if region.clips else ()
+        offset = placed.affine(region.offset, core)
         return Region(region.operand, store, region.element_bytes, region.strides, offset, clips)
 
-    def _written(
-        self, region: Region, core: int, at: Mapping[str, int], to: Mapping[str, tuple[int, ...]]
-    ) -> list[Region]:
+    def _written(self, region: Region, core: int, to: Mapping[str, tuple[int, ...]]) -> list[Region]:
         if region.store not in to:
-            return [self._region(region, self.name(region.store, core), at)]
-        return [self._region(region, f"{region.store}[{member}]", at) for member in to[region.store]]
+            return [self._region(region, self.name(region.store, core), core)]
+        names = self._names[region.store]
+        return [self._region(region, names[member], core) for member in to[region.store]]
 
 
 def _number(place: tuple[int, ...], parts: tuple[int, ...], moved: Sequence[bool]) -> int:
@@ -203,29 +229,3 @@ def _number(place: tuple[int, ...], parts: tuple[int, ...], moved: Sequence[bool
     for at, count, moves in zip(place, parts, moved, strict=True):
         number = number * count + at if moves else number
     return number
-
-
-def _affine(affine: Affine, at: Mapping[str, int]) -> Affine:
-    """With the places of a core put in."""
-    const, rest = affine.const, []
-    for term in affine.terms:
-        place = at.get(term[0])
-        if place is None:
-            rest.append(term)
-        else:
-            const += term[1] * place
-    return affine if len(rest) == len(affine.terms) else Affine(const, tuple(rest))
-
-
-def _extent(extent: Extent, at: Mapping[str, int]) -> Extent:
-    if not extent.limits:
-        return extent
-    return Extent(extent.dim, extent.size, tuple([_affine(limit, at) for limit in extent.limits]))
-
-
-def _clip(clip: Clip, at: Mapping[str, int]) -> Clip:
-    return Clip(clip.dim, _affine(clip.start, at), clip.length)
-
-
-def _guard(guard: Guard, at: Mapping[str, int]) -> Guard:
-    return replace(guard, start=_affine(guard.start, at))

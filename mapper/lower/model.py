@@ -13,6 +13,7 @@ from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
 from mapper.lower.declare import layer_rings, layer_semaphores, layer_spans, scratch
 from mapper.lower.frame import Frame, Stored
+from mapper.lower.instance import Cores
 from mapper.lower.item import Item
 from mapper.lower.layer import commands
 from mapper.lower.partials import with_way
@@ -96,11 +97,12 @@ class Lowering:
             frame = with_way(frame, self.architecture)
             frames.append(frame)
             numbers = of_operands(problem, self.base, self.options.numbers)
-            tensors += tuple(scratch(frame, rings, numbers))
-            declared = list(layer_rings(frame, rings, queue_names(self.architecture), numbers))
+            cores = Cores(frame) if problem.spread is not None else None
+            tensors += tuple(scratch(frame, cores, rings, numbers))
+            declared = list(layer_rings(frame, cores, rings, queue_names(self.architecture), numbers))
             spans = layer_spans(frame, rings)
-            own = layer_semaphores(frame)
-            lowered.append(LoweredLayer(layer.name, frame, commands(frame), declared, spans, own))
+            own = layer_semaphores(cores)
+            lowered.append(LoweredLayer(layer.name, frame, commands(frame), declared, spans, own, cores))
         outputs = tuple(
             sorted({self.base[t.name] for t in self.workload.tensors.values() if t.kind == "output"} & set(by_name))
         )

@@ -41,10 +41,13 @@ class Order:
         self._own = Fences(spans)
         self._all = Fences(spans, across=True)
         self._labels = {label(lane): lane for lane in names}
+        self._queues = {
+            lane: [name.replace("core[0]", f"core[{core}]") for core in range(cores)] for lane, name in names.items()
+        }
 
     def queue(self, lane: Lane, core: int) -> str:
         """Name of a lane's queue on a core."""
-        return self.names[lane].replace("core[0]", f"core[{core}]")
+        return self._queues[lane][core]
 
     def instances(self, lane: Lane) -> range:
         """The cores that have such a queue: the host has one."""

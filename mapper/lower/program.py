@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from archsim.errors import MappingError
@@ -40,7 +41,8 @@ DMA_ENGINES: tuple[Engine, ...] = ("load", "store")
 class LoweredLayer:
     """One layer ready for assembly: its frame (None on the host), items and ring declarations.
 
-    ``spans``: where the rings and blocks lie of which its items speak; ``semaphores``: of its own, beside those.
+    ``spans``: where the rings and blocks lie of which its items speak; ``semaphores``: of its own, beside those;
+    ``cores``: those that it is spread over, if it is.
     """
 
     name: str
@@ -49,6 +51,7 @@ class LoweredLayer:
     rings: list[Ring]
     spans: Mapping[str, Span] = field(default_factory=dict)
     semaphores: tuple[Semaphore, ...] = ()
+    cores: Cores | None = None
 
 
 def queue_names(architecture: Architecture) -> dict[Lane, str]:
@@ -137,7 +140,7 @@ class _Builder:
 
     def add(self, index: int, layer: LoweredLayer) -> None:
         """One layer: fence each command, give each core its own, nest it in its loops."""
-        cores = Cores(layer.frame) if layer.frame is not None and layer.frame.problem.spread is not None else None
+        cores = layer.cores
         self.turns += cores.turns() if cores is not None else ()
         for item in layer.items:
             if item.lane not in self.names:
@@ -152,21 +155,23 @@ class _Builder:
         self.order.close_layer(index)
         self.layers.append(layer.name)
         start = layer.frame.spread if layer.frame is not None else 0
+        plans = {lane: _plan(layer.frame, [o.item for o in of], range(len(of)), start) for lane, of in fenced.items()}
         for (lane, core), body in self.bodies.items():
-            made = [(one.item, list(self._of_core(layer, cores, one, core))) for one in fenced[lane]]
+            made = [list(self._of_core(layer, cores, one, core)) for one in fenced[lane]]
             ended = cores.turn_ends(lane, core) if cores is not None else ()
-            body.append([*_nest(layer.frame, made, start), *ended])
+            body.append([*_nest(plans[lane], made), *ended])
 
     def _of_core(self, layer: LoweredLayer, cores: Cores | None, fenced: Fenced, core: int) -> Iterator[Command]:
         """A command as a core has it, behind what it waits for of earlier layers; a core without it waits alike."""
         item, waits, when = fenced
         yield from self.order.collected(item.lane, core, layer.name, waits, when)
-        command = item.command if cores is None and not core else None
-        if cores is not None:
-            command = cores.command(item, core)
         tokens = self.order.waits(item.lane, core, waits, when)
+        if cores is not None:
+            command = cores.command(item, core, tokens)
+        else:
+            command = None if core else _waiting(item.command, tokens)
         if command is not None:
-            yield replace(command, waits=(*tokens, *command.waits)) if tokens else command
+            yield command
         elif tokens:
             yield Command(f"{item.command.name}.wait", "SYNC", layer.name, waits=tokens, when=when)
 
@@ -206,6 +211,10 @@ class _Builder:
                 yield Command(f"{layer}.{label(lane)}_done", "SYNC", layer, signals=signals)
 
 
+def _waiting(command: Command, tokens: tuple[Token, ...]) -> Command:
+    return replace(command, waits=(*tokens, *command.waits)) if tokens else command
+
+
 def _execution_order(items: Iterable[Item]) -> list[Item]:
     """Order of first execution: shallower first, those that follow the deeper loops last."""
     listed = list(items)
@@ -214,18 +223,39 @@ def _execution_order(items: Iterable[Item]) -> list[Item]:
     return [*sorted(before, key=lambda item: item.depth), *sorted(after, key=lambda item: -item.depth)]
 
 
-def _nest(frame: Frame | None, made: Sequence[tuple[Item, list[Command]]], depth: int) -> Iterator[Node]:
-    """The commands that a core has of each item, in the item's loops."""
-    for item, own in made:
-        if item.depth == depth and not item.after:
-            yield from own
-    deeper = [(item, own) for item, own in made if item.depth > depth and own]
-    if deeper:
-        assert frame is not None
-        yield Loop(frame.vars[depth], frame.trips(depth), tuple(_nest(frame, deeper, depth + 1)))
-    for item, own in made:
-        if item.depth == depth and item.after:
-            yield from own
+Plan = tuple["int | _Deeper", ...]  # what runs in order at one depth: items by their number, and what lies deeper
+
+
+class _Deeper(NamedTuple):
+    """The loop around a plan."""
+
+    var: str
+    trips: int
+    plan: Plan
+
+
+def _plan(frame: Frame | None, items: Sequence[Item], numbers: Sequence[int], depth: int) -> Plan:
+    """The ``numbers`` of ``items``, none of which lies above ``depth``, in their loops."""
+    here = [number for number in numbers if items[number].depth == depth]
+    before = [number for number in here if not items[number].after]
+    after = [number for number in here if items[number].after]
+    deeper = [number for number in numbers if items[number].depth > depth]
+    if not deeper:
+        return (*before, *after)
+    assert frame is not None
+    loop = _Deeper(frame.vars[depth], frame.trips(depth), _plan(frame, items, deeper, depth + 1))
+    return (*before, loop, *after)
+
+
+def _nest(plan: Plan, own: Sequence[Sequence[Command]]) -> tuple[Node, ...]:
+    """What a core runs of a plan: its ``own`` commands of each item; loops of which it has nothing are left out."""
+    found: list[Node] = []
+    for each in plan:
+        if isinstance(each, int):
+            found += own[each]
+        elif body := _nest(each.plan, own):
+            found.append(Loop(each.var, each.trips, body))
+    return tuple(found)
 
 
 def _ended(nodes: Sequence[Node], signals: tuple[Token, ...], loops: When = ()) -> tuple[Node, ...] | None:
@@ -237,12 +267,18 @@ def _ended(nodes: Sequence[Node], signals: tuple[Token, ...], loops: When = ()) 
         return None
     last = nodes[-1]
     if isinstance(last, Loop):
-        inner = _ended(last.body, signals, (*loops, Edge("last", last.var)))
-        return None if inner is None else (*nodes[:-1], replace(last, body=inner))
+        inner = _ended(last.body, signals, _last_turns(loops, last.var))
+        return None if inner is None else (*nodes[:-1], Loop(last.var, last.trips, inner))
     if any(edge not in loops for edge in last.when):
         return None
-    given = tuple(replace(token, when=loops) for token in signals)
+    given = tuple([Token(token.name, token.n, loops) for token in signals])
     return (*nodes[:-1], replace(last, signals=(*last.signals, *given)))
+
+
+@lru_cache(maxsize=1024)
+def _last_turns(loops: When, var: str) -> When:
+    """The last turns of ``loops`` and of the one over ``var`` in them: one object for all cores."""
+    return (*loops, Edge("last", var))
 
 
 def border_items(layer: str, pinned: Resident, shape: tuple[int, ...]) -> list[Item]:

@@ -16,7 +16,6 @@ from archsim.ir.check.tokens import Order, run_tokens
 from archsim.ir.check.uses import READS, WRITES, Uses
 from archsim.ir.check.whole_groups import inside_written
 from archsim.ir.program import Program, Ring
-from archsim.ir.unroll import unroll
 from tests.tools.mutants import mutants, subjects
 
 
@@ -34,7 +33,7 @@ def judged() -> Iterator[tuple[Uses, Order]]:
 
 def accesses_of(program: Program) -> tuple[Uses, Order] | None:
     try:
-        ledger = build_ledger(program, {queue.name: tuple(unroll(queue)) for queue in program.queues})
+        ledger = build_ledger(program)
         return collect(program, ledger), run_tokens(ledger)
     except (ProgramError, KeyError, IndexError, StopIteration):
         return None

@@ -11,7 +11,6 @@ from archsim.ir.check.ledger import build_ledger
 from archsim.ir.check.program import check
 from archsim.ir.check.sources import NEVER, Needs, telling
 from archsim.ir.check.tokens import Order, run_tokens
-from archsim.ir.unroll import unroll
 from tests.unit.fixtures_check import chip
 
 HEAD = """
@@ -42,7 +41,7 @@ def syncs(declarations: str = "", **bodies: str) -> str:
 
 def run(text: str) -> Order:
     program = parse_program(text)
-    return run_tokens(build_ledger(program, {queue.name: tuple(unroll(queue)) for queue in program.queues}))
+    return run_tokens(build_ledger(program))
 
 
 def clocks(order: Order, queue: int) -> np.ndarray:
@@ -204,8 +203,7 @@ def test_clocks_hold_in_random_interleavings() -> None:
         vector="for k in 5:\n    g wait r.full signal r.free",
     )
     program = parse_program(text)
-    steps = {queue.name: tuple(unroll(queue)) for queue in program.queues}
-    ledger = build_ledger(program, steps)
+    ledger = build_ledger(program)
     order = run_tokens(ledger)
     random = np.random.default_rng(0)
     for _ in range(50):

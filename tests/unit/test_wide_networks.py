@@ -1,4 +1,4 @@
-"""Networks of many nodes and the pages that show them: sizes that are allowed, loads of links, what wider links give."""
+"""Networks of many nodes and the pages that show them: sizes allowed, loads of links, what wider links give."""
 
 from __future__ import annotations
 

@@ -79,12 +79,12 @@ class Store:
 
 def slot_starts(ring: Ring, ledger: Ledger) -> IntArray:
     """Tape byte at which each slot begins, in the order in which the writer takes them."""
-    writer = ledger.numbers[ring.writer]
-    claims = [ledger.steps[writer][index] for index in ledger.slots(writer, ring)[0]]
-    if ring.retain and claims and claims[0].command.retains:
+    writer = ledger.steps[ledger.numbers[ring.writer]]
+    claims = ledger.slots(ledger.numbers[ring.writer], ring)[0]
+    retains = np.isin(claims, writer.retaining)
+    if ring.retain and claims and retains[0]:
         raise ProgramError(
-            f"{claims[0].where} of {ring.writer} takes the first slot of {describe(ring)} and is flagged 'retains'; "
-            "there is nothing to retain yet"
+            f"{writer[claims[0]].where} of {ring.writer} takes the first slot of {describe(ring)} and is flagged "
+            "'retains'; there is nothing to retain yet"
         )
-    advance = [ring.slot_bytes - ring.retain * claim.command.retains for claim in claims[1:]]
-    return np.cumsum(np.array([0, *advance], dtype=np.int64))
+    return np.concatenate(([0], np.cumsum(ring.slot_bytes - ring.retain * retains[1:])))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +12,15 @@ from archsim.errors import ProgramError
 from archsim.ir.check.accesses import slot_starts
 from archsim.ir.check.declarations import describe
 from archsim.ir.check.ledger import Ledger
-from archsim.ir.check.repeats import Bounds, Repeats, repeats_of, span
+from archsim.ir.check.repeats import Bounds, Known
 from archsim.ir.check.tapes import Heads, slot_begins
+from archsim.ir.check.unrolled import Text
 from archsim.ir.check.uses import READS, SCATTERS, WRITES, Groups, Kind, Uses
 from archsim.ir.program import Command, Program, Region, Ring, Tensor
-from archsim.ir.unroll import Step
 
 IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+FEW = 8  # runs of a text below which its mistakes are looked for run by run
 Touch = tuple[Region, Kind, bool | None]  # operand, what is done to it, only if fresh (True) or not (False)
 _START = {"MATMUL": "bias", "mac": "in2"}  # what accumulates (operation or vector function): where it begins
 
@@ -28,115 +31,136 @@ def collect(program: Program, ledger: Ledger) -> Uses:
         if ring.retain:
             slot_starts(ring, ledger)
     found = _Found(program, ledger)
-    for queue, steps in enumerate(ledger.steps):
-        before = len(found.index)
-        try:
-            found.add(queue, steps)
-        except ProgramError:
-            found.uses(before)  # what an earlier queue does wrong is said first
-            raise
-    return found.uses(len(found.index))
+    for queue, unrolled in enumerate(ledger.steps):
+        for rank, text in enumerate(unrolled.texts):
+            if text.command.reads or text.command.writes:
+                found.add(queue, rank, text)
+    return found.uses()
+
+
+class Column(NamedTuple):
+    """One operand of one command text. ``offset``: its constant one; ``touch``: which it is of the text's.
+
+    ``begin`` of the nest in the queue; ``rank`` of the text there. ``few``: whether its runs are.
+    """
+
+    store: int
+    kind: Kind
+    queue: int
+    begin: int
+    offset: int
+    rank: int
+    touch: int
+    few: bool
 
 
 class _Found:
-    """Columns while they are collected: of accesses, and of operands (``store``, ``kind``, ``queue``)."""
+    """Operands with their accesses, while they are collected."""
 
     def __init__(self, program: Program, ledger: Ledger) -> None:
         self.ledger = ledger
         self.items: list[Tensor | Ring] = [*program.tensors, *program.rings]
         self.numbers = {item.name: number for number, item in enumerate(self.items)}
-        self.sizes = [item.slot_bytes if isinstance(item, Ring) else item.size_bytes for item in self.items]
-        self.index: list[int] = []
-        self.low: list[int] = []
-        self.high: list[int] = []
-        self.region: list[int] = []
+        self.known = Known()
         self.regions: list[Region] = []
-        self.store: list[int] = []
-        self.kind: list[int] = []
-        self.queue: list[int] = []
+        self.texts: list[Text] = []
+        self.columns: list[Column] = []
+        self.bounds: list[Bounds] = []
 
-    def add(self, queue: int, steps: Sequence[Step]) -> None:
-        """Append what one queue does."""
-        for same in repeats_of(steps):
-            touches = _touches(same[0].command)
-            if len(same) == 1:
-                self._add_one(queue, same[0], touches)
-            else:
-                self._add_all(queue, Repeats(same[0].command, same), touches)
+    def add(self, queue: int, rank: int, text: Text) -> None:
+        """Append what a command text of ``queue`` does to its operands."""
+        command, nest, number, begin = text
+        repeats, few = self.known.of(text), len(nest.runs[number].at) < FEW
+        index, table = command.index, command.table
+        for touch, (region, kind, only) in enumerate(_touches(command)):
+            above = (index.rows - 1) * index.row_bytes if index is not None and region is table else 0
+            bounds = repeats.bounds(region, above, only)
+            if len(bounds.at):
+                store, offset = self.numbers[region.store], region.offset.const
+                self.regions.append(region)
+                self.texts.append(text)
+                self.columns.append(Column(store, kind, queue, begin, offset, rank, touch, few))
+                self.bounds.append(bounds)
 
-    def _add_one(self, queue: int, step: Step, touches: Sequence[Touch]) -> None:
-        for region, kind, fresh in touches:
-            if fresh is not None and fresh != step.fresh:
-                continue
-            low, high = span(region, step)
-            if high <= low:
-                continue
-            store = self.numbers[region.store]
-            if low < 0 or high > self.sizes[store]:
-                self._refuse(step, region, low, high)
-            self.index.append(step.index)
-            self.low.append(low)
-            self.high.append(high)
-            self.region.append(self._operand(queue, region, store, kind))
+    def uses(self) -> Uses:
+        """All accesses in their groups; those of rings on their tapes."""
+        sizes = np.fromiter([len(bounds.at) for bounds in self.bounds], dtype=np.int64, count=len(self.bounds))
+        region = np.repeat(np.arange(len(sizes)), sizes)
+        columns = np.array(self.columns, dtype=np.int64).reshape(-1, len(Column._fields))
+        store, kind, queue, begin, offset = columns.T[:5]
+        index, low, high = (_joined(parts) for parts in (zip(*self.bounds, strict=True) if self.bounds else [()] * 3))
+        index += begin[region]
+        low += offset[region]
+        high += offset[region]
+        room = np.array([i.slot_bytes if isinstance(i, Ring) else i.size_bytes for i in self.items], dtype=np.int64)
+        wrong = (low < 0) | (high > room[store][region])
+        if wrong.any():
+            self._refuse_first(columns, region, index, low, high, wrong)
+        return self._grouped(columns, region, index, low, high)
 
-    def _add_all(self, queue: int, repeats: Repeats, touches: Sequence[Touch]) -> None:
-        fresh, continued = repeats.by_fresh()
-        for region, kind, only in touches:
-            bounds = (repeats if only is None else fresh if only else continued).bounds(region)
-            if not bounds.index:
-                continue
-            self._check_inside(queue, region, bounds)
-            self.index += bounds.index
-            self.low += bounds.low
-            self.high += bounds.high
-            operand = self._operand(queue, region, self.numbers[region.store], kind)
-            self.region += [operand] * len(bounds.index)
-
-    def _operand(self, queue: int, region: Region, store: int, kind: Kind) -> int:
-        self.regions.append(region)
-        self.store.append(store)
-        self.kind.append(kind)
-        self.queue.append(queue)
-        return len(self.regions) - 1
-
-    def _check_inside(self, queue: int, region: Region, bounds: Bounds) -> None:
-        size = self.sizes[self.numbers[region.store]]
-        if min(bounds.low) >= 0 and max(bounds.high) <= size:
-            return
-        for index, low, high in zip(bounds.index, bounds.low, bounds.high, strict=True):
-            if low < 0 or high > size:
-                self._refuse(self.ledger.steps[queue][index], region, low, high)
-
-    def _refuse(self, step: Step, region: Region, low: int, high: int) -> None:
-        number = self.numbers[region.store]
-        where = "a slot" if isinstance(self.items[number], Ring) else "the whole"
-        raise ProgramError(
-            f"{step.where} of {step.queue}: operand '{region.operand}' touches bytes [{low}, {high}) of "
-            f"{describe(self.items[number])}; {where} has [0, {self.sizes[number]})"
-        )
-
-    def uses(self, count: int) -> Uses:
-        """The first ``count`` accesses in their groups; those of rings on their tapes."""
-        columns = (self.index, self.low, self.high, self.region)
-        index, low, high, region = (np.array(column[:count], dtype=np.int64) for column in columns)
-        store, kind, queue = (
-            np.array(column, dtype=np.int64)[region] for column in (self.store, self.kind, self.queue)
-        )
-        order = np.lexsort((index, queue, kind, store))
+    def _grouped(self, columns: IntArray, region: IntArray, index: IntArray, low: IntArray, high: IntArray) -> Uses:
+        store, kind, queue = columns.T[:3]
+        names, group = np.unique((store * 3 + kind) * len(self.ledger.steps) + queue, return_inverse=True)
+        stride = max(map(len, self.ledger.steps), default=0) + 1
+        order = np.argsort(group[region] * stride + index, kind="stable")
         index, low, high, region = index[order], low[order], high[order], region[order]
-        store, kind, queue = store[order], kind[order], queue[order]
-        opens = np.ones(count, dtype=np.bool_)
-        opens[1:] = (np.diff(store) != 0) | (np.diff(kind) != 0) | (np.diff(queue) != 0)
-        begin = np.flatnonzero(opens)
-        end = np.append(begin, count)[1:]
-        group = np.cumsum(opens) - 1
-        heads = (store[begin], kind[begin], queue[begin])
-        found = np.minimum.reduceat(order, begin) if count else order
-        shift = slot_begins(self.ledger, self.items, Heads(heads[0], heads[2], found), index, group)
+        group = group[region]
+        begin, end = (np.searchsorted(group, np.arange(len(names)), side=side) for side in ("left", "right"))
+        first = region[begin]
+        heads = Heads(store[first], queue[first])
+        shift = slot_begins(self.ledger, self.items, heads, index, group)
+        if len(shift) and shift.min() < 0:
+            self._refuse_early(columns, region, index, group, shift)
         low, high = low + shift, high + shift
-        spans = _spans(low, high, begin) if count else (low, high)
-        groups = Groups(*heads, begin, end, index[begin], index[end - 1], *spans)
-        return Uses(self.ledger, self.items, self.regions, index, low, high, region, group, groups)
+        spans = _spans(low, high, begin) if len(begin) else (low, high)
+        groups = Groups(store[first], kind[first], queue[first], begin, end, index[begin], index[end - 1], *spans)
+        return Uses(self.ledger, self.items, self.regions, self.texts, index, low, high, region, group, groups)
+
+    def _refuse_first(
+        self, columns: IntArray, region: IntArray, index: IntArray, low: IntArray, high: IntArray, wrong: BoolArray
+    ) -> NoReturn:
+        """Say of the first access that lies outside; what an earlier queue does without a slot is said before."""
+        rows = np.flatnonzero(wrong)
+        row = int(rows[np.argmin(_places(columns, region[rows], index[rows]))])
+        queue = int(columns[region[row]][2])
+        operands = int(np.searchsorted(columns[:, 2], queue))
+        before = slice(int(np.searchsorted(region, operands)))
+        self._grouped(columns[:operands], region[before], index[before], low[before], high[before])
+        operand = self.regions[int(region[row])]
+        number = self.numbers[operand.store]
+        item = self.items[number]
+        where, size = ("a slot", item.slot_bytes) if isinstance(item, Ring) else ("the whole", item.size_bytes)
+        step = self.ledger.steps[queue][int(index[row])]
+        raise ProgramError(
+            f"{step.where} of {step.queue}: operand '{operand.operand}' touches bytes [{low[row]}, {high[row]}) of "
+            f"{describe(item)}; {where} has [0, {size})"
+        )
+
+    def _refuse_early(
+        self, columns: IntArray, region: IntArray, index: IntArray, group: IntArray, shift: IntArray
+    ) -> NoReturn:
+        """Say of the first group, by its first access, that touches a ring before a slot of it is taken."""
+        early = np.unique(group[shift < 0])
+        rows = np.flatnonzero(np.isin(group, early))
+        first = rows[np.argmin(_places(columns, region[rows], index[rows]))]
+        row = int(np.flatnonzero((group == group[first]) & (shift < 0))[0])
+        step = self.ledger.steps[int(columns[region[row]][2])][int(index[row])]
+        item = self.items[int(columns[region[row]][0])]
+        raise ProgramError(f"{step.where} of {step.queue} touches {describe(item)} before it took a slot")
+
+
+def _places(columns: IntArray, region: IntArray, index: IntArray) -> IntArray:
+    """Places of accesses in the Program, operand by operand of a text; run by run where they are few."""
+    queue, rank, touch, few = columns[region].T[[2, 5, 6, 7]]
+    inner = (np.where(few, index, touch), np.where(few, touch, index))
+    order = np.lexsort((inner[1], inner[0], rank, queue))
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return places
+
+
+def _joined(parts: Sequence[IntArray]) -> IntArray:
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
 
 def _spans(low: IntArray, high: IntArray, begin: IntArray) -> tuple[IntArray, IntArray]:

@@ -5,32 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.ir.unroll import Resolved, Step
+from archsim.ir.check.unrolled import Text, Unrolled
+from archsim.ir.program import Token
 
 IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """What commands take, or give: ``n`` tokens of number ``token`` by command ``at`` of queue number ``queue``.
+    """What commands take, or give: ``n`` tokens by command ``at`` of a queue. ``key`` counts queue and token in one.
 
-    Rows are sorted by queue and token, then as the Program has them. ``key`` counts both in one number. Of one token
-    each, ``each_key`` and ``each_at``: rows are there n times. ``found``: place of each row in the Program.
+    Rows are sorted by queue and token, then as the Program has them; ``rank``: of the token in its command. Of one
+    token each, ``each_key`` and ``each_at``: rows are there n times. ``tokens``: how many there are.
     """
 
     tokens: int
-    queue: IntArray
-    token: IntArray
-    at: IntArray
-    n: IntArray
-    found: IntArray
     key: IntArray
+    at: IntArray
+    n: NDArray[np.signedinteger[Any]]
+    rank: NDArray[np.signedinteger[Any]]
     each_key: IntArray
     each_at: IntArray
+
+    @property
+    def queue(self) -> IntArray:
+        """Queue number of each row."""
+        return self.key // self.tokens
+
+    @property
+    def token(self) -> IntArray:
+        """Token number of each row."""
+        return self.key % self.tokens
 
     def each(self, queue: IntArray, token: IntArray) -> tuple[IntArray, IntArray]:
         """Rows [begin, end) of ``each_at``: the tokens ``token`` that ``queue`` takes, or gives, one by one."""
@@ -51,24 +61,55 @@ class Events:
         return found
 
 
-def taken_and_given(steps: Sequence[Sequence[Step]], numbers: Mapping[str, int]) -> tuple[Events, Events]:
+def taken_and_given(queues: Sequence[Unrolled], numbers: Mapping[str, int]) -> tuple[Events, Events]:
     """Events of all waits and of all signals; ``numbers``: of tokens by name."""
-    counts = np.array([len(own) for own in steps], dtype=np.int64)
-    waits = [step.waits for own in steps for step in own]
-    signals = [step.signals for own in steps for step in own]
-    return _events(numbers, counts, waits), _events(numbers, counts, signals)
+    counts = np.array([len(queue) for queue in queues], dtype=np.int64)
+    waits, signals = _Found(numbers), _Found(numbers)
+    for number, queue in enumerate(queues):
+        for text in queue.texts:
+            if text.command.waits:
+                waits.add(number, text, text.command.waits)
+            if text.command.signals:
+                signals.add(number, text, text.command.signals)
+    return waits.events(counts), signals.events(counts)
 
 
-def _events(numbers: Mapping[str, int], counts: IntArray, tokens: Sequence[Resolved]) -> Events:
-    """``counts``: commands of each queue; ``tokens`` of each command, queue by queue."""
-    sizes = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
-    first = np.cumsum(counts) - counts
-    at = np.repeat(np.arange(len(tokens)) - np.repeat(first, counts), sizes)
-    queue = np.repeat(np.repeat(np.arange(len(counts)), counts), sizes)
-    flat = list(chain.from_iterable(tokens))
-    token = np.array([numbers[name] for name, _ in flat], dtype=np.int64)
-    n = np.array([count for _, count in flat], dtype=np.int64)
-    key = queue * len(numbers) + token
-    order = np.argsort(key, kind="stable")
-    key, at, n = key[order], at[order], n[order]
-    return Events(len(numbers), queue[order], token[order], at, n, order, key, np.repeat(key, n), np.repeat(at, n))
+class _Found:
+    """Columns with a row for each token of each command text; ``places`` of its runs in their nest, ``text``: queue and
+    begin of the nest there."""
+
+    def __init__(self, numbers: Mapping[str, int]) -> None:
+        self.numbers = numbers
+        self.places: list[IntArray] = []
+        self.text: list[tuple[int, int]] = []
+        self.token: list[int] = []
+        self.n: list[int] = []
+        self.rank: list[int] = []
+
+    def add(self, queue: int, text: Text, tokens: Sequence[Token]) -> None:
+        """Append what a command text of ``queue`` takes, or gives."""
+        runs, places = text.nest.runs[text.number].at, text.nest.places
+        self.places += [places(text.number, token.when) if token.when else runs for token in tokens]
+        self.token += [self.numbers[token.name] for token in tokens]
+        self.n += [token.n for token in tokens]
+        self.rank += range(len(tokens))
+        self.text += [(queue, text.begin)] * len(tokens)
+
+    def events(self, counts: IntArray) -> Events:
+        """``counts``: commands of each queue."""
+        sizes = np.fromiter(map(len, self.places), dtype=np.int64, count=len(self.places))
+        at = np.concatenate(self.places) if self.places else np.empty(0, dtype=np.int64)
+        queue, begin = np.fromiter(chain.from_iterable(self.text), dtype=np.int64).reshape(-1, 2).T
+        at += np.repeat(begin, sizes)
+        key = np.repeat(queue * len(self.numbers) + np.array(self.token, dtype=np.int64), sizes)
+        order = np.argsort(key * (int(counts.max(initial=0)) + 1) + at, kind="stable")
+        key, at = key[order], at[order]
+        n, rank = (np.repeat(_small(column), sizes)[order] for column in (self.n, self.rank))
+        each = (key, at) if (n == 1).all() else (np.repeat(key, n), np.repeat(at, n))
+        return Events(len(self.numbers), key, at, n, rank, *each)
+
+
+def _small(column: Sequence[int]) -> NDArray[np.signedinteger[Any]]:
+    """Counts in the smallest signed integers that hold them."""
+    found: NDArray[np.signedinteger[Any]] = np.array(column, dtype=np.min_scalar_type(-max(column, default=0) - 1))
+    return found

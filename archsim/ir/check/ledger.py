@@ -13,9 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+
 from archsim.ir.check.events import Events, taken_and_given
+from archsim.ir.check.nests import Nests
+from archsim.ir.check.unrolled import Unrolled
 from archsim.ir.program import Program, Ring
-from archsim.ir.unroll import Step
 
 NOBODY = -1  # queue number of the taker of a token that no queue waits for
 
@@ -57,7 +60,7 @@ class Ledger:
     """
 
     program: Program
-    steps: list[Sequence[Step]]
+    steps: list[Unrolled]
     numbers: Mapping[str, int]
     tokens: Mapping[str, int]
     taken: Events
@@ -96,7 +99,7 @@ class Ledger:
         """Semaphores that are waited on, in order of the first wait, with their takers."""
         events, first = self.taken, 2 * len(self.program.rings)
         rows = (events.token >= first).nonzero()[0]
-        rows = rows[events.found[rows].argsort()]
+        rows = rows[np.lexsort((events.rank[rows], events.at[rows], events.queue[rows]))]
         pairs = zip(events.token[rows].tolist(), events.queue[rows].tolist(), strict=True)
         return {self.program.semaphores[token - first].name: queue for token, queue in pairs}
 
@@ -108,11 +111,12 @@ class Ledger:
         return Draw(sources, self.taken.commands(taker, self.tokens[sources[0].token]))
 
 
-def build_ledger(program: Program, steps: Mapping[str, Sequence[Step]]) -> Ledger:
+def build_ledger(program: Program) -> Ledger:
     """Reduce the unrolled commands of every queue to what they take and give."""
     names = [f"{ring.name}.{kind}" for ring in program.rings for kind in ("free", "full")]
     names += [semaphore.name for semaphore in program.semaphores]
     tokens = {name: number for number, name in enumerate(names)}
-    by_queue = [steps[queue.name] for queue in program.queues]
+    nests = Nests()
+    steps = [Unrolled(queue, nests) for queue in program.queues]
     numbers = {queue.name: number for number, queue in enumerate(program.queues)}
-    return Ledger(program, by_queue, numbers, tokens, *taken_and_given(by_queue, tokens))
+    return Ledger(program, steps, numbers, tokens, *taken_and_given(steps, tokens))

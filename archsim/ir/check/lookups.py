@@ -6,12 +6,12 @@ rows; what a scatter writes counts as written for nobody.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 from archsim.errors import ProgramError
 from archsim.ir.check.declarations import known_name
+from archsim.ir.check.unrolled import Unrolled
 from archsim.ir.program import Command, Lookup, Tensor
-from archsim.ir.unroll import Step
 
 MOST_ROWS = 2**32  # of a table: entries are drawn from 64 bits
 MOST_WEIGHTS = 2**27  # rows of a zipf table: a weight of 8 bytes each is held
@@ -64,10 +64,12 @@ def _check_rows(lookup: Lookup, what: str) -> None:
         raise ProgramError(f"{what}: its trace names row {wrong[0]}; the table has rows 0 to {lookup.rows - 1}")
 
 
-def check_entries(steps: Mapping[str, Sequence[Step]]) -> None:
+def check_entries(queues: Iterable[Unrolled]) -> None:
     """Raise ProgramError for a concrete command that asks for entries before or behind those of its stream."""
-    for queue in steps.values():
-        for step in queue:
+    for queue in queues:
+        looking = [text for text in queue.texts if text.command.index is not None]
+        for at in sorted(text.begin + at for text in looking for at in text.nest.runs[text.number].at.tolist()):
+            step = queue[at]
             lookup = step.command.index
             if lookup is None or not all(step.extents.values()):
                 continue

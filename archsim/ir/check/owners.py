@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from archsim.ir.check.uses import READS, SCATTERS, IntArray, Uses
 from archsim.ir.footprint import reachable
-from archsim.ir.program import Region, Tensor
-from archsim.ir.unroll import Step
+from archsim.ir.program import Tensor
 
 MOST_BYTES = 1 << 26  # of a tensor that is painted
 AT_ONCE = 1 << 20  # grains
 NOBODY = -1
 
 Shape = tuple[int, tuple[tuple[int, int], ...]]  # bytes of a run, (extent, stride bytes) over which it is repeated
+Shapes = list[tuple[Shape, IntArray]]  # with the places in their nest of the runs that have it
 Painted = tuple[IntArray, IntArray, Shape]  # first bytes and queues of the accesses of one shape
 
 
@@ -47,31 +47,38 @@ def owned_apart(uses: Uses, number: int, groups: IntArray) -> bool:
 
 def _by_shape(uses: Uses, groups: Iterable[int]) -> list[Painted]:
     """The accesses of some groups by the shape of what they touch."""
-    found: dict[Shape, tuple[list[int], list[int]]] = {}
-    known: dict[object, Shape] = {}
+    found: dict[Shape, tuple[list[IntArray], list[IntArray]]] = {}
+    known: dict[tuple[int, ...], Shapes] = {}
     for group in groups:
         accesses = uses.accesses(group)
-        steps = uses.ledger.steps[accesses.queue]
-        columns = (accesses.index.tolist(), accesses.low.tolist(), accesses.region.tolist())
-        for index, low, number in zip(*columns, strict=True):
-            shape = _shape(uses.regions[number], steps[index], known)
-            lows, queues = found.setdefault(shape, ([], []))
-            lows.append(low)
-            queues.append(accesses.queue)
-    return [(np.array(lows), np.array(queues), shape) for shape, (lows, queues) in found.items()]
+        for number in np.unique(accesses.region).tolist():
+            rows = np.flatnonzero(accesses.region == number)
+            places = accesses.index[rows] - uses.texts[number].begin
+            for shape, alike in _shapes(uses, accesses.queue, number, known):
+                low = accesses.low[rows[np.isin(places, alike, assume_unique=True)]]
+                lows, queues = found.setdefault(shape, ([], []))
+                lows.append(low)
+                queues.append(np.full(len(low), accesses.queue))
+    joined = ((np.concatenate(lows), np.concatenate(queues), shape) for shape, (lows, queues) in found.items())
+    return [(lows, queues, shape) for lows, queues, shape in joined if len(lows)]
 
 
-def _shape(region: Region, step: Step, known: dict[object, Shape]) -> Shape:
-    """What an access touches from its first byte on; ``known``: of those without clips and lookups."""
-    plain = not region.clips and step.command.index is None
-    key = (region.strides, region.element_bytes, tuple(step.extents.items())) if plain else None
-    shape = known.get(key) if plain else None
-    if shape is None:
-        touched = reachable(region, step)
-        shape = (touched.run_bytes, touched.outer)
-        if plain:
-            known[key] = shape
-    return shape
+def _shapes(uses: Uses, queue: int, number: int, known: dict[tuple[int, ...], Shapes]) -> Shapes:
+    """What the runs of an operand's text touch from their first byte on; ``known``: of those without clips and lookups,
+    by the parts of commands that tell, which cores share."""
+    region, text = uses.regions[number], uses.texts[number]
+    parts = (id(text.nest), text.number, id(text.command.extents), id(region.strides), region.element_bytes)
+    plain = not region.clips and text.command.index is None
+    if plain and parts in known:
+        return known[parts]
+    found: dict[Shape, list[int]] = {}
+    for place in text.nest.runs[text.number].at.tolist():
+        touched = reachable(region, uses.ledger.steps[queue][text.begin + place])
+        found.setdefault((touched.run_bytes, touched.outer), []).append(place)
+    shapes = [(shape, np.array(places)) for shape, places in found.items()]
+    if plain:
+        known[parts] = shapes
+    return shapes
 
 
 def _grain(painted: Iterable[Painted]) -> int:

@@ -11,8 +11,6 @@ Five stages, each assuming that the one before it passed:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from archsim.ir.check.collect import collect
 from archsim.ir.check.commands import check_commands
 from archsim.ir.check.declarations import check_declarations
@@ -25,23 +23,17 @@ from archsim.ir.check.ownership import check_ownership
 from archsim.ir.check.reach import check_reach
 from archsim.ir.check.tokens import run_tokens
 from archsim.ir.program import Program
-from archsim.ir.unroll import Step, unroll
 from archsim.spec.architecture import Architecture
 
 
-def check(program: Program, architecture: Architecture, steps: Mapping[str, Sequence[Step]] | None = None) -> None:
-    """Accept ``program`` for ``architecture`` or raise ProgramError naming command and loop indices.
-
-    ``steps``: queue name -> its unrolled commands in order, when the caller has them already.
-    """
+def check(program: Program, architecture: Architecture) -> None:
+    """Accept ``program`` for ``architecture`` or raise ProgramError naming command and loop indices."""
     check_declarations(program, architecture)
     check_ownership(program)
     check_commands(program, architecture)
     check_reach(program, architecture)
-    if steps is None:
-        steps = {queue.name: tuple(unroll(queue)) for queue in program.queues}
-    check_entries(steps)
-    ledger = build_ledger(program, steps)
+    ledger = build_ledger(program)
+    check_entries(ledger.steps)
     order = run_tokens(ledger)
     uses = collect(program, ledger)
     check_numbers(program)

@@ -1,157 +1,122 @@
-"""All concrete repetitions of one command text, evaluated together: offsets, extents and clips as arrays.
+"""All runs of one command text in its nest, evaluated together: offsets, extents and clips as arrays.
 
-A command text that is repeated a few times only is evaluated step by step with plain integers (``span``), which is
-faster.
+Bounds count from a region's constant offset, so that equal texts of many cores are evaluated once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import compress
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.ir.program import Affine, Command, Region
-from archsim.ir.unroll import Step
+from archsim.ir.check.nests import BoolArray, Runs
+from archsim.ir.check.unrolled import Text
+from archsim.ir.program import Affine, Clip, Extent, Region
 
 IntArray = NDArray[np.int64]
-Number = int | IntArray
-FEW = 8  # repetitions below which plain integers are faster than arrays
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Command ``index`` and bounding bytes [``low``, ``high``) of the repetitions that touch anything."""
+class Bounds(NamedTuple):
+    """Places in the nest and bounding bytes [``low``, ``high``), from the constant offset on, of the runs that touch
+    anything."""
 
-    index: list[int]
-    low: list[int]
-    high: list[int]
+    at: IntArray
+    low: IntArray
+    high: IntArray
+
+
+class Known:
+    """What was evaluated of texts, by the parts of commands as objects, which the compiler shares among cores."""
+
+    def __init__(self) -> None:
+        self._repeats: dict[tuple[int, ...], Repeats] = {}
+
+    def of(self, text: Text) -> Repeats:
+        """The runs of a text and of all that run alike, with equal extents."""
+        command = text.command
+        key = (id(text.nest), text.number, id(command.extents), id(command.fresh))
+        found = self._repeats.get(key)
+        if found is None:
+            found = self._repeats[key] = Repeats(text)
+        return found
 
 
 class Repeats:
-    """The unrolled ``steps`` of one ``command``, in order."""
+    """The runs of a text in its nest that are not empty."""
 
-    def __init__(self, command: Command, steps: Sequence[Step]) -> None:
-        """``steps`` are all of ``command``."""
-        self.command = command
-        self.steps = steps
-        self._columns: dict[str, Number] = {}
+    def __init__(self, text: Text) -> None:
+        runs = text.nest.runs[text.number]
+        values = {extent.dim: _extent(extent, runs) for extent in text.command.extents}
+        live = np.ones(len(runs.at), dtype=np.bool_)
+        for value in values.values():
+            if not isinstance(value, int):
+                live &= value > 0
+        whole = bool(live.all())
+        self.text = text
+        self.runs = runs if whole else runs.pick(live)
+        self.extents = values if whole else {dim: _picked(value, live) for dim, value in values.items()}
+        self._bounds: dict[tuple[int | None, ...], Bounds] = {}
 
-    def by_fresh(self) -> tuple[Repeats, Repeats]:
-        """The repetitions that start afresh, and those that continue an accumulation."""
-        if not self.command.fresh:
-            return self, Repeats(self.command, ())
-        fresh = [step for step in self.steps if step.fresh]
-        return Repeats(self.command, fresh), Repeats(self.command, [step for step in self.steps if not step.fresh])
+    def bounds(self, region: Region, rows_above: int, only: bool | None) -> Bounds:
+        """Of ``region``, clamped and clipped; ``rows_above``: bytes from the first row of a looked-up table to its last
+        one; ``only`` the runs that start afresh (True), or continue (False)."""
+        terms = region.offset.terms
+        key = (id(region.strides), id(terms), id(region.clips), region.element_bytes, rows_above, only)
+        found = self._bounds.get(key)
+        if found is None:
+            found = self._bounds[key] = self._bounds_of(region, rows_above, only)
+        return found
 
-    def bounds(self, region: Region) -> Bounds:
-        """Bounding bytes of ``region`` relative to its store (tensor or slot), clamped and clipped.
-
-        Of the table of a lookup: of all its rows.
-        """
-        index = [step.index for step in self.steps]
-        if not index:
-            return Bounds([], [], [])
-        low = high = self._affine(region.offset)
-        high = high + region.element_bytes + _rows_above(self.command, region)
-        live: bool | NDArray[np.bool_] = True
+    def _bounds_of(self, region: Region, rows_above: int, only: bool | None) -> Bounds:
+        low = _affine(Affine(0, region.offset.terms), self.runs)
+        high = low + (region.element_bytes + rows_above)
+        live = self._kept(only)
         for dim, stride in region.strides:
-            first, end = self._range(region, dim)
-            live = live & (end > first)
-            low = low + first * stride
-            high = high + (end - 1) * stride
-        if live is True:
-            return Bounds(index, self._list(low), self._list(high))
-        keep = np.broadcast_to(live, len(index)).tolist()
-        columns = (index, self._list(low), self._list(high))
-        return Bounds(*(list(compress(column, keep)) for column in columns))
+            if any(each.dim == dim for each in region.clips):
+                first, end = self._range(dim, region.clips)
+                live &= end > first
+                low, high = low + first * stride, high + (end - 1) * stride
+            else:
+                high += (self.extents[dim] - 1) * stride
+        if live.all():
+            return Bounds(self.runs.at, low, high)
+        return Bounds(self.runs.at[live], low[live], high[live])
 
-    def _range(self, region: Region, dim: str) -> tuple[Number, Number]:
-        """Indices [first, end) of an extent that exist in the tensor."""
-        first: Number = 0
-        end = self._extent(dim)
-        for clip in region.clips:
+    def _kept(self, only: bool | None) -> BoolArray:
+        """Which runs are ``only`` asked for, None for all. Without a condition all start afresh."""
+        if only is None:
+            return np.ones(len(self.runs.at), dtype=np.bool_)
+        fresh = np.isin(self.runs.at, self.text.nest.places(self.text.number, self.text.command.fresh))
+        return fresh if only else ~fresh
+
+    def _range(self, dim: str, clips: tuple[Clip, ...]) -> tuple[IntArray, IntArray]:
+        """Indices [first, end) of a clipped extent that exist in the tensor."""
+        first = np.zeros(len(self.runs.at), dtype=np.int64)
+        end = first + self.extents[dim]
+        for clip in clips:
             if clip.dim == dim:
-                start = self._affine(clip.start)
-                first, end = _larger(first, -start), _smaller(end, clip.length - start)
+                start = _affine(clip.start, self.runs)
+                first, end = np.maximum(first, -start), np.minimum(end, clip.length - start)
         return first, end
 
-    def _extent(self, dim: str) -> Number:
-        extent = next(extent for extent in self.command.extents if extent.dim == dim)
-        if not extent.limits:
-            return extent.size
-        if len(self.steps) == 1:
-            return self.steps[0].extents[dim]
-        value: Number = extent.size
-        for limit in extent.limits:
-            value = _smaller(value, self._affine(limit))
-        return _larger(value, 0)
 
-    def _affine(self, affine: Affine) -> Number:
-        value: Number = affine.const
-        for var, coefficient in affine.terms:
-            value = value + coefficient * self._column(var)
-        return value
-
-    def _column(self, var: str) -> Number:
-        """Values of a loop variable: an array, or an integer where there is one step."""
-        if len(self.steps) == 1:
-            return self.steps[0].env[var]
-        if var not in self._columns:
-            self._columns[var] = np.array([step.env[var] for step in self.steps], dtype=np.int64)
-        return self._columns[var]
-
-    def _list(self, value: Number) -> list[int]:
-        return value.tolist() if isinstance(value, np.ndarray) else [value] * len(self.steps)
+def _picked(value: int | IntArray, keep: BoolArray) -> int | IntArray:
+    return value if isinstance(value, int) else value[keep]
 
 
-def _larger(one: Number, two: Number) -> Number:
-    if isinstance(one, int) and isinstance(two, int):
-        return max(one, two)
-    return np.maximum(one, two)
+def _extent(extent: Extent, runs: Runs) -> int | IntArray:
+    """Of each run; one number where nothing limits it."""
+    if not extent.limits and extent.size > 0:
+        return extent.size
+    value = np.full(len(runs.at), extent.size, dtype=np.int64)
+    for limit in extent.limits:
+        np.minimum(value, _affine(limit, runs), out=value)
+    return value
 
 
-def _smaller(one: Number, two: Number) -> Number:
-    if isinstance(one, int) and isinstance(two, int):
-        return min(one, two)
-    return np.minimum(one, two)
-
-
-def repeats_of(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
-    """The commands of a queue that touch operands, grouped by their text, in order of first use; if few, each alone."""
-    groups: dict[int, list[Step]] = {}
-    for step in steps:
-        command = step.command
-        if (command.reads or command.writes) and not step.is_empty:
-            groups.setdefault(id(command), []).append(step)
-    for group in groups.values():
-        if len(group) < FEW:
-            yield from ((step,) for step in group)
-        else:
-            yield group
-
-
-def span(region: Region, step: Step) -> tuple[int, int]:
-    """Bounding bytes [low, high) of ``region`` in one step, as ``Repeats.bounds`` has them; (0, 0) for none."""
-    if region.clips:
-        bounds = Repeats(step.command, (step,)).bounds(region)
-        return (bounds.low[0], bounds.high[0]) if bounds.index else (0, 0)
-    low = region.offset.at(step.env) if region.offset.terms else region.offset.const
-    high = low + region.element_bytes
-    if step.command.index is not None:
-        high += _rows_above(step.command, region)
-    extents = step.extents
-    for dim, stride in region.strides:
-        last = extents[dim] - 1
-        if last < 0:
-            return 0, 0
-        high += last * stride
-    return low, high
-
-
-def _rows_above(command: Command, region: Region) -> int:
-    """Bytes from the first row of a looked-up table to its last one."""
-    index = command.index
-    return (index.rows - 1) * index.row_bytes if index is not None and region is command.table else 0
+def _affine(affine: Affine, runs: Runs) -> IntArray:
+    value = np.full(len(runs.at), affine.const, dtype=np.int64)
+    for var, coefficient in affine.terms:
+        value += coefficient * runs.env[var]
+    return value

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.errors import ProgramError
 from archsim.ir.check.accesses import slot_starts
-from archsim.ir.check.declarations import describe
 from archsim.ir.check.ledger import Ledger
 from archsim.ir.program import Ring, Tensor
 
@@ -20,11 +17,10 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """Numbers of ``store`` and ``queue`` of groups of accesses; ``found``: which of them the Program has first."""
+    """Numbers of ``store`` and ``queue`` of groups of accesses."""
 
     store: IntArray
     queue: IntArray
-    found: IntArray
 
 
 def slot_begins(
@@ -32,21 +28,17 @@ def slot_begins(
 ) -> IntArray:
     """Tape byte of the current slot at each access, by command ``index`` in its ``group``; 0 for tensors.
 
-    Raises ProgramError for a ring that is touched before a slot of it is taken. Rings are the last of ``items``.
+    Below 0 where no slot of a ring is taken yet. Rings are the last of ``items``.
     """
     slot = _slots(ledger, items, heads, index, group)
-    if len(slot) and slot.min() < 0:
-        early = np.unique(group[slot < 0])
-        first = int(early[np.argmin(heads.found[early])])
-        step = ledger.steps[int(heads.queue[first])][int(index[np.argmax(group == first)])]
-        _refuse(step.where, step.queue, items[int(heads.store[first])])
     wide = np.array([item.slot_bytes if isinstance(item, Ring) else 0 for item in items], dtype=np.int64)
     begins: IntArray = slot * wide[heads.store][group]
-    for number, store in enumerate(heads.store.tolist()):
-        item = items[store]
-        if isinstance(item, Ring) and item.retain:
+    retaining = np.array([isinstance(item, Ring) and item.retain > 0 for item in items], dtype=np.bool_)
+    for number in np.flatnonzero(retaining[heads.store]).tolist():
+        item = items[int(heads.store[number])]
+        if isinstance(item, Ring):
             rows = slice(*np.searchsorted(group, (number, number + 1)).tolist())
-            begins[rows] = slot_starts(item, ledger)[slot[rows]]
+            begins[rows] = np.where(slot[rows] < 0, slot[rows], slot_starts(item, ledger)[slot[rows]])
     return begins
 
 
@@ -63,7 +55,3 @@ def _slots(ledger: Ledger, items: Sequence[Tensor | Ring], heads: Heads, index: 
     begin = np.searchsorted(ledger.taken.each_key, key, side="left")
     slot = np.searchsorted(taken, key[group] * stride + index, side="right") - begin[group] - 1
     return np.where(on[group], slot, 0)
-
-
-def _refuse(where: str, queue: str, item: Tensor | Ring) -> NoReturn:
-    raise ProgramError(f"{where} of {queue} touches {describe(item)} before it took a slot")

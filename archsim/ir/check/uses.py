@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from archsim.ir.check.accesses import Accesses, Store
 from archsim.ir.check.ledger import Ledger
+from archsim.ir.check.unrolled import Text
 from archsim.ir.program import Region, Ring, Tensor
 
 IntArray = NDArray[np.int64]
@@ -22,7 +23,7 @@ Kind = Literal[0, 1, 2]
 READS: Kind = 0
 WRITES: Kind = 1
 SCATTERS: Kind = 2  # may write, but need not: the rows of a table
-AT_ONCE = 1 << 20  # pairs that are expanded together: bounds the memory of a question
+AT_ONCE = 1 << 18  # pairs that are expanded together: bounds the memory of a question
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +47,14 @@ class Groups:
 class Uses:
     """``index`` of the command, bytes [``low``, ``high``) and operand (number into ``regions``) of each access.
 
-    ``items``: tensors and rings by store number. ``group``: the group of each row.
+    ``items``: tensors and rings by store number. ``texts``: the command text of each operand. ``group``: the group of
+    each row.
     """
 
     ledger: Ledger
     items: Sequence[Tensor | Ring]
     regions: Sequence[Region]
+    texts: Sequence[Text]
     index: IntArray
     low: IntArray
     high: IntArray
