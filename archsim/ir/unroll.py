@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from archsim.ir.program import Command, Loop, Node, Queue, Region, Token, When
 
@@ -44,61 +45,86 @@ class Step:
         return f"{self.command.name}[{indices}]" if indices else self.command.name
 
 
-Run = tuple[Command, dict[str, int], dict[str, int]]
-Fixed = tuple[dict[str, int] | None, Resolved | None, Resolved | None, bool | None]
+Given = tuple[Resolved, Resolved, bool]
+
+
+class _Text:
+    """A command where it stands in its loops, with what its repetitions share."""
+
+    __slots__ = ("_edges", "_extents", "_given", "_trips", "_vars", "command")
+
+    def __init__(self, command: Command, trips: dict[str, int]) -> None:
+        self.command = command
+        self._trips = trips
+        conditions = [*[token.when for token in (*command.waits, *command.signals) if token.when], command.fresh]
+        edges = dict.fromkeys([(edge.kind, edge.var) for when in conditions for edge in when])
+        self._edges = [(var, 0 if kind == "first" else trips[var] - 1) for kind, var in edges]
+        limits = [limit for extent in command.extents for limit in extent.limits]
+        self._vars = list(dict.fromkeys([var for limit in limits for var, _ in limit.terms]))
+        self._given: dict[tuple[bool, ...], Given] = {}  # by which of the edges the loops are at
+        self._extents: dict[tuple[int, ...], dict[str, int]] = {}  # by the variables that limit them
+
+    def runs(self, env: dict[str, int]) -> bool:
+        """Whether the command is run at loop indices ``env``."""
+        when = self.command.when
+        return not when or holds(when, env, self._trips)
+
+    def given(self, env: dict[str, int]) -> Given:
+        """Its waits, its signals, and whether it is fresh."""
+        key = tuple([env[var] == at for var, at in self._edges])
+        found = self._given.get(key)
+        if found is None:
+            command, trips = self.command, self._trips
+            waits, signals = _resolve(command.waits, env, trips), _resolve(command.signals, env, trips)
+            found = self._given[key] = waits, signals, holds(command.fresh, env, trips)
+        return found
+
+    def extents(self, env: dict[str, int]) -> dict[str, int]:
+        """Its clamped extents."""
+        key = tuple([env[var] for var in self._vars])
+        found = self._extents.get(key)
+        if found is None:
+            found = self._extents[key] = {extent.dim: extent.at(env) for extent in self.command.extents}
+        return found
+
+
+class _Repeat(NamedTuple):
+    """A loop of texts and loops."""
+
+    var: str
+    trips: int
+    body: list[_Text | _Repeat]
 
 
 def unroll(queue: Queue) -> Iterator[Step]:
     """Yield the queue's concrete commands in order."""
     name, index = queue.name, 0
-    known: dict[int, Fixed] = {}
     for node in queue.body:
-        runs: list[Run] = []
-        _run(node, {}, {}, runs)
-        for command, env, trips in runs:
-            fixed = known.get(id(command))
-            if fixed is None:
-                fixed = known[id(command)] = _fixed(command)
-            extents, waits, signals, fresh = fixed
-            yield Step(
-                name,
-                index,
-                command,
-                env,
-                {extent.dim: extent.at(env) for extent in command.extents} if extents is None else extents,
-                _resolve(command.waits, env, trips) if waits is None else waits,
-                _resolve(command.signals, env, trips) if signals is None else signals,
-                holds(command.fresh, env, trips) if fresh is None else fresh,
-            )
+        runs: list[tuple[_Text, dict[str, int]]] = []
+        _run(_placed(node, {}), {}, runs)
+        for text, env in runs:
+            waits, signals, fresh = text.given(env)
+            yield Step(name, index, text.command, env, text.extents(env), waits, signals, fresh)
             index += 1
 
 
-def _fixed(command: Command) -> Fixed:
-    """Extents, waits, signals and freshness of a command where they are the same in all its repetitions, else None."""
-    extents: dict[str, int] | None = {}
-    if command.extents:
-        limited = any([extent.limits for extent in command.extents])
-        extents = None if limited else {extent.dim: max(extent.size, 0) for extent in command.extents}
-    return extents, _always(command.waits), _always(command.signals), None if command.fresh else True
-
-
-def _always(tokens: tuple[Token, ...]) -> Resolved | None:
-    for token in tokens:
-        if token.when:
-            return None
-    return tuple([(token.name, token.n) for token in tokens])
-
-
-def _run(node: Node, env: dict[str, int], trips: dict[str, int], runs: list[Run]) -> None:
-    """Append the runs of a node: commands with their loop indices and the trips of their loops."""
+def _placed(node: Node, trips: dict[str, int]) -> _Text | _Repeat:
+    """A node in loops of so many ``trips``."""
     if isinstance(node, Loop):
         inner = {**trips, node.var: node.trips}
+        return _Repeat(node.var, node.trips, [_placed(each, inner) for each in node.body])
+    return _Text(node, trips)
+
+
+def _run(node: _Text | _Repeat, env: dict[str, int], runs: list[tuple[_Text, dict[str, int]]]) -> None:
+    """Append the runs of a node: texts with their loop indices."""
+    if isinstance(node, _Repeat):
         for value in range(node.trips):
             at = {**env, node.var: value}
             for each in node.body:
-                _run(each, at, inner, runs)
-    elif not node.when or holds(node.when, env, trips):
-        runs.append((node, env, trips))
+                _run(each, at, runs)
+    elif node.runs(env):
+        runs.append((node, env))
 
 
 def holds(when: When, env: dict[str, int], trips: dict[str, int]) -> bool:
