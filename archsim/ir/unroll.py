@@ -71,7 +71,7 @@ class _Text:
 
     def given(self, env: dict[str, int]) -> Given:
         """Its waits, its signals, and whether it is fresh."""
-        key = tuple([env[var] == at for var, at in self._edges])
+        key = tuple([env[var] == at for var, at in self._edges]) if self._edges else ()
         found = self._given.get(key)
         if found is None:
             command, trips = self.command, self._trips
@@ -81,7 +81,7 @@ class _Text:
 
     def extents(self, env: dict[str, int]) -> dict[str, int]:
         """Its clamped extents."""
-        key = tuple([env[var] for var in self._vars])
+        key = tuple([env[var] for var in self._vars]) if self._vars else ()
         found = self._extents.get(key)
         if found is None:
             found = self._extents[key] = {extent.dim: extent.at(env) for extent in self.command.extents}

@@ -35,7 +35,7 @@ class Fabric(Protocol):
     def cycles(self, size_bytes: int, clock: Clock) -> Fraction:
         """Cycles of ``clock`` that bytes take at least through the one link of a core."""
 
-    def send(self, order: tuple[int, ...], source: int, targets: Sequence[int], flits: int, clock: Clock) -> Event:
+    def send(self, order: tuple[int, ...], source: int, targets: tuple[int, ...], flits: int, clock: Clock) -> Event:
         """Send a message; the event has its delivery."""
 
     def charge(self, layer: str, delivery: Any) -> None:

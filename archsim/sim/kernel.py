@@ -84,9 +84,11 @@ class _Port:
         if next_ps is None:
             self.next_ps = IDLE_PS
         else:
-            while self.earliest[0][1] not in self.waiting:
-                heappop(self.earliest)
-            self.next_ps = max(next_ps, self.earliest[0][0])
+            earliest = self.earliest
+            while earliest[0][1] not in self.waiting:
+                heappop(earliest)
+            first_ps = earliest[0][0]
+            self.next_ps = first_ps if first_ps > next_ps else next_ps
 
 
 class _Process:
