@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from archsim.ir.program import Command, Loop, Node, Queue, Region, Token, When
+from archsim.ir.program import Command, Loop, Node, Queue, Region, When
 
 Resolved = tuple[tuple[str, int], ...]  # (token name, n)
 
@@ -46,38 +46,35 @@ class Step:
 
 
 Given = tuple[Resolved, Resolved, bool]
+Condition = list[tuple[int, bool]]  # numbers of edges, each with where it may not be
 
 
 class _Text:
-    """A command where it stands in its loops, with what its repetitions share."""
+    """A command where it stands in its loops, with what its repetitions share. ``known``: resolved tokens of its queue,
+    of which equal ones are one object.
+    """
 
-    __slots__ = ("_edges", "_extents", "_given", "_trips", "_vars", "command")
+    __slots__ = ("_edges", "_extents", "_fresh", "_given", "_known", "_signals", "_vars", "_waits", "_when", "command")
 
-    def __init__(self, command: Command, trips: dict[str, int]) -> None:
+    def __init__(self, command: Command, trips: dict[str, int], known: dict[Resolved, Resolved]) -> None:
         self.command = command
-        self._trips = trips
-        conditions = [*[token.when for token in (*command.waits, *command.signals) if token.when], command.fresh]
-        edges = dict.fromkeys([(edge.kind, edge.var) for when in conditions for edge in when])
-        self._edges = [(var, 0 if kind == "first" else trips[var] - 1) for kind, var in edges]
+        self._known = known
+        self._edges: dict[tuple[str, int], int] = {}  # (variable, where it is at the edge) -> number
+        self._when = self._condition(command.when, trips)
+        self._waits = [(self._condition(token.when, trips), (token.name, token.n)) for token in command.waits]
+        self._signals = [(self._condition(token.when, trips), (token.name, token.n)) for token in command.signals]
+        self._fresh = self._condition(command.fresh, trips)
+        self._given: dict[tuple[bool, ...], Given | None] = {}  # by which of the edges the loops are at
         limits = [limit for extent in command.extents for limit in extent.limits]
         self._vars = list(dict.fromkeys([var for limit in limits for var, _ in limit.terms]))
-        self._given: dict[tuple[bool, ...], Given] = {}  # by which of the edges the loops are at
         self._extents: dict[tuple[int, ...], dict[str, int]] = {}  # by the variables that limit them
 
-    def runs(self, env: dict[str, int]) -> bool:
-        """Whether the command is run at loop indices ``env``."""
-        when = self.command.when
-        return not when or holds(when, env, self._trips)
-
-    def given(self, env: dict[str, int]) -> Given:
-        """Its waits, its signals, and whether it is fresh."""
+    def given(self, env: dict[str, int]) -> Given | None:
+        """Its waits, its signals and whether it is fresh at loop indices ``env``; None where it is not run."""
         key = tuple([env[var] == at for var, at in self._edges]) if self._edges else ()
-        found = self._given.get(key)
-        if found is None:
-            command, trips = self.command, self._trips
-            waits, signals = _resolve(command.waits, env, trips), _resolve(command.signals, env, trips)
-            found = self._given[key] = waits, signals, holds(command.fresh, env, trips)
-        return found
+        if key not in self._given:
+            self._given[key] = self._resolve(key) if _holds(self._when, key) else None
+        return self._given[key]
 
     def extents(self, env: dict[str, int]) -> dict[str, int]:
         """Its clamped extents."""
@@ -86,6 +83,28 @@ class _Text:
         if found is None:
             found = self._extents[key] = {extent.dim: extent.at(env) for extent in self.command.extents}
         return found
+
+    def _resolve(self, key: tuple[bool, ...]) -> Given:
+        waits = tuple([token for when, token in self._waits if not when or _holds(when, key)])
+        signals = tuple([token for when, token in self._signals if not when or _holds(when, key)])
+        known = self._known
+        return known.setdefault(waits, waits), known.setdefault(signals, signals), _holds(self._fresh, key)
+
+    def _condition(self, when: When, trips: dict[str, int]) -> Condition:
+        edges = self._edges
+        found = []
+        for edge in when:
+            at = 0 if edge.kind == "first" else trips[edge.var] - 1
+            found.append((edges.setdefault((edge.var, at), len(edges)), edge.negated))
+        return found
+
+
+def _holds(condition: Condition, key: tuple[bool, ...]) -> bool:
+    """Whether every literal is true where the loops are at these edges."""
+    for number, negated in condition:
+        if key[number] == negated:
+            return False
+    return True
 
 
 class _Repeat(NamedTuple):
@@ -99,43 +118,31 @@ class _Repeat(NamedTuple):
 def unroll(queue: Queue) -> Iterator[Step]:
     """Yield the queue's concrete commands in order."""
     name, index = queue.name, 0
+    known: dict[Resolved, Resolved] = {}
     for node in queue.body:
-        runs: list[tuple[_Text, dict[str, int]]] = []
-        _run(_placed(node, {}), {}, runs)
-        for text, env in runs:
-            waits, signals, fresh = text.given(env)
+        runs: list[tuple[_Text, dict[str, int], Given]] = []
+        _run(_placed(node, {}, known), {}, runs)
+        for text, env, (waits, signals, fresh) in runs:
             yield Step(name, index, text.command, env, text.extents(env), waits, signals, fresh)
             index += 1
 
 
-def _placed(node: Node, trips: dict[str, int]) -> _Text | _Repeat:
+def _placed(node: Node, trips: dict[str, int], known: dict[Resolved, Resolved]) -> _Text | _Repeat:
     """A node in loops of so many ``trips``."""
     if isinstance(node, Loop):
         inner = {**trips, node.var: node.trips}
-        return _Repeat(node.var, node.trips, [_placed(each, inner) for each in node.body])
-    return _Text(node, trips)
+        return _Repeat(node.var, node.trips, [_placed(each, inner, known) for each in node.body])
+    return _Text(node, trips, known)
 
 
-def _run(node: _Text | _Repeat, env: dict[str, int], runs: list[tuple[_Text, dict[str, int]]]) -> None:
+def _run(node: _Text | _Repeat, env: dict[str, int], runs: list[tuple[_Text, dict[str, int], Given]]) -> None:
     """Append the runs of a node: texts with their loop indices."""
     if isinstance(node, _Repeat):
         for value in range(node.trips):
             at = {**env, node.var: value}
             for each in node.body:
                 _run(each, at, runs)
-    elif node.runs(env):
-        runs.append((node, env))
-
-
-def holds(when: When, env: dict[str, int], trips: dict[str, int]) -> bool:
-    """Whether every literal of ``when`` is true at loop indices ``env``."""
-    for edge in when:
-        at = env[edge.var]
-        edge_value = 0 if edge.kind == "first" else trips[edge.var] - 1
-        if (at == edge_value) == edge.negated:
-            return False
-    return True
-
-
-def _resolve(tokens: tuple[Token, ...], env: dict[str, int], trips: dict[str, int]) -> Resolved:
-    return tuple([(token.name, token.n) for token in tokens if not token.when or holds(token.when, env, trips)])
+    else:
+        given = node.given(env)
+        if given is not None:
+            runs.append((node, env, given))
