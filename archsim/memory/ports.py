@@ -91,9 +91,11 @@ class Ports:
 
     def _pool(self, flow: Flow) -> Pool | None:
         """The pool that a command is in."""
-        for port in flow.exact:
-            if port in self._pools:
-                return self._pools[port]
+        pools = self._pools
+        if pools:
+            for port in flow.exact:
+                if port in pools:
+                    return pools[port]
         return None
 
     def _leave(self, flow: Flow) -> None:

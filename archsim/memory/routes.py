@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -57,7 +57,7 @@ class Side:
     leg: Leg | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Route:
     """What crosses between two places: ``parts``, of so many ``flits`` each.
 
@@ -103,7 +103,8 @@ class Routes:
         """A route that was found for another ``core``: what was at its node is at the engine's own."""
         theirs, own = self.fabric.node(core), self.fabric.node(self._core)
         targets = tuple([own if node == theirs else node for node in route.targets])
-        return replace(route, source=own if route.source == theirs else route.source, targets=targets)
+        source = own if route.source == theirs else route.source
+        return Route(route.side, source, targets, route.parts, route.flits, route.shapes)
 
     def _made(self, side: Side | None, source: int | None, cores: Sequence[int], carried: Side) -> tuple[Route, ...]:
         """The route of what ``carried`` touches; none where nothing crosses."""

@@ -75,13 +75,13 @@ class Tally:
 
     def bandwidth(self) -> tuple[Bandwidth, ...]:
         """The trace by memory and start, empty when it was not asked for."""
-        entries = list(self._trace)
-        for demands, start_ps, end_ps in self._streamed:
-            for memory, write, size_bytes, *_ in demands:
-                if size_bytes:
-                    entries.append(Bandwidth(memory, start_ps, end_ps, size_bytes, write))
-        entries.sort()
-        return tuple(entries)
+        entries = [
+            Bandwidth(demand[0], start_ps, end_ps, demand[2], demand[1])
+            for demands, start_ps, end_ps in self._streamed
+            for demand in demands
+            if demand[2]
+        ]
+        return tuple(sorted(self._trace + entries))
 
 
 def memory_entries(demands: Iterable[Demand]) -> list[Entry]:

@@ -39,6 +39,7 @@ class Wiring:
         self._takers = _takers(program)
         self._semaphores = dict.fromkeys(semaphore.name for semaphore in program.semaphores)
         self._sinks: dict[tuple[str, str], tuple[Sink, ...]] = {}
+        self._held: dict[tuple[str, str], Counter] = {}  # (queue, ring) -> the slots that it takes
         for semaphore in program.semaphores:
             taker = self._takers.get(semaphore.name)
             if taker is not None:
@@ -67,12 +68,13 @@ class Wiring:
 
     def taken(self, queue: str, ring: str) -> int:
         """Slots of ``ring`` that ``queue`` took before its last one; raises ProgramError when it holds none."""
-        found = self._rings[ring][0]
-        token = f"{ring}.free" if queue == found.writer else f"{ring}.full"
-        taken = self.counter(queue, token).taken
-        if taken == 0:
+        held = self._held.get((queue, ring))
+        if held is None:
+            token = f"{ring}.free" if queue == self._rings[ring][0].writer else f"{ring}.full"
+            held = self._held[queue, ring] = self.counter(queue, token)
+        if held.taken == 0:
             raise ProgramError(f"queue '{queue}' uses ring '{ring}' before it has taken a slot of it")
-        return taken - 1
+        return held.taken - 1
 
     def givers(self, queue: str, token: str) -> tuple[str, ...]:
         """Queues whose signal would raise ``token`` for ``queue``."""
