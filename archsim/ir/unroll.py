@@ -120,9 +120,7 @@ def unroll(queue: Queue) -> Iterator[Step]:
     name, index = queue.name, 0
     known: dict[Resolved, Resolved] = {}
     for node in queue.body:
-        runs: list[tuple[_Text, dict[str, int], Given]] = []
-        _run(_placed(node, {}, known), {}, runs)
-        for text, env, (waits, signals, fresh) in runs:
+        for text, env, (waits, signals, fresh) in _runs(_placed(node, {}, known), {}):
             yield Step(name, index, text.command, env, text.extents(env), waits, signals, fresh)
             index += 1
 
@@ -135,14 +133,14 @@ def _placed(node: Node, trips: dict[str, int], known: dict[Resolved, Resolved]) 
     return _Text(node, trips, known)
 
 
-def _run(node: _Text | _Repeat, env: dict[str, int], runs: list[tuple[_Text, dict[str, int], Given]]) -> None:
-    """Append the runs of a node: texts with their loop indices."""
+def _runs(node: _Text | _Repeat, env: dict[str, int]) -> Iterator[tuple[_Text, dict[str, int], Given]]:
+    """The runs of a node: texts with their loop indices."""
     if isinstance(node, _Repeat):
         for value in range(node.trips):
             at = {**env, node.var: value}
             for each in node.body:
-                _run(each, at, runs)
+                yield from _runs(each, at)
     else:
         given = node.given(env)
         if given is not None:
-            runs.append((node, env, given))
+            yield node, env, given
