@@ -202,12 +202,14 @@ class Network:
 
     def _run(self, until: int) -> int:
         """Up to the first end, or so far that something must have moved. Raises SimulationError when nothing has."""
+        limit = self._next_end + STUCK_CYCLES
+        if limit >= until:
+            count, self._next_end = self._engine.advance(until, stops=True)
+            return count
         state = self._engine.state
         before = engine.progress(state)
-        limit = min(until, self._next_end + STUCK_CYCLES)
         count, self._next_end = self._engine.advance(limit, stops=True)
-        stopped = limit < until and engine.now(state) >= limit
-        if stopped and before[0] and before == engine.progress(state):
+        if engine.now(state) >= limit and before[0] and before == engine.progress(state):
             raise SimulationError(f"network {self.spec.name}: {before[0]} messages stand still")
         return count
 

@@ -108,7 +108,7 @@ class Wiring:
             self._allow(queue, token, (ring.writer,))
             counters = [(reader, self.counter(reader, token)) for reader in ring.readers]
             held = Held(token, self.counter(ring.writer, f"{ring.name}.free"))
-            return (held, *(self._border(queue, reader, counter) for reader, counter in counters))
+            return (held, *[self._border(queue, reader, counter) for reader, counter in counters])
         self._allow(queue, token, ring.readers)
         release = self._rings[ring.name][1].readers[queue]
         held = Held(token, self.counter(queue, f"{ring.name}.full"))
