@@ -189,9 +189,8 @@ class Flow:
         clock = self.clock = streams.clock
         self.pace: Cycles = 1
         self.done: Cycles = 0  # cycles' worth of work done at ``since``
-        first = clock.cycle(now_ps)
-        self.since: Cycles = first  # own cycles since time 0
-        self.end_ps = clock.edge(first + streams.whole_cycles)
+        self.since: Cycles  # own cycles since time 0
+        self.since, self.end_ps = clock.span(now_ps, streams.whole_cycles)
         self.ended = False
         self.event: Event
 

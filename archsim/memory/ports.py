@@ -58,8 +58,10 @@ class Ports:
         """Take a command off its ports, at its end."""
         flow.ended = True
         pool = self._pool(flow)
-        full = [] if pool else [port for port, _ in flow.shares if port.rough >= FULL and port.overfull()]
+        full = []
         for port, share in flow.shares:
+            if port.rough >= FULL and pool is None and port.overfull():
+                full.append(port)
             port.remove(flow, share)
         for port, _ in flow.peaks:
             port.remove_uneven(flow)

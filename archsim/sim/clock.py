@@ -40,6 +40,12 @@ class Clock:
         first = -(-time_ps * hz // PS_PER_S)
         return [(first + more) * PS_PER_S // hz for more in cycles]
 
+    def span(self, time_ps: int, cycles: int) -> tuple[int, int]:
+        """Number of the first edge at or after ``time_ps``, and time in ps of the edge so many cycles after it."""
+        hz = self.hz
+        first = -(-time_ps * hz // PS_PER_S)
+        return first, (first + cycles) * PS_PER_S // hz
+
     def phase(self, time_ps: int) -> bytes:
         """Where ``time_ps`` lies between edges; from equal phases on edges lie equally."""
         return (time_ps * self.hz % PS_PER_S).to_bytes(8, "little")

@@ -92,8 +92,8 @@ class TileEngine(ABC):
         placed = self._placed.get(id(command))
         if placed is None:
             granules = [(r, self._granule(step, r)) for r in (*command.reads, *command.writes)]
-            placed = self._placed[id(command)] = tuple(pair for pair in granules if pair[1] > 1)
-        return tuple([self._address(step, region) % granule for region, granule in placed])
+            placed = self._placed[id(command)] = tuple([pair for pair in granules if pair[1] > 1])
+        return tuple([self._address(step, region) % granule for region, granule in placed]) if placed else ()
 
     def place(self, step: Step, number: int, touched: Footprint) -> Place:
         """Where a stream over an operand goes."""
@@ -104,8 +104,9 @@ class TileEngine(ABC):
 
     def begin(self, step: Step, streams: Streams) -> Flow:
         """Start the streams of a command now, in the banks where its operands lie."""
-        if streams.places:
-            firsts = [self._address(step, step.operand(item.operand)) + item.shift for item in streams.places]
+        places = streams.places
+        if places:
+            firsts = [self._address(step, step.operand(item.operand)) + item.shift for item in places]
             streams = streams.at(tuple(firsts))
         return streams.begin()
 

@@ -39,7 +39,6 @@ class Wiring:
         self._takers = _takers(program)
         self._semaphores = dict.fromkeys(semaphore.name for semaphore in program.semaphores)
         self._sinks: dict[tuple[str, str], tuple[Sink, ...]] = {}
-        self._held: dict[tuple[str, str], Counter] = {}  # (queue, ring) -> the slots that it takes
         for semaphore in program.semaphores:
             taker = self._takers.get(semaphore.name)
             if taker is not None:
@@ -62,19 +61,9 @@ class Wiring:
             found = self._sinks[queue, token] = self._connect(queue, token)
         return found
 
-    def slot(self, queue: str, ring: str) -> int:
-        """Slot of ``ring`` that ``queue`` took last; raises ProgramError when it holds none."""
-        return self.taken(queue, ring) % self._rings[ring][0].slots
-
-    def taken(self, queue: str, ring: str) -> int:
-        """Slots of ``ring`` that ``queue`` took before its last one; raises ProgramError when it holds none."""
-        held = self._held.get((queue, ring))
-        if held is None:
-            token = f"{ring}.free" if queue == self._rings[ring][0].writer else f"{ring}.full"
-            held = self._held[queue, ring] = self.counter(queue, token)
-        if held.taken == 0:
-            raise ProgramError(f"queue '{queue}' uses ring '{ring}' before it has taken a slot of it")
-        return held.taken - 1
+    def slots(self, queue: str, ring: str) -> Counter:
+        """The counter of the slots of ``ring`` that ``queue`` takes; raises ProgramError when it takes none."""
+        return self.counter(queue, f"{ring}.free" if queue == self._rings[ring][0].writer else f"{ring}.full")
 
     def givers(self, queue: str, token: str) -> tuple[str, ...]:
         """Queues whose signal would raise ``token`` for ``queue``."""

@@ -68,7 +68,7 @@ class FastDram:
         self._ends: dict[int, None] = {}  # where the last contiguous transfers end
         self._patterns: dict[int, int] = {}  # transfers under way of each
         self._pace: Fraction | None = None  # None: to be found
-        self._paces: dict[frozenset[tuple[int, int]], Fraction] = {}  # by the transfers of each pattern
+        self._paces: dict[tuple[tuple[int, int], ...], Fraction] = {}  # by the transfers of each pattern
         self._work = 0  # that a transfer under way from the start would have had, in parts of a picosecond
         self._submitted = 0
         self._submitted_ps = self._reached_ps = self._now_ps = 0
@@ -217,7 +217,7 @@ class FastDram:
     def _speed(self) -> Fraction:
         """Work that each transfer under way gets in a picosecond."""
         if self._pace is None:
-            crowd = frozenset(self._patterns.items())
+            crowd = tuple(sorted(self._patterns.items()))
             self._pace = self._paces.get(crowd)
             if self._pace is None:
                 self._pace = self._paces[crowd] = self._pace_of({self._known[item]: n for item, n in crowd})
