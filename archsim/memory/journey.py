@@ -11,21 +11,13 @@ from typing import Any, NamedTuple
 
 from archsim.ir.unroll import Step
 from archsim.memory.offchip import OffChip
-from archsim.memory.routes import Fabric
+from archsim.memory.routes import Fabric, Way
 from archsim.memory.window import Window
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Phases
 from archsim.sim.kernel import Event, Kernel
 
 Then = Callable[[Event], None]
-
-
-class Way(NamedTuple):
-    """From ``memory`` above the network to ``targets``, or (``source`` is a node) to it; '' between cores."""
-
-    memory: str
-    source: int | None
-    targets: tuple[int, ...]
 
 
 class Freight(NamedTuple):

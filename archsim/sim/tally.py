@@ -75,13 +75,14 @@ class Tally:
 
     def bandwidth(self) -> tuple[Bandwidth, ...]:
         """The trace by memory and start, empty when it was not asked for."""
-        entries = [
-            Bandwidth(demand[0], start_ps, end_ps, demand[2], demand[1])
-            for demands, start_ps, end_ps in self._streamed
-            for demand in demands
-            if demand[2]
-        ]
-        return tuple(sorted(self._trace + entries))
+        by_memory: dict[str, list[Bandwidth]] = {}
+        for entry in self._trace:
+            by_memory.setdefault(entry.memory, []).append(entry)
+        for demands, start_ps, end_ps in self._streamed:
+            for memory, write, size_bytes, *_ in demands:
+                if size_bytes:
+                    by_memory.setdefault(memory, []).append(Bandwidth(memory, start_ps, end_ps, size_bytes, write))
+        return tuple([entry for memory in sorted(by_memory) for entry in sorted(by_memory[memory])])
 
 
 def memory_entries(demands: Iterable[Demand]) -> list[Entry]:
