@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -46,72 +46,78 @@ class Step:
 
 
 Given = tuple[Resolved, Resolved, bool]
-Condition = list[tuple[int, bool]]  # numbers of edges, each with where it may not be
+Edges = dict[tuple[str, str], int]  # (kind, variable) -> the bit that says that its loop is there
+NEVER = (0, 1)
 
 
 class _Text:
-    """A command where it stands in its loops, with what its repetitions share. ``known``: resolved tokens of its queue,
-    of which equal ones are one object.
+    """A command where it stands in its loops, with what its repetitions share.
+
+    Conditions are (bits that matter, which of them are to be set). ``known``: resolved tokens of its queue, of which
+    equal ones are one object.
     """
 
-    __slots__ = ("_edges", "_extents", "_fresh", "_given", "_known", "_signals", "_vars", "_waits", "_when", "command")
+    __slots__ = ("_extents", "_fresh", "_given", "_known", "_matter", "_signals", "_vars", "_waits", "_when", "command")
 
-    def __init__(self, command: Command, trips: dict[str, int], known: dict[Resolved, Resolved]) -> None:
+    def __init__(self, command: Command, edges: Edges, known: dict[Resolved, Resolved]) -> None:
         self.command = command
         self._known = known
-        self._edges: dict[tuple[str, int], int] = {}  # (variable, where it is at the edge) -> number
-        self._when = self._condition(command.when, trips)
-        self._waits = [(self._condition(token.when, trips), (token.name, token.n)) for token in command.waits]
-        self._signals = [(self._condition(token.when, trips), (token.name, token.n)) for token in command.signals]
-        self._fresh = self._condition(command.fresh, trips)
-        self._given: dict[tuple[bool, ...], Given | None] = {}  # by which of the edges the loops are at
+        self._when = _condition(command.when, edges)
+        self._waits = [(_condition(token.when, edges), (token.name, token.n)) for token in command.waits]
+        self._signals = [(_condition(token.when, edges), (token.name, token.n)) for token in command.signals]
+        self._fresh = _condition(command.fresh, edges)
+        self._matter = self._when[0] | self._fresh[0]
+        for (matter, _), _ in (*self._waits, *self._signals):
+            self._matter |= matter
+        self._given: dict[int, Given | None] = {}  # by the bits that matter to it
         limits = [limit for extent in command.extents for limit in extent.limits]
         self._vars = list(dict.fromkeys([var for limit in limits for var, _ in limit.terms]))
         self._extents: dict[tuple[int, ...], dict[str, int]] = {}  # by the variables that limit them
 
-    def given(self, env: dict[str, int]) -> Given | None:
-        """Its waits, its signals and whether it is fresh at loop indices ``env``; None where it is not run."""
-        key = tuple([env[var] == at for var, at in self._edges]) if self._edges else ()
+    def given(self, at: int) -> Given | None:
+        """Its waits, its signals and whether it is fresh where the loops are ``at`` these edges; None if it is not run
+        there.
+        """
+        key = at & self._matter
         if key not in self._given:
-            self._given[key] = self._resolve(key) if _holds(self._when, key) else None
+            self._given[key] = self._resolve(key)
         return self._given[key]
 
     def extents(self, env: dict[str, int]) -> dict[str, int]:
-        """Its clamped extents."""
+        """Its clamped extents at loop indices ``env``."""
         key = tuple([env[var] for var in self._vars]) if self._vars else ()
         found = self._extents.get(key)
         if found is None:
             found = self._extents[key] = {extent.dim: extent.at(env) for extent in self.command.extents}
         return found
 
-    def _resolve(self, key: tuple[bool, ...]) -> Given:
-        waits = tuple([token for when, token in self._waits if not when or _holds(when, key)])
-        signals = tuple([token for when, token in self._signals if not when or _holds(when, key)])
-        known = self._known
-        return known.setdefault(waits, waits), known.setdefault(signals, signals), _holds(self._fresh, key)
-
-    def _condition(self, when: When, trips: dict[str, int]) -> Condition:
-        edges = self._edges
-        found = []
-        for edge in when:
-            at = 0 if edge.kind == "first" else trips[edge.var] - 1
-            found.append((edges.setdefault((edge.var, at), len(edges)), edge.negated))
-        return found
+    def _resolve(self, at: int) -> Given | None:
+        matter, wanted = self._when
+        if at & matter != wanted:
+            return None
+        waits = tuple([token for (matter, wanted), token in self._waits if at & matter == wanted])
+        signals = tuple([token for (matter, wanted), token in self._signals if at & matter == wanted])
+        known, (matter, wanted) = self._known, self._fresh
+        return known.setdefault(waits, waits), known.setdefault(signals, signals), at & matter == wanted
 
 
-def _holds(condition: Condition, key: tuple[bool, ...]) -> bool:
-    """Whether every literal is true where the loops are at these edges."""
-    for number, negated in condition:
-        if key[number] == negated:
-            return False
-    return True
+def _condition(when: When, edges: Edges) -> tuple[int, int]:
+    wanted = banned = 0
+    for edge in when:
+        if edge.negated:
+            banned |= edges[edge.kind, edge.var]
+        else:
+            wanted |= edges[edge.kind, edge.var]
+    return NEVER if wanted & banned else (wanted | banned, wanted)
 
 
 class _Repeat(NamedTuple):
-    """A loop of texts and loops."""
+    """A loop of texts and loops; ``first``, ``last``: the bits of its edges."""
 
     var: str
     trips: int
+    first: int
+    last: int
     body: list[_Text | _Repeat]
 
 
@@ -120,27 +126,31 @@ def unroll(queue: Queue) -> Iterator[Step]:
     name, index = queue.name, 0
     known: dict[Resolved, Resolved] = {}
     for node in queue.body:
-        for text, env, (waits, signals, fresh) in _runs(_placed(node, {}, known), {}):
+        for text, env, (waits, signals, fresh) in _runs([_placed(node, {}, known)], {}, 0):
             yield Step(name, index, text.command, env, text.extents(env), waits, signals, fresh)
             index += 1
 
 
-def _placed(node: Node, trips: dict[str, int], known: dict[Resolved, Resolved]) -> _Text | _Repeat:
-    """A node in loops of so many ``trips``."""
-    if isinstance(node, Loop):
-        inner = {**trips, node.var: node.trips}
-        return _Repeat(node.var, node.trips, [_placed(each, inner, known) for each in node.body])
-    return _Text(node, trips, known)
+def _placed(node: Node, edges: Edges, known: dict[Resolved, Resolved]) -> _Text | _Repeat:
+    """A node in loops that have these ``edges``."""
+    if not isinstance(node, Loop):
+        return _Text(node, edges, known)
+    first, last = 1 << len(edges), 2 << len(edges)
+    inner = {**edges, ("first", node.var): first, ("last", node.var): last}
+    return _Repeat(node.var, node.trips, first, last, [_placed(each, inner, known) for each in node.body])
 
 
-def _runs(node: _Text | _Repeat, env: dict[str, int]) -> Iterator[tuple[_Text, dict[str, int], Given]]:
-    """The runs of a node: texts with their loop indices."""
-    if isinstance(node, _Repeat):
-        for value in range(node.trips):
-            at = {**env, node.var: value}
-            for each in node.body:
-                yield from _runs(each, at)
-    else:
-        given = node.given(env)
-        if given is not None:
-            yield node, env, given
+def _runs(
+    nodes: Sequence[_Text | _Repeat], env: dict[str, int], at: int
+) -> Iterator[tuple[_Text, dict[str, int], Given]]:
+    """The runs of nodes: texts with their loop indices. ``at``: the edges at which the loops around them are."""
+    for node in nodes:
+        if isinstance(node, _Text):
+            given = node.given(at)
+            if given is not None:
+                yield node, env, given
+            continue
+        var, trips, first, last, body = node
+        for value in range(trips):
+            edges = (0 if value else first) | (last if value == trips - 1 else 0)
+            yield from _runs(body, {**env, var: value}, at | edges)
