@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 
 from archsim.errors import ProgramError
 from archsim.ir.activity import Record
@@ -17,6 +19,7 @@ from archsim.sim.kernel import Event, Kernel, ProcessBody
 from archsim.sim.tokens import INITIAL, Arrival, Counter, Sink
 from archsim.sim.wiring import Wiring
 
+AHEAD = 64  # commands
 Waits = tuple[tuple[Counter, int], ...]
 Signals = tuple[tuple[Sink, int], ...]
 Tokens = tuple[tuple[str, int], ...]
@@ -48,6 +51,15 @@ class TokenQueue:
         if self._lacking == 0 and self._met is not None:
             self._met.succeed()
             self._met = None
+
+    def commands(self) -> Iterator[tuple[Step, Waits, Signals]]:
+        """The queue's commands, in order, with the counters that they take tokens from and where their signals go.
+
+        They are worked out many at a time, while what they have in common is at hand.
+        """
+        steps = unroll(self.queue)
+        while ahead := [(step, self.waits(step), self.signals(step)) for step in islice(steps, AHEAD)]:
+            yield from ahead
 
     def lacking(self) -> list[tuple[str, int, int]]:
         """Tokens that the blocked head waits for: (name, needed, present); empty when it is not blocked."""
@@ -89,10 +101,11 @@ class TokenQueue:
         self._met = self.kernel.event()
         return self._met
 
-    def close(self, step: Step, head_ps: int, start_ps: int, last: Arrival, outcome: Outcome) -> None:
+    def close(
+        self, step: Step, signals: Signals, head_ps: int, start_ps: int, last: Arrival, outcome: Outcome
+    ) -> None:
         """The command ends now: signal and record. ``last``: the token that met its last wait."""
         end_ps = self.kernel.now
-        signals = self.signals(step)
         if signals:
             arrival = Arrival(end_ps, self.name, step.index)
             for sink, count in signals:
@@ -142,17 +155,16 @@ class CommandQueue(TokenQueue):
     def run(self) -> ProcessBody:
         """The process."""
         kernel, engine = self.kernel, self.engine
-        for step in unroll(self.queue):
+        for step, waits, signals in self.commands():
             self.head = step
             head_ps = kernel.now
-            waits = self.waits(step)
             blocked = self.blocked(waits)
             if blocked is not None:
                 yield blocked
             last = take(waits)
             start_ps = kernel.now
             outcome = yield from engine.execute(step)
-            self.close(step, head_ps, start_ps, last, outcome)
+            self.close(step, signals, head_ps, start_ps, last, outcome)
         self.ended = True
 
 
@@ -172,26 +184,25 @@ class PipelinedQueue(TokenQueue):
         """The process."""
         kernel = self.kernel
         end_ps = 0
-        for step in unroll(self.queue):
+        for step, waits, signals in self.commands():
             self.head = step
-            waits = self.waits(step)
             blocked = self.blocked(waits)
             if blocked is not None:
                 yield blocked
             last = take(waits)
             end_ps, free_ps = self.engine.launch(step, kernel.now)
-            kernel.at(end_ps, partial(self._end, step, last))
+            kernel.at(end_ps, partial(self._end, step, signals, last))
             if free_ps > kernel.now:
                 yield kernel.timeout(free_ps - kernel.now)
         if end_ps > kernel.now:
             yield kernel.timeout(end_ps - kernel.now)
         self.ended = True
 
-    def _end(self, step: Step, last: Arrival) -> None:
+    def _end(self, step: Step, signals: Signals, last: Arrival) -> None:
         head_ps = self._last_end_ps
         start_ps = max(head_ps, last.time_ps)
         self._last_end_ps = self.kernel.now
-        self.close(step, head_ps, start_ps, last, Outcome((("launch", self.kernel.now),)))
+        self.close(step, signals, head_ps, start_ps, last, Outcome((("launch", self.kernel.now),)))
 
 
 def take(waits: Waits) -> Arrival:
