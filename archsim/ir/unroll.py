@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from archsim.ir.program import Command, Loop, Node, Queue, Region, When
 
@@ -16,7 +16,7 @@ class Step:
     """One concrete command: ``index`` in its queue, loop indices ``env``, clamped ``extents``, tokens resolved.
 
     ``waits`` and ``signals`` are in text order, conditions applied. Steps share what is equal: nobody
-    may change one.
+    may change one. ``kept``: what who runs the queue keeps of the command for its repetitions, which share it.
     """
 
     queue: str
@@ -27,6 +27,7 @@ class Step:
     waits: Resolved
     signals: Resolved
     fresh: bool
+    kept: dict[Any, Any]
 
     def operand(self, number: int) -> Region:
         """The operand of this number among what the command reads, then writes."""
@@ -57,10 +58,14 @@ class _Text:
     equal ones are one object.
     """
 
-    __slots__ = ("_extents", "_fresh", "_given", "_known", "_matter", "_signals", "_vars", "_waits", "_when", "command")
+    __slots__ = (
+        *("_extents", "_fresh", "_given", "_known", "_matter", "_signals", "_vars", "_waits", "_when"),
+        *("command", "kept"),
+    )
 
     def __init__(self, command: Command, edges: Edges, known: dict[Resolved, Resolved]) -> None:
         self.command = command
+        self.kept: dict[Any, Any] = {}
         self._known = known
         self._when = _condition(command.when, edges)
         self._waits = [(_condition(token.when, edges), (token.name, token.n)) for token in command.waits]
@@ -127,7 +132,7 @@ def unroll(queue: Queue) -> Iterator[Step]:
     known: dict[Resolved, Resolved] = {}
     for node in queue.body:
         for text, env, (waits, signals, fresh) in _runs([_placed(node, {}, known)], {}, 0):
-            yield Step(name, index, text.command, env, text.extents(env), waits, signals, fresh)
+            yield Step(name, index, text.command, env, text.extents(env), waits, signals, fresh, text.kept)
             index += 1
 
 

@@ -71,7 +71,7 @@ class Stores:
         Raises ProgramError for rings that keep bytes between slots (``retain``): those are for on-chip memories,
         whose addresses cost no time.
         """
-        site = self._site(step, region)
+        site = self.site(step, region)
         if site.starts:
             store = self._store(step, region)
             raise ProgramError(
@@ -81,9 +81,10 @@ class Stores:
 
     def slot_address(self, step: Step, region: Region) -> int:
         """As ``address``, also for rings on chip that keep bytes between slots."""
-        return self._site(step, region).address()
+        return self.site(step, region).address()
 
-    def _site(self, step: Step, region: Region) -> Site:
+    def site(self, step: Step, region: Region) -> Site:
+        """Where an operand lies, for all repetitions of the command."""
         key = step.queue, id(region)
         found = self._sites.get(key)
         if found is None:
