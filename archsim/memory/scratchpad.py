@@ -178,13 +178,13 @@ class EnginePads:
         ports: dict[Port, Port] = {}
         demands = []
         for demand in streams.demands:
-            memory, write, *rest = demand
+            memory, write, size_bytes, accesses, lost, place = demand
             if core_of(memory) != core:
                 demands.append(demand)
                 continue
             other = instance(part_of(memory), to)
-            demands.append(Demand(other, write, *rest))
-            if demand.size_bytes:
+            demands.append(Demand(other, write, size_bytes, accesses, lost, place))
+            if size_bytes:
                 ports[self._way(memory, write).port] = self._way(other, write).port
         return streams.on(ports, tuple(demands))
 

@@ -173,7 +173,7 @@ class Kernel:
                 return
             now = self.now = env._now = int(queue[0][0])
             while queue and queue[0][0] == now:
-                event = heappop(queue)[3]
+                event: Any = heappop(queue)[3]
                 callbacks, event.callbacks = event.callbacks, None
                 for callback in callbacks:
                     callback(event)

@@ -101,9 +101,7 @@ class TokenQueue:
         self._met = self.kernel.event()
         return self._met
 
-    def close(
-        self, step: Step, signals: Signals, head_ps: int, start_ps: int, last: Arrival, outcome: Outcome
-    ) -> None:
+    def close(self, step: Step, signals: Signals, head_ps: int, start_ps: int, last: Arrival, outcome: Outcome) -> None:
         """The command ends now: signal and record. ``last``: the token that met its last wait."""
         end_ps = self.kernel.now
         if signals:
