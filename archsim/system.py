@@ -92,6 +92,7 @@ class Machine:
         total_ps = max((queue.records[-1].end_ps for queue in queues if queue.records), default=0)
         kernel.finish(total_ps)
         dram = {name: part.close() for name, part in self._drams.items()}
+        noc = self._fabric.close() if self._fabric is not None else None
         records = {queue.name: tuple(queue.records) for queue in queues}
         idle = idle_names(self._architecture, self._program.queues)
         return Activity(
@@ -104,7 +105,7 @@ class Machine:
             bandwidth=self._tally.bandwidth(),
             fidelity=self._fidelity(),
             caches={name: cache.stats for name, cache in self._caches.items()},
-            noc=self._fabric.close() if self._fabric is not None else None,
+            noc=noc,
         )
 
     def _fidelity(self) -> dict[str, str]:

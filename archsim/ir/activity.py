@@ -22,9 +22,9 @@ CAUSES = (
 CountKey = tuple[str, str, str]  # (layer, part, action)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # frozen ones take three times as long to make, and there are many
 class Record:
-    """One executed command.
+    """One executed command; nobody may change it.
 
     ``head_ps``: reached the head of its queue with its engine free; ``start_ps``: waits met; ``end_ps``: signalled.
     ``critical``: (unit, index) of the command whose signal met its last wait, None when no wait held it back.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from archsim.ir.program import Command, Loop, Node, Queue, Region, Token, When
+from archsim.ir.program import Command, Loop, Node, Queue, Region, When
 
 Resolved = tuple[tuple[str, int], ...]  # (token name, n)
 
@@ -15,7 +16,7 @@ class Step:
     """One concrete command: ``index`` in its queue, loop indices ``env``, clamped ``extents``, tokens resolved.
 
     ``waits`` and ``signals`` are in text order, conditions applied. Steps share what is equal: nobody
-    may change one.
+    may change one. ``kept``: what who runs the queue keeps of the command for its repetitions, which share it.
     """
 
     queue: str
@@ -26,6 +27,7 @@ class Step:
     waits: Resolved
     signals: Resolved
     fresh: bool
+    kept: dict[Any, Any]
 
     def operand(self, number: int) -> Region:
         """The operand of this number among what the command reads, then writes."""
@@ -44,72 +46,116 @@ class Step:
         return f"{self.command.name}[{indices}]" if indices else self.command.name
 
 
-Run = tuple[Command, dict[str, int], dict[str, int]]
-Fixed = tuple[dict[str, int] | None, Resolved | None, Resolved | None, bool | None]
+Given = tuple[Resolved, Resolved, bool]
+Edges = dict[tuple[str, str], int]  # (kind, variable) -> the bit that says that its loop is there
+NEVER = (0, 1)
+
+
+class _Text:
+    """A command where it stands in its loops, with what its repetitions share.
+
+    Conditions are (bits that matter, which of them are to be set). ``known``: resolved tokens of its queue, of which
+    equal ones are one object.
+    """
+
+    __slots__ = (
+        *("_extents", "_fresh", "_given", "_known", "_matter", "_signals", "_vars", "_waits", "_when"),
+        *("command", "kept"),
+    )
+
+    def __init__(self, command: Command, edges: Edges, known: dict[Resolved, Resolved]) -> None:
+        self.command = command
+        self.kept: dict[Any, Any] = {}
+        self._known = known
+        self._when = _condition(command.when, edges)
+        self._waits = [(_condition(token.when, edges), (token.name, token.n)) for token in command.waits]
+        self._signals = [(_condition(token.when, edges), (token.name, token.n)) for token in command.signals]
+        self._fresh = _condition(command.fresh, edges)
+        self._matter = self._when[0] | self._fresh[0]
+        for (matter, _), _ in (*self._waits, *self._signals):
+            self._matter |= matter
+        self._given: dict[int, Given | None] = {}  # by the bits that matter to it
+        limits = [limit for extent in command.extents for limit in extent.limits]
+        self._vars = list(dict.fromkeys([var for limit in limits for var, _ in limit.terms]))
+        self._extents: dict[tuple[int, ...], dict[str, int]] = {}  # by the variables that limit them
+
+    def given(self, at: int) -> Given | None:
+        """Its waits, its signals and whether it is fresh where the loops are ``at`` these edges; None if it is not run
+        there.
+        """
+        key = at & self._matter
+        if key not in self._given:
+            self._given[key] = self._resolve(key)
+        return self._given[key]
+
+    def extents(self, env: dict[str, int]) -> dict[str, int]:
+        """Its clamped extents at loop indices ``env``."""
+        key = tuple([env[var] for var in self._vars]) if self._vars else ()
+        found = self._extents.get(key)
+        if found is None:
+            found = self._extents[key] = {extent.dim: extent.at(env) for extent in self.command.extents}
+        return found
+
+    def _resolve(self, at: int) -> Given | None:
+        matter, wanted = self._when
+        if at & matter != wanted:
+            return None
+        waits = tuple([token for (matter, wanted), token in self._waits if at & matter == wanted])
+        signals = tuple([token for (matter, wanted), token in self._signals if at & matter == wanted])
+        known, (matter, wanted) = self._known, self._fresh
+        return known.setdefault(waits, waits), known.setdefault(signals, signals), at & matter == wanted
+
+
+def _condition(when: When, edges: Edges) -> tuple[int, int]:
+    wanted = banned = 0
+    for edge in when:
+        if edge.negated:
+            banned |= edges[edge.kind, edge.var]
+        else:
+            wanted |= edges[edge.kind, edge.var]
+    return NEVER if wanted & banned else (wanted | banned, wanted)
+
+
+class _Repeat(NamedTuple):
+    """A loop of texts and loops; ``first``, ``last``: the bits of its edges."""
+
+    var: str
+    trips: int
+    first: int
+    last: int
+    body: list[_Text | _Repeat]
 
 
 def unroll(queue: Queue) -> Iterator[Step]:
     """Yield the queue's concrete commands in order."""
     name, index = queue.name, 0
-    known: dict[int, Fixed] = {}
+    known: dict[Resolved, Resolved] = {}
     for node in queue.body:
-        runs: list[Run] = []
-        _run(node, {}, {}, runs)
-        for command, env, trips in runs:
-            fixed = known.get(id(command))
-            if fixed is None:
-                fixed = known[id(command)] = _fixed(command)
-            extents, waits, signals, fresh = fixed
-            yield Step(
-                name,
-                index,
-                command,
-                env,
-                {extent.dim: extent.at(env) for extent in command.extents} if extents is None else extents,
-                _resolve(command.waits, env, trips) if waits is None else waits,
-                _resolve(command.signals, env, trips) if signals is None else signals,
-                holds(command.fresh, env, trips) if fresh is None else fresh,
-            )
+        for text, env, (waits, signals, fresh) in _runs([_placed(node, {}, known)], {}, 0):
+            yield Step(name, index, text.command, env, text.extents(env), waits, signals, fresh, text.kept)
             index += 1
 
 
-def _fixed(command: Command) -> Fixed:
-    """Extents, waits, signals and freshness of a command where they are the same in all its repetitions, else None."""
-    extents: dict[str, int] | None = {}
-    if command.extents:
-        limited = any([extent.limits for extent in command.extents])
-        extents = None if limited else {extent.dim: max(extent.size, 0) for extent in command.extents}
-    return extents, _always(command.waits), _always(command.signals), None if command.fresh else True
+def _placed(node: Node, edges: Edges, known: dict[Resolved, Resolved]) -> _Text | _Repeat:
+    """A node in loops that have these ``edges``."""
+    if not isinstance(node, Loop):
+        return _Text(node, edges, known)
+    first, last = 1 << len(edges), 2 << len(edges)
+    inner = {**edges, ("first", node.var): first, ("last", node.var): last}
+    return _Repeat(node.var, node.trips, first, last, [_placed(each, inner, known) for each in node.body])
 
 
-def _always(tokens: tuple[Token, ...]) -> Resolved | None:
-    for token in tokens:
-        if token.when:
-            return None
-    return tuple([(token.name, token.n) for token in tokens])
-
-
-def _run(node: Node, env: dict[str, int], trips: dict[str, int], runs: list[Run]) -> None:
-    """Append the runs of a node: commands with their loop indices and the trips of their loops."""
-    if isinstance(node, Loop):
-        inner = {**trips, node.var: node.trips}
-        for value in range(node.trips):
-            at = {**env, node.var: value}
-            for each in node.body:
-                _run(each, at, inner, runs)
-    elif not node.when or holds(node.when, env, trips):
-        runs.append((node, env, trips))
-
-
-def holds(when: When, env: dict[str, int], trips: dict[str, int]) -> bool:
-    """Whether every literal of ``when`` is true at loop indices ``env``."""
-    for edge in when:
-        at = env[edge.var]
-        edge_value = 0 if edge.kind == "first" else trips[edge.var] - 1
-        if (at == edge_value) == edge.negated:
-            return False
-    return True
-
-
-def _resolve(tokens: tuple[Token, ...], env: dict[str, int], trips: dict[str, int]) -> Resolved:
-    return tuple([(token.name, token.n) for token in tokens if not token.when or holds(token.when, env, trips)])
+def _runs(
+    nodes: Sequence[_Text | _Repeat], env: dict[str, int], at: int
+) -> Iterator[tuple[_Text, dict[str, int], Given]]:
+    """The runs of nodes: texts with their loop indices. ``at``: the edges at which the loops around them are."""
+    for node in nodes:
+        if isinstance(node, _Text):
+            given = node.given(at)
+            if given is not None:
+                yield node, env, given
+            continue
+        var, trips, first, last, body = node
+        for value in range(trips):
+            edges = (0 if value else first) | (last if value == trips - 1 else 0)
+            yield from _runs(body, {**env, var: value}, at | edges)

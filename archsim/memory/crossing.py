@@ -29,7 +29,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from archsim.ir.unroll import Step
-from archsim.memory.journey import Freight, Journey, Way
+from archsim.memory.journey import Freight, Journey
 from archsim.memory.leg import Leg
 from archsim.memory.offchip import Shape
 from archsim.memory.routes import Fabric, Route, Routes, Side
@@ -62,8 +62,7 @@ class Crossings:
         for route in routes:
             side = route.side
             address = self._address(step, side) if side is not None else 0
-            way = Way(side.memory if side is not None else "", route.source, route.targets)
-            journey.start(way, self._freight(journey, route, address))
+            journey.start(route.way, self._freight(journey, route, address))
         return journey
 
     def _freight(self, journey: Journey, route: Route, address: int) -> list[Freight]:
@@ -71,14 +70,14 @@ class Crossings:
         leg = route.side.leg if route.side is not None else None
         starts = [address + part.offset for part in route.parts]
         if leg is None:
-            return [Freight(at, (flits,)) for at, flits in zip(starts, route.flits, strict=True)]
+            return [Freight(at, flits) for at, flits in zip(starts, route.messages, strict=True)]
 
         def transfer(leg: Leg, shape: Shape, at: int, clock: Clock) -> Event:
             return leg.dram.submit(journey.order(), shape, at, clock)
 
         return [
-            Freight(at, (flits,), leg.dram, partial(transfer, leg, shape, at), leg.dram.bursts(shape))
-            for at, flits, shape in zip(starts, route.flits, route.shapes, strict=True)
+            Freight(at, flits, leg.dram, partial(transfer, leg, ask.shape, at), ask.bursts)
+            for at, flits, ask in zip(starts, route.messages, route.asks, strict=True)
         ]
 
     def _address(self, step: Step, side: Side) -> int:

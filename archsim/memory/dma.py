@@ -23,7 +23,7 @@ passes caches by; it drops their lines that it writes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
@@ -46,7 +46,7 @@ from archsim.spec.architecture import Dma
 from archsim.spec.network import core_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Plan:
     """A move of given extents and clips, wherever it starts. ``own_cycles``: of a move on chip alone on its ports (0:
     of others). ``legs``: transfers of DRAM, but those of ``routes``, which are over the network; ``reads``: from DRAM.
@@ -99,7 +99,7 @@ class DmaEngine(TileEngine):
         plan = self._moves.of(step, self.places(step))
         kernel, clock = self.around.kernel, self.clock
         if plan.setup_cycles:
-            ready_ps = clock.edge(clock.cycle(kernel.now) + plan.setup_cycles)
+            (ready_ps,) = clock.edges(kernel.now, plan.setup_cycles)
             yield kernel.timeout(ready_ps - kernel.now)
         start_ps = kernel.now
         transfers = [self._submit(step, leg, number) for number, leg in enumerate(plan.legs)]
@@ -133,7 +133,8 @@ class DmaEngine(TileEngine):
         routes = plan.routes
         if self._crossings is not None and core is not None:
             routes = tuple([self._crossings.routes.moved(route, core) for route in routes])
-        return replace(plan, routes=routes, streams=self.storage.moved(plan.streams, core, self.core))
+        streams = self.storage.moved(plan.streams, core, self.core)
+        return Plan(plan.setup_cycles, plan.own_cycles, plan.legs, routes, plan.reads, streams, plan.bill)
 
     def _make(self, step: Step) -> Plan:
         command, storage = step.command, self.storage

@@ -11,21 +11,13 @@ from typing import Any, NamedTuple
 
 from archsim.ir.unroll import Step
 from archsim.memory.offchip import OffChip
-from archsim.memory.routes import Fabric
+from archsim.memory.routes import Fabric, Way
 from archsim.memory.window import Window
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Phases
 from archsim.sim.kernel import Event, Kernel
 
 Then = Callable[[Event], None]
-
-
-class Way(NamedTuple):
-    """From ``memory`` above the network to ``targets``, or (``source`` is a node) to it; '' between cores."""
-
-    memory: str
-    source: int | None
-    targets: tuple[int, ...]
 
 
 class Freight(NamedTuple):
@@ -48,6 +40,11 @@ class Journey:
 
     ``beat_ps``: last beat in a DRAM, ``flit_ps``: last arrival, as far as they are known.
     """
+
+    __slots__ = (
+        *("_clock", "_fabric", "_index", "_kernel", "_layer", "_node", "_orders", "_outstanding", "_rank", "_windows"),
+        *("beat_ps", "event", "flit_ps", "left"),
+    )
 
     def __init__(
         self,
@@ -75,12 +72,16 @@ class Journey:
 
     def start(self, way: Way, freight: Sequence[Freight]) -> None:
         """Send all parts, or ask for them."""
-        self.left += sum(len(item.messages) for item in freight)
+        for item in freight:
+            self.left += len(item.messages)
         if way.source is None:
             self._request(way, freight)
         else:
             for item in freight:
-                self._later(item, partial(self._leave, way, item))
+                if item.after_cycles:
+                    self._later(item, partial(self._leave, way, item))
+                else:
+                    self._leave(way, item)
 
     def phases(self, start_ps: int, own_cycles: int, beat_ps: int, *, reads: bool) -> Phases:
         """Where the command's bytes were, in their order, at its end; ``beat_ps``: last beat of what did not travel.
@@ -89,7 +90,8 @@ class Journey:
         alone at least, then dram. What follows is the ports'.
         """
         clock, end_ps = self._clock, self._kernel.now
-        beat_ps, flit_ps = max(beat_ps, clock.at_or_after(self.beat_ps)), clock.at_or_after(self.flit_ps)
+        beat_ps = max(beat_ps, clock.at_or_after(self.beat_ps)) if self.beat_ps else beat_ps
+        flit_ps = clock.at_or_after(self.flit_ps)
         if reads:
             return ("dram", beat_ps), ("noc", flit_ps), ("sram_port", end_ps)
         own_ps = clock.edge(clock.cycle(start_ps) + own_cycles)
@@ -121,7 +123,10 @@ class Journey:
     def _serve(self, way: Way, port: int, items: Sequence[Freight]) -> None:
         """A port knows what to send."""
         for item in items:
-            self._later(item, partial(self._fetch, way, port, item))
+            if item.after_cycles:
+                self._later(item, partial(self._fetch, way, port, item))
+            else:
+                self._fetch(way, port, item)
 
     def _fetch(self, way: Way, port: int, item: Freight) -> None:
         if item.transfer is None:
@@ -168,12 +173,9 @@ class Journey:
     # steps that all ways share
 
     def _later(self, item: Freight, then: Callable[[], None]) -> None:
-        if not item.after_cycles:
-            then()
-        else:
-            self._kernel.at(self._clock.edge(self._clock.cycle(self._kernel.now) + item.after_cycles), then)
+        self._kernel.at(self._clock.edge(self._clock.cycle(self._kernel.now) + item.after_cycles), then)
 
-    def _send(self, source: int, targets: Sequence[int], flits: int, clock: Clock, then: Then) -> None:
+    def _send(self, source: int, targets: tuple[int, ...], flits: int, clock: Clock, then: Then) -> None:
         self._fabric.send(self.order(), source, targets, flits, clock).callbacks.append(then)
 
     def _transfer(self, item: Freight, clock: Clock, then: Then) -> None:
@@ -191,7 +193,7 @@ class Journey:
 
     def _flit(self, event: Event) -> None:
         self._fabric.charge(self._layer, event.value)
-        self.flit_ps = max(self.flit_ps, self._kernel.now)
+        self.flit_ps = self._kernel.now
 
     def _end(self, messages: int) -> None:
         self.left -= messages

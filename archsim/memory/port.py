@@ -154,15 +154,17 @@ class PortStreams:
 
     def on(self, ports: Mapping[Port, Port], demands: tuple[Demand, ...]) -> PortStreams:
         """The same streams on other ports, those that are named, for ``demands``."""
-        return PortStreams(
+        other = PortStreams(
             self.starter, self.clock, self.cycles, demands,
             {ports.get(port, port): share for port, share in self.exact.items()},
             tuple([(ports.get(port, port), share) for port, share in self.shares]),
             self.whole_cycles,
-            tuple([replace(each, port=ports.get(each.port, each.port)) for each in self.conflicts]),
-            {ports.get(port, port): share for port, share in self.even.items()},
-            tuple([(ports.get(port, port), peak) for port, peak in self.peaks]),
         )  # fmt: skip
+        if self.conflicts:
+            other.conflicts = tuple([replace(each, port=ports.get(each.port, each.port)) for each in self.conflicts])
+            other.even = {ports.get(port, port): share for port, share in self.even.items()}
+            other.peaks = tuple([(ports.get(port, port), peak) for port, peak in self.peaks])
+        return other
 
     def begin(self) -> Flow:
         """Start at the present instant, an edge of the clock."""
@@ -187,9 +189,8 @@ class Flow:
         clock = self.clock = streams.clock
         self.pace: Cycles = 1
         self.done: Cycles = 0  # cycles' worth of work done at ``since``
-        first = clock.cycle(now_ps)
-        self.since: Cycles = first  # own cycles since time 0
-        self.end_ps = clock.edge(first + streams.whole_cycles)
+        self.since: Cycles  # own cycles since time 0
+        self.since, self.end_ps = clock.span(now_ps, streams.whole_cycles)
         self.ended = False
         self.event: Event
 

@@ -58,8 +58,10 @@ class Ports:
         """Take a command off its ports, at its end."""
         flow.ended = True
         pool = self._pool(flow)
-        full = [] if pool else [port for port, _ in flow.shares if port.rough >= FULL and port.overfull()]
+        full = []
         for port, share in flow.shares:
+            if port.rough >= FULL and pool is None and port.overfull():
+                full.append(port)
             port.remove(flow, share)
         for port, _ in flow.peaks:
             port.remove_uneven(flow)
@@ -91,9 +93,11 @@ class Ports:
 
     def _pool(self, flow: Flow) -> Pool | None:
         """The pool that a command is in."""
-        for port in flow.exact:
-            if port in self._pools:
-                return self._pools[port]
+        pools = self._pools
+        if pools:
+            for port in flow.exact:
+                if port in pools:
+                    return pools[port]
         return None
 
     def _leave(self, flow: Flow) -> None:

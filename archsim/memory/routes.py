@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from archsim.ir.footprint import Footprint
 from archsim.memory.leg import Leg
@@ -35,7 +35,7 @@ class Fabric(Protocol):
     def cycles(self, size_bytes: int, clock: Clock) -> Fraction:
         """Cycles of ``clock`` that bytes take at least through the one link of a core."""
 
-    def send(self, order: tuple[int, ...], source: int, targets: Sequence[int], flits: int, clock: Clock) -> Event:
+    def send(self, order: tuple[int, ...], source: int, targets: tuple[int, ...], flits: int, clock: Clock) -> Event:
         """Send a message; the event has its delivery."""
 
     def charge(self, layer: str, delivery: Any) -> None:
@@ -57,20 +57,33 @@ class Side:
     leg: Leg | None
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
-    """What crosses between two places: ``parts``, of so many ``flits`` each.
+class Way(NamedTuple):
+    """From ``memory`` above the network to ``targets``, or (``source`` is a node) to it; '' between cores."""
 
-    ``side``: the operand above the network, None between cores; read there, it goes to ``targets``, else it comes from
-    the node ``source``. ``shapes``: the parts as transfers of a DRAM.
+    memory: str
+    source: int | None
+    targets: tuple[int, ...]
+
+
+class Ask(NamedTuple):
+    """A part as a transfer of a DRAM, of so many ``bursts`` at most."""
+
+    shape: Shape
+    bursts: int
+
+
+@dataclass(slots=True)
+class Route:
+    """What crosses between two places: ``parts``, of the flits of one message each.
+
+    ``side``: the operand above the network, None between cores. ``asks``: the parts in a DRAM.
     """
 
     side: Side | None
-    source: int | None
-    targets: tuple[int, ...]
+    way: Way
     parts: tuple[Part, ...]
-    flits: tuple[int, ...]
-    shapes: tuple[Shape, ...] = ()
+    messages: tuple[tuple[int], ...]
+    asks: tuple[Ask, ...] = ()
 
     @property
     def size_bytes(self) -> int:
@@ -102,8 +115,10 @@ class Routes:
     def moved(self, route: Route, core: int) -> Route:
         """A route that was found for another ``core``: what was at its node is at the engine's own."""
         theirs, own = self.fabric.node(core), self.fabric.node(self._core)
-        targets = tuple([own if node == theirs else node for node in route.targets])
-        return replace(route, source=own if route.source == theirs else route.source, targets=targets)
+        memory, source, targets = route.way
+        targets = tuple([own if node == theirs else node for node in targets])
+        way = Way(memory, own if source == theirs else source, targets)
+        return Route(route.side, way, route.parts, route.messages, route.asks)
 
     def _made(self, side: Side | None, source: int | None, cores: Sequence[int], carried: Side) -> tuple[Route, ...]:
         """The route of what ``carried`` touches; none where nothing crosses."""
@@ -111,10 +126,17 @@ class Routes:
         if not parts or (source is None and not cores):
             return ()
         leg = side.leg if side is not None else None
-        shapes: tuple[Shape, ...] = ()
-        if leg is not None:
-            kinds = dict.fromkeys((part.run_bytes, part.outer) for part in parts)
-            alike = {kind: leg.part(Footprint(0, *kind)) for kind in kinds}
-            shapes = tuple(alike[part.run_bytes, part.outer] for part in parts)
-        flits = tuple(self.fabric.flits(part.size_bytes) for part in parts)
-        return (Route(side, source, tuple(self.fabric.node(core) for core in cores), parts, flits, shapes),)
+        way = Way(side.memory if side is not None else "", source, tuple([self.fabric.node(core) for core in cores]))
+        messages = tuple([(self.fabric.flits(part.size_bytes),) for part in parts])
+        return (Route(side, way, parts, messages, _asks(leg, parts) if leg is not None else ()),)
+
+
+def _asks(leg: Leg, parts: Sequence[Part]) -> tuple[Ask, ...]:
+    """Parts as transfers of a DRAM; those of one shape share it."""
+    alike: dict[Footprint, Ask] = {}
+    for part in parts:
+        kind = Footprint(0, part.run_bytes, part.outer)
+        if kind not in alike:
+            shape = leg.part(kind)
+            alike[kind] = Ask(shape, leg.dram.bursts(shape))
+    return tuple([alike[Footprint(0, part.run_bytes, part.outer)] for part in parts])

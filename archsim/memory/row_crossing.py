@@ -14,8 +14,9 @@ from archsim.ir.streams import rows_of
 from archsim.ir.unroll import Step
 from archsim.memory.crossing import Crossings
 from archsim.memory.dram.interface import IntArray, RowList
-from archsim.memory.journey import Freight, Journey, Way
+from archsim.memory.journey import Freight, Journey
 from archsim.memory.offchip import OffChip
+from archsim.memory.routes import Way
 from archsim.memory.runs import Runs
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Event

@@ -178,13 +178,14 @@ class EnginePads:
         ports: dict[Port, Port] = {}
         demands = []
         for demand in streams.demands:
-            if core_of(demand.memory) != core:
+            memory, write, size_bytes, accesses, lost, place = demand
+            if core_of(memory) != core:
                 demands.append(demand)
                 continue
-            other = demand._replace(memory=instance(part_of(demand.memory), to))
-            demands.append(other)
-            if demand.size_bytes:
-                ports[self._way(demand.memory, demand.write).port] = self._way(other.memory, other.write).port
+            other = instance(part_of(memory), to)
+            demands.append(Demand(other, write, size_bytes, accesses, lost, place))
+            if size_bytes:
+                ports[self._way(memory, write).port] = self._way(other, write).port
         return streams.on(ports, tuple(demands))
 
     def _conflict(self, demand: Demand, pace: Fraction) -> Conflict:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import count
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from archsim.errors import ProgramError
 from archsim.ir.activity import LinkFlits, NocStats
@@ -51,6 +51,13 @@ class NetworkModel(Protocol):
         """No message of so many flits ends sooner after it was submitted."""
 
 
+class Errand(NamedTuple):
+    """Where a message goes beside its own node, and what it takes at least."""
+
+    targets: tuple[int, ...]
+    least_ps: int
+
+
 class Fabric:
     """One network. ``message_bytes``: of a part of a move at most; ``request_flits``: of what asks a port for parts."""
 
@@ -68,6 +75,8 @@ class Fabric:
         self._attached = tuple(spec.shared)
         self._levels = tuple(level.name for level in spec.levels)
         self._ports: dict[str, tuple[int, ...]] = {}
+        self._errands: dict[tuple[int, tuple[int, ...], int], Errand] = {}
+        self._charged: dict[tuple[str, tuple[tuple[int, int], ...]], int] = {}
 
     def node(self, core: int) -> int:
         """The node of a core."""
@@ -84,11 +93,11 @@ class Fabric:
             ports = self._ports[memory] = self.model.ports(memory)
         if not ports:
             raise ProgramError(f"memory '{memory}' has no port on network '{self.name}'; 'attach' says where one is")
-        number, rest = 0, address // self.message_bytes
-        while rest and len(ports) > 1:
-            rest, digit = divmod(rest, len(ports))
-            number += digit
-        return ports[number % len(ports)]
+        number, rest, count = 0, address // self.message_bytes, len(ports)
+        while rest and count > 1:
+            number += rest % count
+            rest //= count
+        return ports[number % count]
 
     def flits(self, size_bytes: int) -> int:
         """Flits of payload."""
@@ -98,19 +107,26 @@ class Fabric:
         """Cycles of ``clock`` that bytes take at least through the one link of a core."""
         return Fraction(self.flits(size_bytes) * clock.hz, self.clock.hz)
 
-    def send(self, order: tuple[int, ...], source: int, targets: Sequence[int], flits: int, clock: Clock) -> Event:
+    def send(self, order: tuple[int, ...], source: int, targets: tuple[int, ...], flits: int, clock: Clock) -> Event:
         """Send a message; the event has the Delivery, at an edge of ``clock``, or None when it need not travel.
 
         ``order`` sorts the messages of one instant.
         """
-        others = tuple([target for target in targets if target != source])
-        if not others:
+        errand = self._errands.get((source, targets, flits))
+        if errand is None:
+            errand = self._errands[source, targets, flits] = self._errand(source, targets, flits)
+        if not errand.targets:
             return self._kernel.timeout(clock.at_or_after(self._kernel.now) - self._kernel.now)
-        message = Message(next(self._ids), source, others, flits)
-        return self._kernel.submit(self._number, order, message, clock, self.model.least_ps(flits, source, others))
+        message = Message(next(self._ids), source, errand.targets, flits)
+        return self._kernel.submit(self._number, order, message, clock, errand.least_ps)
 
     def close(self) -> NocStats:
-        """Totals, once the model has reached the end of the simulation."""
+        """Totals, once the model has reached the end of the simulation; its charges are counted then."""
+        for (layer, levels), times in self._charged.items():
+            for name, (link_flits, router_flits) in zip(self._levels, levels, strict=False):
+                self._tally.add(layer, name, "link_flits", link_flits * times)
+                self._tally.add(layer, name, "router_flits", router_flits * times)
+        self._charged.clear()
         stats = self.model.stats
         links = tuple(LinkFlits(link.source, link.target, link.flits) for link in stats.links)
         topology = self.model.topology
@@ -133,7 +149,9 @@ class Fabric:
     def charge(self, layer: str, delivery: Delivery | None) -> None:
         """Count what a message of ``layer`` cost on links and in routers."""
         if delivery is not None:
-            levels = delivery.levels or ((delivery.link_flits, delivery.router_flits),)
-            for name, (link_flits, router_flits) in zip(self._levels, levels, strict=False):
-                self._tally.add(layer, name, "link_flits", link_flits)
-                self._tally.add(layer, name, "router_flits", router_flits)
+            key = layer, delivery.levels or ((delivery.link_flits, delivery.router_flits),)
+            self._charged[key] = self._charged.get(key, 0) + 1
+
+    def _errand(self, source: int, targets: tuple[int, ...], flits: int) -> Errand:
+        others = tuple([target for target in targets if target != source])
+        return Errand(others, self.model.least_ps(flits, source, others) if others else 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -80,10 +81,11 @@ class Fans:
         return (self._way(source, targets, self._trees.where(source, targets)),)
 
     def _way(self, source: int, targets: tuple[int, ...], where: int) -> Way:
-        links = {link for target in targets for link in self._ways.links(source, target)}
+        ahead = [link for target in targets for link in self._ways.links(source, target)]
+        links = {(link.source, link.source_port): link for link in ahead}.values()
         alone: dict[Fraction, int] = {}
-        for target in targets:
-            flight = self._ways.flight_cycles(source, target)
+        flights = [self._ways.flight_cycles(source, target) for target in targets]
+        for target, flight in zip(targets, flights, strict=True):
             for period, heads in self._ways.paces(source, target, self._head_cycles):
                 alone[period] = max(alone.get(period, 0), flight + heads)
         return Way(
@@ -91,12 +93,12 @@ class Fans:
             nodes=len(targets),
             links=len(links),
             routers=len(links) + 1,
-            flight_cycles=max(self._ways.flight_cycles(source, target) for target in targets),
+            flight_cycles=max(flights),
             alone=tuple(alone.items()),
             levels=self._passed(source, links),
         )
 
-    def _passed(self, source: int, links: set[Link]) -> tuple[tuple[int, int], ...]:
+    def _passed(self, source: int, links: Collection[Link]) -> tuple[tuple[int, int], ...]:
         """Links and routers of each level of nested networks; nothing where there is one."""
         of_router = self._ways.topology.levels
         if not of_router:

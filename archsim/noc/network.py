@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 
 from archsim.errors import ConfigError, SimulationError
 from archsim.noc import attachment, engine
-from archsim.noc.fans import Fans
+from archsim.noc.fans import Fans, Way
 from archsim.noc.interface import Delivery, Message
 from archsim.noc.kernel.layout import NEVER, NO_INDEX, NONE
 from archsim.noc.parameters import Packets, RouterParameters
@@ -26,14 +26,16 @@ from archsim.spec.network import Noc
 FIRST_MESSAGES = 64  # under way before the arrays first grow
 
 
-class _Sent(NamedTuple):
-    """A message under way: its id, what its delivery will say, and the records of its copies."""
+class _Load(NamedTuple):
+    """What all messages of so many ``flits`` between the same nodes have in common: the ways of its copies, packets to
+    arrive, cycles until the end at least, and what the delivery will say."""
 
-    id: int
+    ways: tuple[Way, ...]
+    packets: int
+    least_cycles: int
     link_flits: int
     router_flits: int
     levels: tuple[tuple[int, int], ...]
-    slots: list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,8 @@ class Network:
         parameters = _parameters(spec)
         self._engine = engine.engine(spec.fidelity, self.topology, routes, parameters, self.packets, seed=self.seed)
         self._fans = Fans(Ways(self.topology, routes), self._engine, head_cycles(parameters), multicast=spec.multicast)
-        self._sent: dict[int, _Sent] = {}  # by the record that counts what arrives
+        self._loads: dict[tuple[int, tuple[int, ...], int], _Load] = {}
+        self._sent: dict[int, tuple[int, _Load, list[int]]] = {}  # messages by the record that counts what arrives
         self._free: list[int] = []
         self._grow()
         self._next_end: int = NEVER
@@ -163,40 +166,57 @@ class Network:
 
     def _take_in(self, message: Message, visible: int) -> None:
         """Write the records of a message's copies, of which the first counts what arrives."""
-        fan = self._fans.to(message.source, message.targets)
-        ways = fan.ways
-        flits, total = message.flits, self.packets.flits(message.flits)
-        if flits < 0 or total < 1:
-            raise SimulationError(f"network: message {message.id} of {flits} flits and no header; allowed 1 or more")
+        number, source, targets, flits = message
+        load = self._loads.get((source, targets, flits))
+        if load is None:
+            load = self._loads[source, targets, flits] = self._load(message)
+        ways = load.ways
         if len(self._free) < len(ways):
             self._grow()
         slots = [self._free.pop() for _ in ways]
-        left = self.packets.count(flits) * fan.nodes
+        first = slots[0]
         for slot, way in zip(slots, ways, strict=True):
             self._records.write(
-                slot, visible, visible, NONE, NONE, message.source, way.where, flits, flits, left, 0, NO_INDEX,
-                slots[0], way.flight_cycles,
+                slot, visible, visible, NONE, NONE, source, way.where, flits, flits, load.packets, 0, NO_INDEX, first,
+                way.flight_cycles,
             )  # fmt: skip
             engine.send(self._engine.state.counts, self._next, slot)
+        self._sent[first] = number, load, slots
+        self._next_end = min(self._next_end, visible + load.least_cycles)
+
+    def _load(self, message: Message) -> _Load:
+        """Raises SimulationError on an empty message, one to no node, to its own, or twice to one."""
+        fan = self._fans.to(message.source, message.targets)
+        flits, total = message.flits, self.packets.flits(message.flits)
+        if flits < 0 or total < 1:
+            raise SimulationError(f"network: message {message.id} of {flits} flits and no header; allowed 1 or more")
         levels = tuple([(total * links, total * routers) for links, routers in fan.levels])
-        self._sent[slots[0]] = _Sent(message.id, total * fan.links, total * fan.routers, levels, slots)
-        self._next_end = min(self._next_end, visible + total - 1 + ways[0].flight_cycles)
+        return _Load(
+            fan.ways,
+            self.packets.count(flits) * fan.nodes,
+            total - 1 + fan.ways[0].flight_cycles,
+            total * fan.links,
+            total * fan.routers,
+            levels,
+        )
 
     def _run(self, until: int) -> int:
         """Up to the first end, or so far that something must have moved. Raises SimulationError when nothing has."""
+        limit = self._next_end + STUCK_CYCLES
+        if limit >= until:
+            count, self._next_end = self._engine.advance(until, stops=True)
+            return count
         state = self._engine.state
         before = engine.progress(state)
-        limit = min(until, self._next_end + STUCK_CYCLES)
         count, self._next_end = self._engine.advance(limit, stops=True)
-        stopped = limit < until and engine.now(state) >= limit
-        if stopped and before[0] and before == engine.progress(state):
+        if engine.now(state) >= limit and before[0] and before == engine.progress(state):
             raise SimulationError(f"network {self.spec.name}: {before[0]} messages stand still")
         return count
 
     def _deliver(self, slot: int) -> Delivery:
-        sent = self._sent.pop(slot)
-        self._free += reversed(sent.slots)
-        return Delivery(sent.id, self._now_ps, sent.link_flits, sent.router_flits, sent.levels)
+        number, load, slots = self._sent.pop(slot)
+        self._free += reversed(slots)
+        return Delivery(number, self._now_ps, load.link_flits, load.router_flits, load.levels)
 
     def _grow(self) -> None:
         """Double the records, at least so that every node can have a message under way to every other one."""

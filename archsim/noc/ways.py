@@ -20,6 +20,7 @@ class Ways:
         self.routes = routes
         self._ahead = {(link.source, link.source_port): link for link in topology.links}
         self._links: dict[tuple[int, int], tuple[Link, ...]] = {}
+        self._flights: dict[tuple[int, int], int] = {}
 
     def links(self, source: int, target: int) -> tuple[Link, ...]:
         """From the router of node ``source`` to that of ``target``."""
@@ -37,10 +38,14 @@ class Ways:
 
     def flight_cycles(self, source: int, target: int) -> int:
         """Of a flit that waits for nothing, from when its node sends it: through the switches and over the wires."""
-        first, last = self.topology.nodes[source].delay_cycles, self.topology.nodes[target].delay_cycles
-        links = self.links(source, target)
-        wires = first + last + sum(link.delay_cycles + ceil(link.period) - 1 for link in links)
-        return wires + WIRE * (len(links) + 2) + CROSSBAR * (len(links) + 1)
+        found = self._flights.get((source, target))
+        if found is None:
+            first, last = self.topology.nodes[source].delay_cycles, self.topology.nodes[target].delay_cycles
+            links = self.links(source, target)
+            wires = first + last + sum([link.delay_cycles + ceil(link.period) - 1 for link in links])
+            found = wires + WIRE * (len(links) + 2) + CROSSBAR * (len(links) + 1)
+            self._flights[source, target] = found
+        return found
 
     def lone_cycles(self, parameters: RouterParameters, source: int, target: int, flits: int) -> int:
         """Cycles from the making of a packet to its last flit's arrival when nothing else moves.

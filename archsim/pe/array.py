@@ -10,7 +10,7 @@ Not modelled: stalls of single operands inside a tile.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
@@ -27,7 +27,7 @@ from archsim.spec.architecture import Array
 NOTHING = Fold(0, 0, 0, streams_of(a=0, b=0, acc_read=0, acc_write=0), {"mac": 0})  # of a tile without any work
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Tile:
     """A tile of given extents: cycles to the end of each stage, streams, actions."""
 
@@ -60,17 +60,9 @@ class ArrayEngine(TileEngine):
         yield self.begin(step, tile.streams).event
         tile.bill.times += 1
         self.around.tally.streamed(tile.streams.demands, start_ps, kernel.now)
-        first = clock.cycle(start_ps)
-        return Outcome(
-            (
-                ("fill_drain", clock.edge(first + tile.fill_end)),
-                ("busy", clock.edge(first + tile.stream_end)),
-                ("fill_drain", clock.edge(first + tile.drain_end)),
-                ("sram_port", kernel.now),
-            ),
-            tile.macs,
-            tile.slots_per_cycle,
-        )
+        filled, streamed, drained = clock.edges(start_ps, tile.fill_end, tile.stream_end, tile.drain_end)
+        phases = ("fill_drain", filled), ("busy", streamed), ("fill_drain", drained), ("sram_port", kernel.now)
+        return Outcome(phases, tile.macs, tile.slots_per_cycle)
 
     def _tile(self, step: Step) -> Tile:
         spec, command = self._spec, step.command
@@ -94,7 +86,9 @@ class ArrayEngine(TileEngine):
         )
 
     def _moved(self, tile: Tile, core: int | None) -> Tile:
-        return replace(tile, streams=self.storage.moved(tile.streams, core, self.core))
+        streams = self.storage.moved(tile.streams, core, self.core)
+        ends = tile.fill_end, tile.stream_end, tile.drain_end
+        return Tile(*ends, streams, tile.bill, tile.macs, tile.slots_per_cycle)
 
     def _folded(self, step: Step, rate: Fraction) -> Fold:
         spec, nest = self._spec, step.command.nest

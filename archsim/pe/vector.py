@@ -7,7 +7,7 @@ evenly on their memories' ports over the whole command, which is stretched when 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 from archsim.errors import ProgramError
@@ -20,7 +20,7 @@ from archsim.sim.tally import Bill, Entry, memory_entries
 from archsim.spec.architecture import Vector
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Pass:
     """A VECTOR command of given extents: cycles, streams, actions."""
 
@@ -48,11 +48,11 @@ class VectorEngine(TileEngine):
         yield self.begin(step, work.streams).event
         work.bill.times += 1
         self.around.tally.streamed(work.streams.demands, start_ps, kernel.now)
-        busy_end_ps = self.clock.edge(self.clock.cycle(start_ps) + work.cycles)
+        (busy_end_ps,) = self.clock.edges(start_ps, work.cycles)
         return Outcome((("busy", busy_end_ps), ("sram_port", kernel.now)))
 
     def _moved(self, work: Pass, core: int | None) -> Pass:
-        return replace(work, streams=self.storage.moved(work.streams, core, self.core))
+        return Pass(work.cycles, self.storage.moved(work.streams, core, self.core), work.bill)
 
     def _pass(self, step: Step) -> Pass:
         spec, command = self._spec, step.command

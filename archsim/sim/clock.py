@@ -34,6 +34,18 @@ class Clock:
         """Time in ps of the first edge at or after ``time_ps``."""
         return -(-time_ps * self.hz // PS_PER_S) * PS_PER_S // self.hz
 
+    def edges(self, time_ps: int, *cycles: int) -> list[int]:
+        """Times in ps of the edges so many cycles after the first one at or after ``time_ps``."""
+        hz = self.hz
+        first = -(-time_ps * hz // PS_PER_S)
+        return [(first + more) * PS_PER_S // hz for more in cycles]
+
+    def span(self, time_ps: int, cycles: int) -> tuple[int, int]:
+        """Number of the first edge at or after ``time_ps``, and time in ps of the edge so many cycles after it."""
+        hz = self.hz
+        first = -(-time_ps * hz // PS_PER_S)
+        return first, (first + cycles) * PS_PER_S // hz
+
     def phase(self, time_ps: int) -> bytes:
         """Where ``time_ps`` lies between edges; from equal phases on edges lie equally."""
         return (time_ps * self.hz % PS_PER_S).to_bytes(8, "little")

@@ -1,6 +1,6 @@
 """The event kernel: simulated time, processes, and compiled models that run beside them bit for bit.
 
-Processes are SimPy processes over integer picoseconds; nothing ever ticks every cycle. A model (a DRAM controller)
+Processes wait for SimPy events over integer picoseconds; nothing ever ticks every cycle. A model (a DRAM controller)
 is a machine of its own: it takes requests and is run forward to its first completion. The result equals one global
 event loop because
 
@@ -8,7 +8,7 @@ event loop because
 2. a model never runs past the next event of SimPy or of another model, which could feed it;
 3. a completion is delivered at the first edge of its receiver at or after it, before any other event of that time.
 
-SimPy returns silently when every process is blocked; ``run`` says so instead.
+Events never fail: what a process raises leaves ``run``. This returns silently when every process is blocked.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from heapq import heappop, heappush
 from typing import Any, Protocol
 
 import simpy
-from simpy.events import URGENT, Event, Timeout
+from simpy.events import NORMAL, URGENT, Event
 
 from archsim.errors import SimulationError
 from archsim.sim.clock import Clock
@@ -84,9 +84,32 @@ class _Port:
         if next_ps is None:
             self.next_ps = IDLE_PS
         else:
-            while self.earliest[0][1] not in self.waiting:
-                heappop(self.earliest)
-            self.next_ps = max(next_ps, self.earliest[0][0])
+            earliest = self.earliest
+            while earliest[0][1] not in self.waiting:
+                heappop(earliest)
+            first_ps = earliest[0][0]
+            self.next_ps = first_ps if first_ps > next_ps else next_ps
+
+
+class _Process:
+    """A body that goes on whenever the event that it waits for has happened. ``ended``: happens at its end."""
+
+    __slots__ = ("_send", "ended", "resume")
+
+    def __init__(self, body: ProcessBody, ended: Event) -> None:
+        self._send = body.send
+        self.ended = ended
+        self.resume = self._go_on
+
+    def _go_on(self, event: Event) -> None:
+        try:
+            awaited = self._send(event._value)
+            while awaited.callbacks is None:
+                awaited = self._send(awaited._value)
+        except StopIteration:
+            self.ended.succeed()
+        else:
+            awaited.callbacks.append(self.resume)
 
 
 class Kernel:
@@ -104,16 +127,20 @@ class Kernel:
 
     def timeout(self, delay_ps: int) -> Event:
         """An event ``delay_ps`` from now."""
-        return Timeout(self._env, delay_ps)
+        event = Event(self._env)
+        _schedule(event, delay_ps)
+        return event
 
     def at(self, time_ps: int, callback: Callable[[], None]) -> None:
         """Call ``callback`` at ``time_ps``, which is not in the past."""
-        alarm = Timeout(self._env, time_ps - self.now)
-        alarm.callbacks.append(lambda _: callback())
+        self.timeout(time_ps - self.now).callbacks.append(lambda _: callback())
 
     def start(self, body: ProcessBody) -> Event:
         """Run ``body`` as a process from this instant on; the event happens when it ends."""
-        return self._env.process(body)
+        process, first = _Process(body, Event(self._env)), Event(self._env)
+        first.callbacks.append(process.resume)
+        _schedule(first, 0, URGENT)
+        return process.ended
 
     def attach(self, model: Model) -> int:
         """Register a model; returns its number for ``submit``."""
@@ -139,14 +166,17 @@ class Kernel:
     def run(self) -> None:
         """Run until nothing can happen any more: all processes have ended or are blocked for good."""
         env = self._env
-        queue, step = env._queue, env.step
+        queue = env._queue
         while True:
             self._run_models()
             if not queue:
                 return
-            now = self.now = int(queue[0][0])
+            now = self.now = env._now = int(queue[0][0])
             while queue and queue[0][0] == now:
-                step()
+                event: Any = heappop(queue)[3]
+                callbacks, event.callbacks = event.callbacks, None
+                for callback in callbacks:
+                    callback(event)
             if self._submitters:
                 self._hand_over()
 
@@ -186,8 +216,7 @@ class Kernel:
             raise SimulationError(f"a memory model never completes {len(port.waiting)} requests under way")
         for completion in completions:
             done, clock = port.waiting.pop(completion.id)
-            done._ok, done._value = True, completion
-            self._env.schedule(done, URGENT, clock.at_or_after(completion.time_ps) - self.now)
+            _schedule(done, clock.at_or_after(completion.time_ps) - self.now, URGENT, completion)
         port.look_ahead()
 
 
@@ -195,10 +224,20 @@ def _order(entry: tuple[tuple[int, ...], Request]) -> tuple[int, ...]:
     return entry[0]
 
 
+def _schedule(event: Event, delay_ps: int, priority: Any = NORMAL, value: Any = None) -> None:
+    """Let an event happen ``delay_ps`` from now. Raises ValueError when that is in the past."""
+    if delay_ps < 0:
+        raise ValueError(f"an event {-delay_ps} ps ago")
+    env = event.env
+    event._ok, event._value = True, value
+    heappush(env._queue, (env._now + delay_ps, priority, next(env._eid), event))
+
+
 def postpone(event: Event, delay_ps: int) -> Event:
     """Move a timeout that has not happened yet to ``delay_ps`` from now; returns the event that replaces it."""
-    moved = Timeout(event.env, delay_ps)
+    moved = Event(event.env)
     moved.callbacks, event.callbacks = event.callbacks, []
+    _schedule(moved, delay_ps)
     return moved
 
 

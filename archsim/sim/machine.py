@@ -9,13 +9,13 @@ from math import prod
 
 from archsim.errors import ProgramError
 from archsim.ir.footprint import Footprint, footprint
-from archsim.ir.program import Op, Region
+from archsim.ir.program import Affine, Op, Region
 from archsim.ir.unroll import Step
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Demand, Execution, Flow, OnChip, Outcome, Place, Streams
 from archsim.sim.kernel import Kernel
 from archsim.sim.plans import Plan, Plans, Shared
-from archsim.sim.stores import Stores
+from archsim.sim.stores import Site, Stores
 from archsim.sim.tally import Tally, memory_entries
 from archsim.spec.network import core_of, instance
 
@@ -52,7 +52,6 @@ class TileEngine(ABC):
         self.clock = clock
         self.core = core
         self.storage = around.storage.seen_by(self.ports)
-        self._placed: dict[int, tuple[tuple[Region, int], ...]] = {}
 
     def execute(self, step: Step) -> Execution:
         """Run ``step``; raises ProgramError for a command that this engine does not have."""
@@ -88,12 +87,17 @@ class TileEngine(ABC):
 
     def places(self, step: Step) -> tuple[int, ...]:
         """Where in the pattern of the banks the operands of ``step`` begin, for those to which it matters."""
-        command = step.command
-        placed = self._placed.get(id(command))
+        placed = step.kept.get("placed")
         if placed is None:
-            granules = [(r, self._granule(step, r)) for r in (*command.reads, *command.writes)]
-            placed = self._placed[id(command)] = tuple(pair for pair in granules if pair[1] > 1)
-        return tuple([self._address(step, region) % granule for region, granule in placed])
+            placed = step.kept["placed"] = self._placed(step)
+        if not placed:
+            return ()
+        env = step.env
+        return tuple([(site.address() + offset.at(env)) % granule for site, offset, granule in placed])
+
+    def _placed(self, step: Step) -> list[tuple[Site, Affine, int]]:
+        regions = [(region, self._granule(step, region)) for region in (*step.command.reads, *step.command.writes)]
+        return [(self.around.stores.site(step, r), r.offset, granule) for r, granule in regions if granule > 1]
 
     def place(self, step: Step, number: int, touched: Footprint) -> Place:
         """Where a stream over an operand goes."""
@@ -104,8 +108,9 @@ class TileEngine(ABC):
 
     def begin(self, step: Step, streams: Streams) -> Flow:
         """Start the streams of a command now, in the banks where its operands lie."""
-        if streams.places:
-            firsts = [self._address(step, step.operand(item.operand)) + item.shift for item in streams.places]
+        places = streams.places
+        if places:
+            firsts = [self._address(step, step.operand(item.operand)) + item.shift for item in places]
             streams = streams.at(tuple(firsts))
         return streams.begin()
 

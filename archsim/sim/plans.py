@@ -51,18 +51,26 @@ class Plans(Generic[Plan]):
         self._make = make
         self._move = move
         self._own: dict[tuple[int, ...], Plan] = {}
-        self._kinds: dict[int, tuple[int, tuple[Clip, ...]]] = {}  # by the command's identity
 
     def of(self, step: Step, places: tuple[int, ...]) -> Plan:
         """The plan of ``step``; ``places``: where in the pattern of banks its operands begin."""
-        command = step.command
-        known = self._kinds.get(id(command))
-        if known is None:
-            known = self._kinds[id(command)] = self._kind(step), _clips(command)
-        kind, clips = known
-        key = (kind, step.fresh, *step.extents.values(), *places)
+        kept = step.kept
+        clips = kept.get("clips")
+        if clips is None:
+            clips = kept["clips"] = _clips(step.command)
+        key = (id(step.extents), step.fresh, *places)  # repetitions of equal extents share them
         if clips:
             key += tuple([bound for clip in clips for bound in _left(clip, step)])
+        plan: Plan | None = kept.get(key)
+        if plan is None:
+            plan = kept[key] = self._own_plan(step, key)
+        return plan
+
+    def _own_plan(self, step: Step, key: tuple[int, ...]) -> Plan:
+        kind = step.kept.get("kind")
+        if kind is None:
+            kind = step.kept["kind"] = self._kind(step)
+        key = (kind, *step.extents.values(), *key[1:])
         plan = self._own.get(key)
         if plan is None:
             plan = self._own[key] = self._shared_plan(key, step)

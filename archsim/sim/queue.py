@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 
 from archsim.errors import ProgramError
 from archsim.ir.activity import Record
@@ -14,9 +16,10 @@ from archsim.ir.program import Queue
 from archsim.ir.unroll import Step, unroll
 from archsim.sim.engine import Engine, Outcome, Phases, Pipeline
 from archsim.sim.kernel import Event, Kernel, ProcessBody
-from archsim.sim.tokens import INITIAL, Arrival, Counter, Sink, last_met
+from archsim.sim.tokens import INITIAL, Arrival, Counter, Sink
 from archsim.sim.wiring import Wiring
 
+AHEAD = 64  # commands
 Waits = tuple[tuple[Counter, int], ...]
 Signals = tuple[tuple[Sink, int], ...]
 Tokens = tuple[tuple[str, int], ...]
@@ -32,8 +35,8 @@ class TokenQueue:
         self.head: Step | None = None
         self.records: list[Record] = []
         self.ended = False
-        self._waits: dict[Tokens, Waits] = {}
-        self._signals: dict[Tokens, Signals] = {}
+        self._waits: dict[int, tuple[Tokens, Waits]] = {}  # by the identity of the tokens, which steps share
+        self._signals: dict[int, tuple[Tokens, Signals]] = {}
         self._wiring: Wiring | None = None
         self._lacking = 0
         self._met: Event | None = None
@@ -49,38 +52,62 @@ class TokenQueue:
             self._met.succeed()
             self._met = None
 
+    def commands(self) -> Iterator[tuple[Step, Waits, Signals]]:
+        """The queue's commands, in order, with the counters that they take tokens from and where their signals go.
+
+        They are worked out many at a time, while what they have in common is at hand.
+        """
+        steps = unroll(self.queue)
+        while ahead := [(step, self.waits(step), self.signals(step)) for step in islice(steps, AHEAD)]:
+            yield from ahead
+
     def lacking(self) -> list[tuple[str, int, int]]:
         """Tokens that the blocked head waits for: (name, needed, present); empty when it is not blocked."""
         if self._met is None or self.head is None:
             return []
-        waits = self._resolve_waits(self.head.waits)
+        waits = self.waits(self.head)
         return [(c.name, n, len(c.tokens)) for c, n in waits if len(c.tokens) < n]
 
     def waits(self, step: Step) -> Waits:
         """The counters that ``step`` takes tokens from."""
-        waits = self._waits.get(step.waits)
-        return self._resolve_waits(step.waits) if waits is None else waits
+        tokens = step.waits
+        if not tokens:
+            return ()
+        known = self._waits.get(id(tokens))
+        if known is None:
+            known = self._waits[id(tokens)] = tokens, self._resolve_waits(tokens)
+        return known[1]
+
+    def signals(self, step: Step) -> Signals:
+        """Where the signals of ``step`` go."""
+        tokens = step.signals
+        if not tokens:
+            return ()
+        known = self._signals.get(id(tokens))
+        if known is None:
+            known = self._signals[id(tokens)] = tokens, self._resolve_signals(tokens)
+        return known[1]
 
     def blocked(self, waits: Waits) -> Event | None:
         """None when all tokens are here, else the event of the last one's coming."""
         lacking = 0
         for counter, count in waits:
-            lacking += counter.lacks(count)
+            if len(counter.tokens) < count:
+                counter.need = count
+                lacking += 1
         if not lacking:
             return None
         self._lacking = lacking
         self._met = self.kernel.event()
         return self._met
 
-    def close(self, step: Step, head_ps: int, start_ps: int, last: Arrival, outcome: Outcome) -> None:
+    def close(self, step: Step, signals: Signals, head_ps: int, start_ps: int, last: Arrival, outcome: Outcome) -> None:
         """The command ends now: signal and record. ``last``: the token that met its last wait."""
         end_ps = self.kernel.now
-        signals = self._signals.get(step.signals)
-        if signals is None:
-            signals = self._resolve_signals(step.signals)
-        arrival = Arrival(end_ps, self.name, step.index)
-        for sink, count in signals:
-            sink.give(count, arrival)
+        if signals:
+            arrival = Arrival(end_ps, self.name, step.index)
+            for sink, count in signals:
+                sink.give(count, arrival)
         command = step.command
         self.records.append(
             Record(
@@ -106,18 +133,13 @@ class TokenQueue:
         merged: dict[str, int] = {}
         for name, count in tokens:
             merged[name] = merged.get(name, 0) + count
-        waits = tuple((self._wiring.counter(self.name, name), count) for name, count in merged.items() if count)
-        self._waits[tokens] = waits
-        return waits
+        return tuple([(self._wiring.counter(self.name, name), count) for name, count in merged.items() if count])
 
     def _resolve_signals(self, tokens: Tokens) -> Signals:
         if self._wiring is None:
             raise ProgramError(f"queue '{self.name}' is not connected")
-        signals = tuple(
-            (sink, count) for name, count in tokens if count for sink in self._wiring.sinks(self.name, name)
-        )
-        self._signals[tokens] = signals
-        return signals
+        sinks = self._wiring.sinks
+        return tuple([(sink, count) for name, count in tokens if count for sink in sinks(self.name, name)])
 
 
 class CommandQueue(TokenQueue):
@@ -131,17 +153,16 @@ class CommandQueue(TokenQueue):
     def run(self) -> ProcessBody:
         """The process."""
         kernel, engine = self.kernel, self.engine
-        for step in unroll(self.queue):
+        for step, waits, signals in self.commands():
             self.head = step
             head_ps = kernel.now
-            waits = self.waits(step)
             blocked = self.blocked(waits)
             if blocked is not None:
                 yield blocked
             last = take(waits)
             start_ps = kernel.now
             outcome = yield from engine.execute(step)
-            self.close(step, head_ps, start_ps, last, outcome)
+            self.close(step, signals, head_ps, start_ps, last, outcome)
         self.ended = True
 
 
@@ -161,43 +182,47 @@ class PipelinedQueue(TokenQueue):
         """The process."""
         kernel = self.kernel
         end_ps = 0
-        for step in unroll(self.queue):
+        for step, waits, signals in self.commands():
             self.head = step
-            waits = self.waits(step)
             blocked = self.blocked(waits)
             if blocked is not None:
                 yield blocked
             last = take(waits)
             end_ps, free_ps = self.engine.launch(step, kernel.now)
-            kernel.at(end_ps, partial(self._end, step, last))
+            kernel.at(end_ps, partial(self._end, step, signals, last))
             if free_ps > kernel.now:
                 yield kernel.timeout(free_ps - kernel.now)
         if end_ps > kernel.now:
             yield kernel.timeout(end_ps - kernel.now)
         self.ended = True
 
-    def _end(self, step: Step, last: Arrival) -> None:
+    def _end(self, step: Step, signals: Signals, last: Arrival) -> None:
         head_ps = self._last_end_ps
         start_ps = max(head_ps, last.time_ps)
         self._last_end_ps = self.kernel.now
-        self.close(step, head_ps, start_ps, last, Outcome((("launch", self.kernel.now),)))
+        self.close(step, signals, head_ps, start_ps, last, Outcome((("launch", self.kernel.now),)))
 
 
 def take(waits: Waits) -> Arrival:
-    """Take the tokens, which are here; returns the one that came last."""
-    if len(waits) == 1:
-        counter, count = waits[0]
-        return counter.take(count)
-    return last_met([counter.take(count) for counter, count in waits]) if waits else INITIAL
+    """Take the tokens, which are here; returns the one that came last, of several the lowest (unit, number)."""
+    last = INITIAL
+    for counter, count in waits:
+        arrival = counter.take(count)
+        if arrival[0] > last[0] or arrival[0] == last[0] and arrival < last:
+            last = arrival
+    return last
 
 
 def _tiled(phases: Phases, start_ps: int, end_ps: int) -> Phases:
     """``phases`` without the empty ones, the last one reaching to the end."""
     tiled: list[tuple[str, int]] = []
     before = start_ps
-    for cause, until_ps in phases:
-        until = until_ps if until_ps < end_ps else end_ps
+    for phase in phases:
+        until = phase[1]
         if until > before:
-            tiled.append((cause, until))
+            if until >= end_ps:
+                tiled.append(phase if until == end_ps else (phase[0], end_ps))
+                break
+            tiled.append(phase)
             before = until
     return tuple(tiled)

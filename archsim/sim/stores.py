@@ -2,10 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from archsim.errors import ProgramError, nearest
 from archsim.ir.program import Program, Region, Ring, Tensor
 from archsim.ir.unroll import Step, unroll
+from archsim.sim.tokens import Counter
 from archsim.sim.wiring import Wiring
+
+
+class Site:
+    """Where an operand of a queue lies: at a base or, in a ring, in the slot that the queue took last.
+
+    ``starts``: of a ring that retains bytes, at which byte of it each slot begins.
+    """
+
+    __slots__ = ("_base", "_queue", "_ring", "_taken", "starts")
+
+    def __init__(self, queue: str, store: Tensor | Ring, taken: Counter | None, starts: Sequence[int]) -> None:
+        self._base = store.base
+        self._queue = queue
+        self._ring = store if isinstance(store, Ring) else None
+        self._taken = taken
+        self.starts = starts
+
+    def address(self) -> int:
+        """Byte address; raises ProgramError when the queue holds no slot."""
+        if self._ring is None or self._taken is None:
+            return self._base
+        before = self._taken.taken - 1
+        if before < 0:
+            raise ProgramError(f"queue '{self._queue}' uses ring '{self._ring.name}' before it has taken a slot of it")
+        if self.starts:
+            return self._base + self.starts[before] % self._ring.size_bytes
+        return self._base + before % self._ring.slots * self._ring.slot_bytes
 
 
 class Stores:
@@ -21,6 +51,7 @@ class Stores:
         self._wiring: Wiring | None = None
         self._program = program
         self._starts: dict[str, list[int]] = {}
+        self._sites: dict[tuple[str, int], Site] = {}  # by queue and the identity of the operand
 
     def connect(self, wiring: Wiring) -> None:
         """Give the stores the rings' counters, which say which slot a queue holds."""
@@ -40,26 +71,35 @@ class Stores:
         Raises ProgramError for rings that keep bytes between slots (``retain``): those are for on-chip memories,
         whose addresses cost no time.
         """
-        store = self._store(step, region)
-        if isinstance(store, Tensor):
-            return store.base
-        if store.retain:
+        site = self.site(step, region)
+        if site.starts:
+            store = self._store(step, region)
             raise ProgramError(
                 f"{step.where} of {step.queue}: ring '{store.name}' in {store.memory} cannot retain bytes"
             )
-        if self._wiring is None:
-            raise ProgramError(f"ring '{store.name}' is not connected")
-        return store.base + self._wiring.slot(step.queue, store.name) * store.slot_bytes
+        return site.address()
 
     def slot_address(self, step: Step, region: Region) -> int:
         """As ``address``, also for rings on chip that keep bytes between slots."""
-        store = self._store(step, region)
-        if isinstance(store, Tensor) or not store.retain or self._wiring is None:
-            return self.address(step, region)
-        if store.name not in self._starts:
+        return self.site(step, region).address()
+
+    def site(self, step: Step, region: Region) -> Site:
+        """Where an operand lies, for all repetitions of the command."""
+        key = step.queue, id(region)
+        found = self._sites.get(key)
+        if found is None:
+            found = self._sites[key] = self._found(step.queue, self._store(step, region))
+        return found
+
+    def _found(self, queue: str, store: Tensor | Ring) -> Site:
+        if isinstance(store, Tensor):
+            return Site(queue, store, None, ())
+        if self._wiring is None:
+            raise ProgramError(f"ring '{store.name}' is not connected")
+        if store.retain and store.name not in self._starts:
             self._starts |= _starts(store.writer, self._program)
-        starts = self._starts[store.name]
-        return store.base + starts[self._wiring.taken(step.queue, store.name)] % store.size_bytes
+        starts = self._starts[store.name] if store.retain else ()
+        return Site(queue, store, self._wiring.slots(queue, store.name), starts)
 
     def _store(self, step: Step, region: Region) -> Tensor | Ring:
         found = self._stores.get(region.store)

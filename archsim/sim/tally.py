@@ -75,13 +75,14 @@ class Tally:
 
     def bandwidth(self) -> tuple[Bandwidth, ...]:
         """The trace by memory and start, empty when it was not asked for."""
-        entries = list(self._trace)
+        by_memory: dict[str, list[Bandwidth]] = {}
+        for entry in self._trace:
+            by_memory.setdefault(entry.memory, []).append(entry)
         for demands, start_ps, end_ps in self._streamed:
             for memory, write, size_bytes, *_ in demands:
                 if size_bytes:
-                    entries.append(Bandwidth(memory, start_ps, end_ps, size_bytes, write))
-        entries.sort()
-        return tuple(entries)
+                    by_memory.setdefault(memory, []).append(Bandwidth(memory, start_ps, end_ps, size_bytes, write))
+        return tuple([entry for memory in sorted(by_memory) for entry in sorted(by_memory[memory])])
 
 
 def memory_entries(demands: Iterable[Demand]) -> list[Entry]:

@@ -35,15 +35,18 @@ class Sink(Protocol):
 
 
 class Counter:
-    """The tokens of one semaphore, oldest first, as its taking queue sees them."""
+    """The tokens of one semaphore, oldest first, as its taking queue sees them.
 
-    __slots__ = ("_need", "_notify", "name", "taken", "tokens")
+    ``need``: how many that queue waits for, 0 when it waits for none; ``taken``: how many it has taken so far.
+    """
+
+    __slots__ = ("_notify", "name", "need", "taken", "tokens")
 
     def __init__(self, name: str, initial: int, notify: Callable[[], None]) -> None:
         self.name = name
         self.tokens = deque([INITIAL] * initial)
         self.taken = 0
-        self._need = 0
+        self.need = 0
         self._notify = notify
 
     def give(self, count: int, arrival: Arrival) -> None:
@@ -52,23 +55,17 @@ class Counter:
             self.tokens.append(arrival)
         else:
             self.tokens.extend([arrival] * count)
-        if self._need and len(self.tokens) >= self._need:
-            self._need = 0
+        if self.need and len(self.tokens) >= self.need:
+            self.need = 0
             self._notify()
-
-    def lacks(self, count: int) -> bool:
-        """Whether fewer than ``count`` tokens are here; if so the queue will be told when they are."""
-        if len(self.tokens) >= count:
-            return False
-        self._need = count
-        return True
 
     def take(self, count: int) -> Arrival:
         """Take ``count`` >= 1 tokens that are here; returns the last one."""
         self.taken += count
         tokens = self.tokens
-        for _ in range(count - 1):
+        while count > 1:
             tokens.popleft()
+            count -= 1
         return tokens.popleft()
 
 
@@ -151,9 +148,3 @@ class Release:
         before = self.given
         self.given += count
         self._slots.released(before, arrival)
-
-
-def last_met(arrivals: list[Arrival]) -> Arrival:
-    """The arrival that came last; ties go to the lowest (unit, number)."""
-    last_ps = max(arrival.time_ps for arrival in arrivals)
-    return min(arrival for arrival in arrivals if arrival.time_ps == last_ps)

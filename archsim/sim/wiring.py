@@ -61,18 +61,9 @@ class Wiring:
             found = self._sinks[queue, token] = self._connect(queue, token)
         return found
 
-    def slot(self, queue: str, ring: str) -> int:
-        """Slot of ``ring`` that ``queue`` took last; raises ProgramError when it holds none."""
-        return self.taken(queue, ring) % self._rings[ring][0].slots
-
-    def taken(self, queue: str, ring: str) -> int:
-        """Slots of ``ring`` that ``queue`` took before its last one; raises ProgramError when it holds none."""
-        found = self._rings[ring][0]
-        token = f"{ring}.free" if queue == found.writer else f"{ring}.full"
-        taken = self.counter(queue, token).taken
-        if taken == 0:
-            raise ProgramError(f"queue '{queue}' uses ring '{ring}' before it has taken a slot of it")
-        return taken - 1
+    def slots(self, queue: str, ring: str) -> Counter:
+        """The counter of the slots of ``ring`` that ``queue`` takes; raises ProgramError when it takes none."""
+        return self.counter(queue, f"{ring}.free" if queue == self._rings[ring][0].writer else f"{ring}.full")
 
     def givers(self, queue: str, token: str) -> tuple[str, ...]:
         """Queues whose signal would raise ``token`` for ``queue``."""
@@ -106,7 +97,7 @@ class Wiring:
             self._allow(queue, token, (ring.writer,))
             counters = [(reader, self.counter(reader, token)) for reader in ring.readers]
             held = Held(token, self.counter(ring.writer, f"{ring.name}.free"))
-            return (held, *(self._border(queue, reader, counter) for reader, counter in counters))
+            return (held, *[self._border(queue, reader, counter) for reader, counter in counters])
         self._allow(queue, token, ring.readers)
         release = self._rings[ring.name][1].readers[queue]
         held = Held(token, self.counter(queue, f"{ring.name}.full"))

@@ -18,7 +18,7 @@ that are served from queued writes. docs/dram.md states the error against the ex
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
@@ -32,17 +32,17 @@ from archsim.sim.clock import PS_PER_S, Clock
 
 SCALE = 1 << 20  # parts of a picosecond in which work is kept
 REMEMBERED = 64  # ends of transfers, for those that follow them
-_EMPTY = Pattern(False, 0, 0, (), ())
+_NONE = -1  # the pattern of a transfer of nothing
 _NOTHING = Sample(0, 0, 0, 0, 0, 0)
 NEVER_PS = 1 << 62
 
 
 @dataclass(slots=True)
 class _Job:
-    """A transfer under way."""
+    """A transfer under way; ``pattern``: its number."""
 
     transfer: Transfer
-    pattern: Pattern
+    pattern: int
     useful: int
     sample: Sample
     start_ps: int
@@ -62,10 +62,13 @@ class FastDram:
         self._refreshes = _Refreshes(dram, policy)
         self._served: list[tuple[int, int, _Job]] = []  # by the work done in all at which they are through
         self._ending: list[tuple[int, int, Completion]] = []
-        self._wholes: dict[Pattern, Sample] = {}
+        self._numbers: dict[Pattern, int] = {}
+        self._known: list[Pattern] = []  # by number
+        self._wholes: dict[int, Sample] = {}
         self._ends: dict[int, None] = {}  # where the last contiguous transfers end
-        self._patterns: dict[Pattern, int] = {}  # of the transfers under way
+        self._patterns: dict[int, int] = {}  # transfers under way of each
         self._pace: Fraction | None = None  # None: to be found
+        self._paces: dict[tuple[tuple[int, int], ...], Fraction] = {}  # by the transfers of each pattern
         self._work = 0  # that a transfer under way from the start would have had, in parts of a picosecond
         self._submitted = 0
         self._submitted_ps = self._reached_ps = self._now_ps = 0
@@ -162,14 +165,15 @@ class FastDram:
         asked_ps = _asked_ps(at_ps, transfer)
         if not useful:
             visible_ps = self._clock.edge(self._clock.cycle(at_ps + 1))
-            self._end(visible_ps, _Job(transfer, _EMPTY, 0, _NOTHING, visible_ps, asked_ps), self._submitted)
+            self._end(visible_ps, _Job(transfer, _NONE, 0, _NOTHING, visible_ps, asked_ps), self._submitted)
             return
         size = self.dram.device.burst_bytes
         if transfer.rows is None:
             limit = transfer.outstanding
             limit = None if limit is None or limit >= most_bursts(transfer, useful, size) else limit
             follows = transfer.address in self._ends
-            pattern = Pattern(transfer.write, transfer.address % size, run_bytes, extents, strides, follows, limit)
+            of_region = (transfer.write, transfer.address % size, run_bytes, extents, strides, follows, limit)
+            pattern = self._number(Pattern(*of_region))
             sample = self._whole(pattern)
         else:
             pattern, sample = self._listed(transfer, transfer.rows)
@@ -182,34 +186,48 @@ class FastDram:
         self._pace = None
         heapq.heappush(self._served, (self._work + job.sample.work_ps * SCALE, self._submitted, job))
 
-    def _listed(self, transfer: Transfer, rows: RowList) -> tuple[Pattern, Sample]:
+    def _number(self, pattern: Pattern) -> int:
+        """The number of a pattern."""
+        number = self._numbers.get(pattern)
+        if number is None:
+            number = self._numbers[pattern] = len(self._known)
+            self._known.append(pattern)
+        return number
+
+    def _listed(self, transfer: Transfer, rows: RowList) -> tuple[int, Sample]:
         """The pattern of a list of rows, and the work of all of its bursts."""
         kind, bursts = self._sampler.kind(rows)
         pattern = Pattern(transfer.write, 0, 0, (), (), False, transfer.outstanding, kind)
         sample = self._sampler.sample(pattern).scaled(bursts)
         on_pins = -(-useful_bytes(transfer) * PS_PER_S // self.dram.peak_bytes_per_s)
-        return pattern, replace(sample, work_ps=max(sample.work_ps, on_pins))
+        return self._number(pattern), replace(sample, work_ps=max(sample.work_ps, on_pins))
 
-    def _whole(self, pattern: Pattern) -> Sample:
+    def _whole(self, number: int) -> Sample:
         """The work of all bursts of a pattern."""
-        found = self._wholes.get(pattern)
+        found = self._wholes.get(number)
         if found is None:
+            pattern = self._known[number]
             _, offset, run_bytes, extents, strides, *_ = pattern
             lowest = sum(min(0, (n - 1) * s) for n, s in zip(extents, strides, strict=True))
             size = self.dram.device.burst_bytes
             bursts = bursts_touched(offset - lowest // size * size, run_bytes, extents, strides, size)
-            found = self._wholes[pattern] = self._sampler.sample(pattern).scaled(bursts)
+            found = self._wholes[number] = self._sampler.sample(pattern).scaled(bursts)
         return found
 
     def _speed(self) -> Fraction:
         """Work that each transfer under way gets in a picosecond."""
         if self._pace is None:
-            transfers = sum(self._patterns.values())
-            both = len({pattern.write for pattern in self._patterns}) == 2
-            speed = self._sampler.speed
-            costs = (n / speed(pattern, transfers, both=both) for pattern, n in self._patterns.items())
-            self._pace = 1 / sum(costs, Fraction(0))
+            crowd = tuple(sorted(self._patterns.items()))
+            self._pace = self._paces.get(crowd)
+            if self._pace is None:
+                self._pace = self._paces[crowd] = self._pace_of({self._known[item]: n for item, n in crowd})
         return self._pace
+
+    def _pace_of(self, crowd: Mapping[Pattern, int]) -> Fraction:
+        """The same with so many transfers of each pattern under way."""
+        transfers, both = sum(crowd.values()), len({pattern.write for pattern in crowd}) == 2
+        costs = (n / self._sampler.speed(pattern, transfers, both=both) for pattern, n in crowd.items())
+        return 1 / sum(costs, Fraction(0))
 
     def _progress(self, to_ps: int) -> None:
         """Share out the time up to ``to_ps``, in which nobody comes or goes."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from archsim.errors import SimulationError
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, IntArray, RowList, Transfer, useful_bytes
+
+KEPT = 1024  # regions, wherever they start
 
 
 def folded(transfer: Transfer, capacity_bytes: int) -> tuple[int, tuple[int, ...], tuple[int, ...], int]:
@@ -17,24 +21,34 @@ def folded(transfer: Transfer, capacity_bytes: int) -> tuple[int, tuple[int, ...
     if transfer.rows is not None:
         _check_rows(transfer, transfer.rows, capacity_bytes)
         return 0, (1,) * MAX_OUTER_EXTENTS, (0,) * MAX_OUTER_EXTENTS, useful_bytes(transfer)
-    run_bytes = useful = transfer.run_bytes
-    low = high = transfer.address
+    run_bytes, extents, strides, useful, below, above = _at_0(transfer.run_bytes, transfer.extents, transfer.strides)
+    low, high = transfer.address - below, transfer.address + above
+    if useful and (low < 0 or high > capacity_bytes):
+        raise SimulationError(f"DRAM: {transfer} touches [{low}, {high}) of {capacity_bytes} B")
+    return run_bytes, extents, strides, useful
+
+
+@lru_cache(maxsize=KEPT)
+def _at_0(
+    run_bytes: int, extents: tuple[int, ...], strides: tuple[int, ...]
+) -> tuple[int, tuple[int, ...], tuple[int, ...], int, int, int]:
+    """``folded`` of a region that starts at address 0, and the bytes that it reaches below and above."""
+    useful = above = run_bytes
+    below = 0
     loops: list[tuple[int, int]] = []
-    for extent, stride in zip(reversed(transfer.extents), reversed(transfer.strides), strict=True):
+    for extent, stride in zip(reversed(extents), reversed(strides), strict=True):
         useful *= extent
         reach = (extent - 1) * stride
-        low, high = low + min(0, reach), high + max(0, reach)
+        below, above = below + max(0, -reach), above + max(0, reach)
         if stride == run_bytes and not loops:
             run_bytes *= extent
         elif extent != 1:
             loops.append((extent, stride))
     if useful == 0:
-        return 0, (1,) * MAX_OUTER_EXTENTS, (0,) * MAX_OUTER_EXTENTS, 0
-    if low < 0 or high + transfer.run_bytes > capacity_bytes:
-        raise SimulationError(f"DRAM: {transfer} touches [{low}, {high + transfer.run_bytes}) of {capacity_bytes} B")
+        return 0, (1,) * MAX_OUTER_EXTENTS, (0,) * MAX_OUTER_EXTENTS, 0, 0, 0
     loops += [(1, 0)] * (MAX_OUTER_EXTENTS - len(loops))
-    extents, strides = zip(*reversed(loops), strict=True)
-    return run_bytes, extents, strides, useful
+    folded_extents, folded_strides = zip(*reversed(loops), strict=True)
+    return run_bytes, folded_extents, folded_strides, useful, below, above
 
 
 def _check_shape(transfer: Transfer) -> None:

@@ -173,7 +173,7 @@ class Sampler:
             on = streams[i % crowd] + i // crowd * one.run_bytes
             place = on if pattern.follows else rng.randrange(room) * size
             write = pattern.write != (both and i % 2 == 1)
-            transfers.append(replace(self._moved(one, place), id=i, write=write))
+            transfers.append(self._moved(one, place, i, write))
         return transfers
 
     def _gain(self, pattern: Pattern, transfers: Sequence[Transfer], crowd: int) -> Fraction:
@@ -226,13 +226,14 @@ class Sampler:
         )
         return Transfer(0, pattern.write, 0, 0, outstanding=pattern.outstanding, rows=first)
 
-    def _moved(self, transfer: Transfer, place: int) -> Transfer:
+    def _moved(self, transfer: Transfer, place: int, number: int, write: bool) -> Transfer:
         """The same ``place`` bytes further on; rows at the end of the memory come round to its start."""
-        if transfer.rows is None:
-            return replace(transfer, address=transfer.address + place)
         rows, size = transfer.rows, self._dram.device.burst_bytes
-        room = (self._dram.capacity_bytes - int(rows.sizes.max())) // size * size
-        return replace(transfer, rows=replace(rows, addresses=(rows.addresses + place) % room))
+        if rows is not None:
+            room = (self._dram.capacity_bytes - int(rows.sizes.max())) // size * size
+            rows, place = replace(rows, addresses=(rows.addresses + place) % room), 0
+        region = transfer.run_bytes, transfer.extents, transfer.strides
+        return Transfer(number, write, transfer.address + place, *region, transfer.outstanding, rows)
 
     def _on_pins(self, transfer: Transfer) -> int:
         """What the useful bytes of a transfer take on the data pins, in ps."""
