@@ -10,8 +10,9 @@ combines with at the destination.
 Time: ``setup`` cycles for the descriptor and ``run_setup`` for each contiguous run in DRAM, then two things at once:
 the transfers on DRAM (burst for burst in the DRAM model), and the streams on on-chip ports, at the DRAM's peak rate or
 the ports' if lower. The move ends at the first edge at or after both; the part until the last beat, seen on an edge, is
-the DRAM's. A move between places on chip is the network's for as long as it takes alone, without conflicts in banks:
-its descriptor and its bytes at the rate of the narrowest port. What follows is the ports'. Not modelled: the time until
+the DRAM's. A move over the network is the network's until its last flit, one between places on chip beside it for as
+long as it takes alone, without conflicts in banks: its descriptor and its bytes at the rate of the narrowest port. What
+follows is the ports'. Not modelled: the time until
 the first beat does not delay the on-chip stream; DRAM and stream do not slow each other beyond that. With
 ``outstanding`` n a move has at most n bursts under way in a DRAM: burst i, in the order of its region, is not asked for
 before burst i - n has had its last beat (``memory.dram.kernel.pace``).
@@ -116,7 +117,7 @@ class DmaEngine(TileEngine):
         plan.bill.times += 1
         self.around.tally.streamed(plan.streams.demands, start_ps, flow.end_ps)
         if journey is not None:
-            return Outcome(journey.phases(start_ps, plan.own_cycles, last_beat_ps, reads=plan.reads))
+            return Outcome(journey.phases(last_beat_ps, reads=plan.reads))
         if transfers:
             return Outcome((("dram", last_beat_ps), ("sram_port", kernel.now)))
         if not plan.own_cycles:

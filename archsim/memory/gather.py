@@ -121,7 +121,7 @@ class RowEngine:
         around.tally.streamed(streams.demands, start_ps, flow.end_ps)
         if journey is not None:
             reads = command.op == "GATHER" and task.in_dram
-            return Outcome(journey.phases(start_ps, 0 if task.in_dram else own_cycles, start_ps, reads=reads))
+            return Outcome(journey.phases(start_ps, reads=reads))
         if not task.in_dram:
             own_ps = max(last_beat_ps, self._clock.edge(self._clock.cycle(start_ps) + own_cycles))
             return Outcome((("noc", own_ps), ("sram_port", kernel.now)))

@@ -83,19 +83,16 @@ class Journey:
                 else:
                     self._leave(way, item)
 
-    def phases(self, start_ps: int, own_cycles: int, beat_ps: int, *, reads: bool) -> Phases:
+    def phases(self, beat_ps: int, *, reads: bool) -> Phases:
         """Where the command's bytes were, in their order, at its end; ``beat_ps``: last beat of what did not travel.
 
-        Read from a DRAM: dram until the last beat, then noc until the last flit; else noc first, as long as it takes
-        alone at least, then dram. What follows is the ports'.
+        Read from a DRAM: dram until the last beat, then noc until the last flit; else noc first, then dram. What
+        follows is the ports'.
         """
         clock, end_ps = self._clock, self._kernel.now
         beat_ps = max(beat_ps, clock.at_or_after(self.beat_ps)) if self.beat_ps else beat_ps
-        flit_ps = clock.at_or_after(self.flit_ps)
-        if reads:
-            return ("dram", beat_ps), ("noc", flit_ps), ("sram_port", end_ps)
-        own_ps = clock.edge(clock.cycle(start_ps) + own_cycles)
-        return ("noc", max(flit_ps, own_ps)), ("dram", beat_ps), ("sram_port", end_ps)
+        stages = ("dram", beat_ps), ("noc", clock.at_or_after(self.flit_ps))
+        return (*(stages if reads else stages[::-1]), ("sram_port", end_ps))
 
     def order(self) -> tuple[int, ...]:
         """Where the next request of this instant stands among others'."""

@@ -30,7 +30,7 @@ CAUSES = (
         "stall_noc",
         "waits for on-chip moves",
         "#CC79A7",
-        "a move between memories on the chip is under way: its descriptor, its bytes at the rate of its ports",
+        "a move between memories is under way: over a network up to its last flit, else at the rate of its ports",
     ),
     Cause(
         "stall_sram_port",
