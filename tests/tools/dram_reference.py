@@ -177,8 +177,8 @@ class Reference:
             widths[name] += bits
             burst >>= bits
         values["row"] = burst
-        for name, start in self.mapping.xors:
-            shifted = values["column"] >> start
+        for name, other, start in self.mapping.xors:
+            shifted = values[other] >> start
             values[name] ^= shifted if name == "row" else shifted % 2 ** widths[name]
         device = self.dram.device
         bank = (values["rank"] * device.groups + values["bankgroup"]) * device.banks + values["bank"]

@@ -165,8 +165,8 @@ class AddressMap:
     """Which bits of a burst's number on its channel choose what: fields from the lowest bit up, then XORs.
 
     ``fields``: (name, bits) of column, rank, bankgroup, bank, row; what is left above them is the row's too. ``xors``:
-    (field, first bit of the column that is XORed into it), the row's included.
+    (field, other, bit): into the field the bits of the other one from this bit on are XORed, one after another.
     """
 
     fields: tuple[tuple[str, int], ...]
-    xors: tuple[tuple[str, int], ...] = field(default=())
+    xors: tuple[tuple[str, str, int], ...] = field(default=())
