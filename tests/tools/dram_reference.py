@@ -85,8 +85,8 @@ class Access:
 class Reference:
     """All channels of a DRAM part."""
 
-    def __init__(self, dram: Dram, policy: Policy, mapping: AddressMap, interleave_bytes: int, turn: int) -> None:
-        self.dram, self.policy, self.mapping, self.turn = dram, policy, mapping, turn
+    def __init__(self, dram: Dram, policy: Policy, mapping: AddressMap, interleave_bytes: int) -> None:
+        self.dram, self.policy, self.mapping = dram, policy, mapping
         self.interleave = interleave_bytes // dram.device.burst_bytes
 
     def run(self, submissions: list[tuple[int, list[Transfer]]]) -> list[Completion]:
@@ -270,7 +270,7 @@ class ReferenceChannel:
             if not bursts:
                 ring.pop(0)
                 self.turns[write] = 0
-            elif self.turns[write] == self.memory.turn:
+            elif self.turns[write] == self.policy.turn_bursts:
                 ring.append(ring.pop(0))
                 self.turns[write] = 0
 

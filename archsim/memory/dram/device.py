@@ -143,6 +143,7 @@ class Policy:
     of it are left and a read waits. ``rows``: open (closed on demand), closed (with the access after which no queued
     one goes to the row) or timeout (closed ``row_timeout_ps`` after the last access in a cycle without another
     command, unless a queued access goes to it). ``refresh``: all banks of a rank at once, or bank by bank.
+    ``turn_bursts``: of a transfer that a channel takes in before it goes on to the next one.
     """
 
     read_queue: int = 32
@@ -152,6 +153,7 @@ class Policy:
     rows: Rows = "open"
     row_timeout_ps: int = ROW_TIMEOUT_PS
     refresh: Refresh = "all_bank"
+    turn_bursts: int = 16
 
     def in_ranks(self, device: Device, refreshes: int) -> int:
         """Refresh commands in whole ranks: one of some banks counts for their share."""
