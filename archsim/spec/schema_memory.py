@@ -50,7 +50,8 @@ class Dram(Storage):
         "RoRaBaCoBg",
         description="which address bits choose channel, bank and row: RoRaBaCoBg, RoBaRaCoCh, MOP4CLXOR (all with the "
         "channel lowest), or fields from the highest bit to the lowest, such as "
-        "`row bank bankgroup rank column:5 channel column:2`; `bank^row`: all bits of the row are XORed into the bank",
+        "`row bank bankgroup rank column:5 channel column:2`; `bank^row`, `bank^row@2`: the row's bits (from "
+        "the third one on) are XORed into the bank",
     )
     rows: Annotated[str, d.choice("open", "closed", "timeout")] = Field(
         "open", description="when a row is closed: on demand, after its last queued access, or when left idle"

@@ -20,12 +20,10 @@ MIB, GIB = 1 << 20, 1 << 30
 FAR_PS = 10**15
 
 
-def ddr4(
-    channels: int = 1, name: str = "RoBaRaCoCh", policy: Policy = Policy(refresh="none"), **options: Any
-) -> DramController:
+def ddr4(channels: int = 1, name: str = "RoBaRaCoCh", turn_bursts: int = 16, **options: Any) -> DramController:
     """DDR4-2400 without refresh: 64 B bursts of 4 cycles, 8 KiB rows, 16 banks; 16-16-16, CWL 12, tRAS 39."""
     part = catalogue.dram("ddr4", 2400, 64, channels, channels * 8 * GIB)
-    return DramController(part, policy, by_name(name, part.device), **options)
+    return DramController(part, Policy(refresh="none", turn_bursts=turn_bursts), by_name(name, part.device), **options)
 
 
 def cycle_ps(cycle: int) -> int:
@@ -132,7 +130,7 @@ def test_transfers_take_turns() -> None:
     """Two streams that start together: the shorter one waits for the longer one's turns, not for its end."""
     ends = []
     for turn in (1, 16, 64):
-        dram = ddr4(name="RoRaBaCoBg", policy=Policy(refresh="none", turn_bursts=turn))
+        dram = ddr4(name="RoRaBaCoBg", turn_bursts=turn)
         dram.submit(0, [read(0, 0, 64 * 64), read(1, 4 * 8192, 64 * 20)])
         (second, first) = sorted(drain(dram), key=lambda completion: -completion.id)
         ends.append(cycles(second.time_ps))
@@ -216,8 +214,8 @@ def test_the_past_is_refused() -> None:
         dram.advance(999)
 
 
-@pytest.mark.parametrize("options", [{"interleave_bytes": 32}, {"interleave_bytes": 96}, {"policy": Policy(turn_bursts=0)}])
-def test_impossible_options(options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("options", [{"interleave_bytes": 32}, {"interleave_bytes": 96}, {"turn_bursts": 0}])
+def test_impossible_options(options: dict[str, int]) -> None:
     with pytest.raises(ConfigError, match="allowed"):
         ddr4(**options)
 

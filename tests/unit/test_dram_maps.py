@@ -51,7 +51,17 @@ def test_rows_are_folded_into_the_bank() -> None:
     text = "row bank^row bankgroup column channel"
     assert located(DDR4, text, 0b011011 << 11 | 2 << 9 | 1 << 7 | 5) == (1 * 4 + (2 ^ 0), 5, 0b011011)
     assert located(DDR4, text, 0b0111 << 11 | 2 << 9 | 1 << 7 | 5) == (1 * 4 + (2 ^ 0b01 ^ 0b11), 5, 0b0111)
-    assert located(DDR4, "row bank bankgroup^column column channel", 0b1110110) == ((0b10 ^ 0b01 ^ 0b11 ^ 0b1) * 4, 0b1110110, 0)
+    assert located(DDR4, "row bank bankgroup^column column channel", 0b1110110) == (
+        (0b10 ^ 0b01 ^ 0b11 ^ 0b1) * 4,
+        0b1110110,
+        0,
+    )
+
+
+def test_the_lowest_bits_may_be_left_out() -> None:
+    """Rows 0 to 3 are where they were, row 0b100 is in the next bank."""
+    text = "row bank^row@2 bankgroup column channel"
+    assert [located(DDR4, text, row << 11)[0] for row in range(8)] == [0] * 4 + [1] * 4
 
 
 def test_rows_at_any_power_of_two_lie_in_all_banks() -> None:
@@ -100,6 +110,7 @@ def test_every_order_is_one_to_one(text: str, first: int) -> None:
         ("row channel bank bankgroup column channel", "channel 2 times"),
         ("row^bank bank bankgroup column channel", "found 'row\\^bank'; allowed bank, bankgroup, rank with \\^row or"),
         ("row bank^channel bankgroup column channel", "found 'bank\\^channel'"),
+        ("row bank^row:2 bankgroup column channel", "found 'bank\\^row:2'; allowed .*, perhaps @BIT"),
         ("row bank:1^row bankgroup bank:1^column column channel", "more than one field is XORed into another"),
     ],
 )
