@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 
+import numpy as np
+from numpy.typing import NDArray
+
 from archsim.ir.functions import Function, Functions
 from archsim.ir.workload import Layer
 from archsim.ops.vector_cost import vector_cycles
@@ -16,6 +19,7 @@ from archsim.spec.part import Part
 
 STREAMS = ("a", "b", "acc_read", "acc_write")
 Extents = tuple[tuple[str, int], ...]
+Reals = NDArray[np.float64]
 FoldFunction = Callable[[Extents], tuple[int, ...]]
 
 
@@ -35,14 +39,23 @@ class Outer:
     row_s: float = 0.0
     shares: tuple[tuple[int, tuple[tuple[int, float], ...]], ...] = ()
 
-    def streams(self, size_bytes: float = inf) -> int:
-        """Transfers of so many bytes each at a time that move most, two or more so that one begins while another ends.
+    def streams(self, size_bytes: float = inf, run_bytes: float = inf) -> int:
+        """Transfers of so many bytes each, in contiguous runs, at a time that move most; two or more so that one begins
+        while another ends.
 
         A crowd leaves a share of the peak, and each of them waits for its first beat. 0: not known.
         """
         idle_bytes = (self.read_latency_s + self.row_s) * self.peak_bytes_per_s
-        several = {n: share[-1][1] / (1 + idle_bytes / (n * size_bytes)) for n, share in self.shares if n > 1}
+        crowds = [n for n, _ in self.shares if n > 1]
+        several = {n: float(self.share(n, run_bytes)) / (1 + idle_bytes / (n * size_bytes)) for n in crowds}
         return max(several, key=lambda n: (several[n], -n), default=0)
+
+    def share(self, streams: int, run_bytes: Reals | float = inf) -> Reals:
+        """What so many streams of contiguous runs leave of the peak; of other lengths than were measured what lies
+        between, or is nearest."""
+        level = max((row for row in self.shares if row[0] <= streams), default=self.shares[0])[1]
+        sizes = np.log2([size for size, _ in level])
+        return np.asarray(np.interp(np.log2(run_bytes), sizes, [share for _, share in level]))
 
 
 @dataclass(frozen=True)

@@ -48,12 +48,9 @@ def slowdown(chip: ChipCosts, problem: Problem, plan: OperandPlan, run: Reals | 
     streams = problem.copies(plan)
     if in_turns(problem, plan):
         streams = min(streams, known.streams())
-    level = max((row for row in known.shares if row[0] <= streams), default=known.shares[0])[1]
-    sizes, shares = np.array([size for size, _ in level]), np.array([share for _, share in level])
     if run is None:
-        return np.asarray(1.0 / shares[-1])
-    size = np.where(run > 0, run * plan.element_bytes, sizes[-1])
-    found: Reals = 1.0 / np.interp(np.log2(size), np.log2(sizes), shares)
+        return np.asarray(1.0 / known.share(streams))
+    found: Reals = 1.0 / known.share(streams, np.where(run > 0, run * plan.element_bytes, np.inf))
     return found
 
 

@@ -138,6 +138,7 @@ def policy_of(control: DramControl) -> Policy:
         rows=cast(Rows, control.rows),
         row_timeout_ps=control.row_timeout_ps,
         refresh=cast(Refresh, control.refresh),
+        turn_bursts=control.turn,
     )
 
 

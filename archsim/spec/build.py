@@ -94,6 +94,7 @@ def _dram(spec: schema.Dram, base: dict[str, Any]) -> m.Memory:
                 refresh=spec.refresh,
                 read_queue=spec.read_queue,
                 write_queue=spec.write_queue,
+                turn=spec.turn,
             ),
         )
     return m.Memory(

@@ -150,6 +150,7 @@ def _dram(part: Memory) -> Section:
         "refresh": control.refresh,
         "read_queue": control.read_queue,
         "write_queue": control.write_queue,
+        "turn": control.turn,
     }
 
 

@@ -14,7 +14,7 @@ from archsim.spec.part import Part
 
 @dataclass(frozen=True, slots=True)
 class DramControl:
-    """How the controller of a DRAM maps addresses, closes rows, refreshes and queues; see the chip grammar."""
+    """How the controller of a DRAM maps addresses, closes rows, refreshes, queues and takes turns; see the grammar."""
 
     address_map: str = "RoRaBaCoBg"
     rows: str = "open"
@@ -22,6 +22,7 @@ class DramControl:
     refresh: str = "all_bank"
     read_queue: int = 32
     write_queue: int = 32
+    turn: int = 16
 
 
 @dataclass(frozen=True, slots=True)

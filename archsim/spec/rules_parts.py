@@ -18,7 +18,7 @@ DRAM = "archsim.memory.dram"
 STANDARDS = f"{DRAM}.standards"
 CONSTANT = "constant"
 _TIMED_ONLY = ("speed", "width", "channels", "fidelity")
-_CONTROL = ("address_map", "rows", "row_timeout", "refresh", "read_queue", "write_queue")
+_CONTROL = ("address_map", "rows", "row_timeout", "refresh", "read_queue", "write_queue", "turn")
 _CONSTANT_ONLY = ("bandwidth", "latency")
 
 

@@ -28,7 +28,7 @@ class Dram(Storage):
     """`dram`: memory outside the chip, where tensors lie at time 0. Peak = channels x width x speed.
 
     `standard: constant` is a memory of constant rate: it takes `bandwidth` and `latency` in place of `speed`,
-    `width`, `channels`, `fidelity` and what a controller is told (`address_map` to `write_queue`).
+    `width`, `channels`, `fidelity` and what a controller is told (`address_map` to `turn`).
     """
 
     standard: Annotated[str, d.name("the name of a DRAM standard, or constant")] = Field(
@@ -50,7 +50,8 @@ class Dram(Storage):
         "RoRaBaCoBg",
         description="which address bits choose channel, bank and row: RoRaBaCoBg, RoBaRaCoCh, MOP4CLXOR (all with the "
         "channel lowest), or fields from the highest bit to the lowest, such as "
-        "`row bank bankgroup rank column:5 channel column:2`",
+        "`row bank bankgroup rank column:5 channel column:2`; `bank^row`, `bank^row@2`: the row's bits (from "
+        "the third one on) are XORed into the bank",
     )
     rows: Annotated[str, d.choice("open", "closed", "timeout")] = Field(
         "open", description="when a row is closed: on demand, after its last queued access, or when left idle"
@@ -63,6 +64,9 @@ class Dram(Storage):
     )
     read_queue: Annotated[int, d.count(1, 64)] = Field(32, description="bursts that a channel can queue to read")
     write_queue: Annotated[int, d.count(1, 64)] = Field(32, description="bursts that a channel can queue to write")
+    turn: Annotated[int, d.count(1, 65536)] = Field(
+        16, description="bursts of a move that a channel takes in before those of the next one that is under way"
+    )
     bandwidth: (
         Annotated[
             d.Measured | None,

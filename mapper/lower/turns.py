@@ -51,6 +51,16 @@ def turns(frame: Frame, plan: OperandPlan, leaders: Sequence[int]) -> Turns | No
     known = frame.outer.get(plan.home)
     if known is None or not in_turns(frame.problem, plan):
         return None
-    tile = prod(slot_sizes(frame.parts[plan.name], frame.tiles(frame.keeps[plan.name][0]))) * plan.element_bytes
-    streams = known.streams(tile)
+    sizes = slot_sizes(frame.parts[plan.name], frame.tiles(frame.keeps[plan.name][0]))
+    streams = known.streams(prod(sizes) * plan.element_bytes, _run_bytes(frame, plan, sizes))
     return Turns(frame.ring(plan.name), leaders, streams) if 0 < streams < len(leaders) else None
+
+
+def _run_bytes(frame: Frame, plan: OperandPlan, sizes: Sequence[int]) -> int:
+    """Of a tile what lies side by side in its tensor."""
+    run = plan.element_bytes
+    for stride, size in sorted(zip(frame.far_strides(plan), sizes, strict=True)):
+        if size > 1 and stride != run:
+            break
+        run *= size
+    return run

@@ -85,8 +85,8 @@ class Access:
 class Reference:
     """All channels of a DRAM part."""
 
-    def __init__(self, dram: Dram, policy: Policy, mapping: AddressMap, interleave_bytes: int, turn: int) -> None:
-        self.dram, self.policy, self.mapping, self.turn = dram, policy, mapping, turn
+    def __init__(self, dram: Dram, policy: Policy, mapping: AddressMap, interleave_bytes: int) -> None:
+        self.dram, self.policy, self.mapping = dram, policy, mapping
         self.interleave = interleave_bytes // dram.device.burst_bytes
 
     def run(self, submissions: list[tuple[int, list[Transfer]]]) -> list[Completion]:
@@ -177,8 +177,8 @@ class Reference:
             widths[name] += bits
             burst >>= bits
         values["row"] = burst
-        for name, start in self.mapping.xors:
-            shifted = values["column"] >> start
+        for name, other, start in self.mapping.xors:
+            shifted = values[other] >> start
             values[name] ^= shifted if name == "row" else shifted % 2 ** widths[name]
         device = self.dram.device
         bank = (values["rank"] * device.groups + values["bankgroup"]) * device.banks + values["bank"]
@@ -270,7 +270,7 @@ class ReferenceChannel:
             if not bursts:
                 ring.pop(0)
                 self.turns[write] = 0
-            elif self.turns[write] == self.memory.turn:
+            elif self.turns[write] == self.policy.turn_bursts:
                 ring.append(ring.pop(0))
                 self.turns[write] = 0
 

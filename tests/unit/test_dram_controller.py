@@ -20,10 +20,10 @@ MIB, GIB = 1 << 20, 1 << 30
 FAR_PS = 10**15
 
 
-def ddr4(channels: int = 1, name: str = "RoBaRaCoCh", **options: Any) -> DramController:
+def ddr4(channels: int = 1, name: str = "RoBaRaCoCh", turn_bursts: int = 16, **options: Any) -> DramController:
     """DDR4-2400 without refresh: 64 B bursts of 4 cycles, 8 KiB rows, 16 banks; 16-16-16, CWL 12, tRAS 39."""
     part = catalogue.dram("ddr4", 2400, 64, channels, channels * 8 * GIB)
-    return DramController(part, Policy(refresh="none"), by_name(name, part.device), **options)
+    return DramController(part, Policy(refresh="none", turn_bursts=turn_bursts), by_name(name, part.device), **options)
 
 
 def cycle_ps(cycle: int) -> int:

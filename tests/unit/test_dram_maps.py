@@ -46,13 +46,41 @@ def test_named_maps_are_orders() -> None:
         assert located(one, "row bank bankgroup column", burst) == located(one, "RoBaRaCoCh", burst)
 
 
+def test_rows_are_folded_into_the_bank() -> None:
+    """Row bits two by two: 0b011011 is 01 ^ 10 ^ 11 = 0, a column stays where it is."""
+    text = "row bank^row bankgroup column channel"
+    assert located(DDR4, text, 0b011011 << 11 | 2 << 9 | 1 << 7 | 5) == (1 * 4 + (2 ^ 0), 5, 0b011011)
+    assert located(DDR4, text, 0b0111 << 11 | 2 << 9 | 1 << 7 | 5) == (1 * 4 + (2 ^ 0b01 ^ 0b11), 5, 0b0111)
+    assert located(DDR4, "row bank bankgroup^column column channel", 0b1110110) == (
+        (0b10 ^ 0b01 ^ 0b11 ^ 0b1) * 4,
+        0b1110110,
+        0,
+    )
+
+
+def test_the_lowest_bits_may_be_left_out() -> None:
+    """Rows 0 to 3 are where they were, row 0b100 is in the next bank."""
+    text = "row bank^row@2 bankgroup column channel"
+    assert [located(DDR4, text, row << 11)[0] for row in range(8)] == [0] * 4 + [1] * 4
+
+
+def test_rows_at_any_power_of_two_lie_in_all_banks() -> None:
+    """Of 16 rows 2^n apart each bank and bank group has four; without the hash one bank has all."""
+    for bit in range(0, 12):
+        rows = [n << bit << 11 for n in range(16)]
+        banks = [located(DDR4, "row bank^row bankgroup column channel", burst)[0] for burst in rows]
+        assert sorted(banks) == sorted([0, 1, 2, 3] * 4)
+        assert {located(DDR4, "row bank bankgroup column channel", burst)[0] for burst in rows} == {0}
+
+
 @st.composite
 def orders(draw: st.DrawFn) -> str:
-    """Fields in any order, each perhaps split in two."""
+    """Fields in any order, each perhaps split in two, the bank perhaps hashed."""
     parts = ["channel"]
     for name, bits in FIELDS.items():
         cut = draw(st.integers(0, bits - 1))
-        parts += [f"{name}:{cut}", f"{name}:{bits - cut}"] if cut else [name]
+        hashed = draw(st.sampled_from(["", "^row", "^column"])) if name in ("bank", "bankgroup") else ""
+        parts += [f"{name}:{cut}", f"{name}:{bits - cut}{hashed}"] if cut else [f"{name}{hashed}"]
     return " ".join(draw(st.permutations(parts)))
 
 
@@ -80,6 +108,10 @@ def test_every_order_is_one_to_one(text: str, first: int) -> None:
         ("row bank bankgroup column channel:1", "found 'channel:1'"),
         ("row bank bankgroup column:x channel", "found 'column:x'"),
         ("row channel bank bankgroup column channel", "channel 2 times"),
+        ("row^bank bank bankgroup column channel", "found 'row\\^bank'; allowed bank, bankgroup, rank with \\^row or"),
+        ("row bank^channel bankgroup column channel", "found 'bank\\^channel'"),
+        ("row bank^row:2 bankgroup column channel", "found 'bank\\^row:2'; allowed .*, perhaps @BIT"),
+        ("row bank:1^row bankgroup bank:1^column column channel", "more than one field is XORed into another"),
     ],
 )
 def test_wrong_orders_are_refused(text: str, said: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -60,11 +61,14 @@ def random_policy(rng: Random) -> Policy:
         rows=rng.choice(["open", "open", "closed", "timeout"]),
         row_timeout_ps=rng.choice([1, 10_000, 100_000]),
         refresh=rng.choice(["all_bank", "all_bank", "per_bank", "none"]),
+        turn_bursts=rng.choice([1, 3, 16]),
     )
 
 
 def random_map(rng: Random, device: Device) -> AddressMap:
-    return by_name(rng.choice(["RoRaBaCoBg", "RoBaRaCoCh", "MOP4CLXOR"]), device)
+    found = by_name(rng.choice(["RoRaBaCoBg", "RoBaRaCoCh", "MOP4CLXOR"]), device)
+    hashed = (("bank", "row", rng.randint(0, 3)), ("bank", "row", rng.randint(0, 9)), ("bankgroup", "row", 1))
+    return found if rng.random() < 0.6 else replace(found, xors=(*found.xors, *hashed))
 
 
 def random_rows(rng: Random, hz: int) -> RowList:
@@ -106,7 +110,7 @@ class Case:
     def __init__(self, rng: Random) -> None:
         device = random_device(rng)
         self.part = Dram(device=device, channels=rng.randint(1, 4), capacity_bytes=1 << 20, source="random")
-        self.interleave, self.turn = 32 * rng.choice([1, 1, 2, 8]), rng.choice([1, 3, 16])
+        self.interleave = 32 * rng.choice([1, 1, 2, 8])
         self.policy, self.mapping = random_policy(rng), random_map(rng, device)
         self.log = rng.random() < 0.7  # without, refreshes of idle channels are not played out
         self.dram = DramController(
@@ -114,10 +118,9 @@ class Case:
             self.policy,
             self.mapping,
             interleave_bytes=self.interleave,
-            turn_bursts=self.turn,
             log=self.log,
         )
-        self.reference = Reference(self.part, self.policy, self.mapping, self.interleave, self.turn)
+        self.reference = Reference(self.part, self.policy, self.mapping, self.interleave)
 
     def ps(self, cycles: int) -> int:
         return cycles * 10**12 // self.part.device.clock_hz
@@ -217,9 +220,7 @@ def test_turns_in_one_run_end_as_submitted_one_by_one(seed: int) -> None:
     case = Case(rng)
     transfers = [random_transfer(rng, number, case.part.device.clock_hz) for number in range(rng.randint(1, 40))]
     most, todo = rng.randint(1, 5), transfers[::-1]
-    asked = DramController(
-        case.part, case.policy, case.mapping, interleave_bytes=case.interleave, turn_bursts=case.turn
-    )
+    asked = DramController(case.part, case.policy, case.mapping, interleave_bytes=case.interleave)
     asked.submit(0, [todo.pop() for _ in range(min(most, len(todo)))])
     end_ps = 0
     while asked.next_event_ps() is not None:

@@ -54,7 +54,7 @@ def _mop4clxor(device: Device) -> AddressMap:
     banks = _banks(device)
     starts = [sum(bits for _, bits in banks[:i]) for i in range(len(banks) + 1)]
     fields = (("column", CHUNK_OF_LINES), *banks, ("column", columns - CHUNK_OF_LINES))
-    return AddressMap(fields, tuple(zip(("rank", "bankgroup", "bank", "row"), starts, strict=True)))
+    return AddressMap(fields, tuple(zip(("rank", "bankgroup", "bank", "row"), ("column",) * 4, starts, strict=True)))
 
 
 def _bits(power_of_two: int) -> int:
@@ -80,8 +80,8 @@ def _image(device: Device, mapping: AddressMap, burst: int) -> int:
         widths[name] += bits
         burst >>= bits
     found["row"] |= burst << filled["row"]
-    for name, start in mapping.xors:
+    for name, other, start in mapping.xors:
         mask = -1 if name == "row" else (1 << widths[name]) - 1
-        found[name] ^= (found["column"] >> start) & mask
+        found[name] ^= (found[other] >> start) & mask
     bank = (found["rank"] * device.groups + found["bankgroup"]) * device.banks + found["bank"]
     return bank | (found["column"] << BANK_BITS) | (found["row"] << (BANK_BITS + COLUMN_BITS))

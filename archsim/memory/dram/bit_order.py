@@ -2,7 +2,8 @@
 
 ``row bank bankgroup rank column:5 channel column:2``: the two lowest bits above the burst are columns, then the
 channel, then the other columns, ... A field is whole unless it is split; of the parts of a split one may do without
-a size.
+a size. ``bank^row``: into the bank all of the row's bits are XORed, so many at a time as the bank has, so that rows at
+any stride of a power of two, which would meet in a bank, lie in different ones; ``bank^row@2``: from the third one on.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from archsim.memory.dram.address import NAMES, by_name
 from archsim.memory.dram.device import AddressMap, Dram
 
 FIELDS = ("row", "bank", "bankgroup", "rank", "column", "channel")
+HASHED, HASHES = ("bank", "bankgroup", "rank"), ("row", "column")  # so that a hashed map stays one to one
 _ALIASES = {"pseudochannel": "rank"}
 Part = tuple[str, int | None]  # a field's name and its bits
 
@@ -24,12 +26,34 @@ def mapped(text: str, memory: Dram) -> tuple[AddressMap, int]:
     Named maps take the lowest bits above the burst for the channel.
     """
     words = text.split()
-    if len(words) == 1 and ":" not in text and text not in FIELDS:
+    if len(words) == 1 and not re.search("[:^]", text) and text not in FIELDS:
         if text not in NAMES:
             allowed = f"{', '.join(NAMES)} or an order of bits such as 'row bank bankgroup rank column channel'"
             raise ConfigError(f"no address map '{text}'{nearest(text, NAMES)}; allowed {allowed}")
         return by_name(text, memory.device), 1
-    return _ordered(text, [_part(word, text) for word in words], memory)
+    hashed = [_hash(word, text) for word in words if "^" in word]
+    found, interleave = _ordered(text, [_part(word.partition("^")[0], text) for word in words], memory)
+    if len({field for field, *_ in hashed}) < len(hashed):
+        raise ConfigError(f"map '{text}': more than one field is XORed into another; allowed one")
+    return AddressMap(found.fields, tuple(xor for one in hashed for xor in _folded(*one, memory))), interleave
+
+
+def _hash(word: str, text: str) -> tuple[str, str, int]:
+    """The field of a word, the one that is XORed into it, and from which bit on."""
+    field, _, other = word.partition("^")
+    name = _ALIASES.get(field.partition(":")[0], field.partition(":")[0])
+    match = re.fullmatch(r"([a-z]+)(?:@([0-9]+))?", other)
+    if name not in HASHED or match is None or match[1] not in HASHES:
+        allowed = " or ".join(f"^{other}" for other in HASHES)
+        raise ConfigError(f"map '{text}': found '{word}'; allowed {', '.join(HASHED)} with {allowed}, perhaps @BIT")
+    return name, match[1], int(match[2] or 0)
+
+
+def _folded(field: str, other: str, first: int, memory: Dram) -> list[tuple[str, str, int]]:
+    """All bits of ``other`` from the ``first`` on XORed into ``field``, so many at a time as it has."""
+    sizes = _sizes(memory)
+    wide = (memory.rows - 1).bit_length() if other == "row" else sizes[other] or 0
+    return [(field, other, bit) for bit in range(first, wide, sizes[field] or wide)]
 
 
 def _part(word: str, text: str) -> Part:

@@ -20,8 +20,6 @@ from archsim.memory.dram.pool import Pool
 from archsim.memory.dram.regions import bursts_of_rows, folded, most_bursts
 from archsim.sim.clock import PS_PER_S, Clock
 
-TURN_BURSTS = 16  # bursts of one transfer before the next has its turn on a channel
-
 
 class DramController:
     """All channels of a DRAM part (fidelity ``exact``).
@@ -40,20 +38,20 @@ class DramController:
         mapping: AddressMap | None = None,
         *,
         interleave_bytes: int | None = None,
-        turn_bursts: int = TURN_BURSTS,
         log: bool = False,
     ) -> None:
         from archsim.memory.dram import state  # the compiler is slow to import: only now
         from archsim.memory.dram.kernel import serve, turns
 
+        policy = policy or Policy()
         interleave = dram.device.burst_bytes if interleave_bytes is None else interleave_bytes
-        _check_options(dram, interleave, turn_bursts)
+        _check_options(dram, interleave, policy)
         self.dram = dram
-        self.policy = policy or Policy()
+        self.policy = policy
         self.mapping = mapping or by_name(DEFAULT, dram.device)
         self._clock = Clock(dram.device.clock_hz)
         self._kernel, self._turns, self._layout = serve, turns, state
-        self._state = state.initial(dram, self.policy, self.mapping, interleave, turn_bursts, log=log)
+        self._state = state.initial(dram, self.policy, self.mapping, interleave, log=log)
         self._rows = state.table(self._state.transfers)
         self._results = state.results()
         self._fresh = state.padded(self._state.done[:0], state.FIRST_SLOTS)
@@ -256,9 +254,9 @@ def warm_up(dram: Dram) -> None:
         controller.advance(PS_PER_S)
 
 
-def _check_options(dram: Dram, interleave_bytes: int, turn_bursts: int) -> None:
+def _check_options(dram: Dram, interleave_bytes: int, policy: Policy) -> None:
     burst_bytes = dram.device.burst_bytes
     if interleave_bytes < burst_bytes or interleave_bytes & (interleave_bytes - 1):
         raise ConfigError(f"dram interleave: found {interleave_bytes} B; allowed powers of two >= {burst_bytes} B")
-    if turn_bursts < 1:
-        raise ConfigError(f"dram turn_bursts: found {turn_bursts}; allowed >= 1")
+    if policy.turn_bursts < 1:
+        raise ConfigError(f"dram turn_bursts: found {policy.turn_bursts}; allowed >= 1")

@@ -143,6 +143,7 @@ class Policy:
     of it are left and a read waits. ``rows``: open (closed on demand), closed (with the access after which no queued
     one goes to the row) or timeout (closed ``row_timeout_ps`` after the last access in a cycle without another
     command, unless a queued access goes to it). ``refresh``: all banks of a rank at once, or bank by bank.
+    ``turn_bursts``: of a transfer that a channel takes in before it goes on to the next one.
     """
 
     read_queue: int = 32
@@ -152,6 +153,7 @@ class Policy:
     rows: Rows = "open"
     row_timeout_ps: int = ROW_TIMEOUT_PS
     refresh: Refresh = "all_bank"
+    turn_bursts: int = 16
 
     def in_ranks(self, device: Device, refreshes: int) -> int:
         """Refresh commands in whole ranks: one of some banks counts for their share."""
@@ -165,8 +167,8 @@ class AddressMap:
     """Which bits of a burst's number on its channel choose what: fields from the lowest bit up, then XORs.
 
     ``fields``: (name, bits) of column, rank, bankgroup, bank, row; what is left above them is the row's too. ``xors``:
-    (field, first bit of the column that is XORed into it), the row's included.
+    (field, other, bit): into the field the bits of the other one from this bit on are XORed, one after another.
     """
 
     fields: tuple[tuple[str, int], ...]
-    xors: tuple[tuple[str, int], ...] = field(default=())
+    xors: tuple[tuple[str, str, int], ...] = field(default=())

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archsim.memory.dram.controller import TURN_BURSTS, DramController
+from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.device import AddressMap, Dram, Policy
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion, RowList, Transfer, useful_bytes
 from archsim.memory.dram.regions import bursts_of_rows, bursts_touched
@@ -162,7 +162,7 @@ class Sampler:
         """Transfers of a pattern at many places, for ``crowd`` of them under way at a time."""
         size = self._dram.device.burst_bytes
         places = MORE_PLACES if pattern.outstanding is not None and crowd > 1 else 1
-        turns = min(SAMPLE_BURSTS, TURNS * TURN_BURSTS * self._dram.channels)
+        turns = min(SAMPLE_BURSTS, TURNS * self._policy.turn_bursts * self._dram.channels)
         one = self._first_of(pattern, max(turns // places, SAMPLE_BURSTS // crowd // places))
         reach = _reach(one) if one.rows is None else 0
         room = max(1, self._dram.capacity_bytes - reach) // size

@@ -17,9 +17,7 @@ FIRST_WORDS = 4096
 _SLOT_AXES = {"transfers": 0, "cursors": 1, "done": 0}
 
 
-def initial(
-    dram: Dram, policy: Policy, mapping: AddressMap, interleave_bytes: int, turn_bursts: int, *, log: bool
-) -> t.State:
+def initial(dram: Dram, policy: Policy, mapping: AddressMap, interleave_bytes: int, *, log: bool) -> t.State:
     """The arrays of an idle DRAM at time 0: rows closed, the first refresh one interval away."""
     rules = compiled.rules(dram.device, policy, mapping)
     channels = compiled.channels(dram.device, rules, dram.channels)
@@ -28,7 +26,7 @@ def initial(
     logs["limit"] = k.LOG_ROOM if log else 0
     return t.State(
         rules=rules,
-        spread=_spread(dram, rules, interleave_bytes, turn_bursts),
+        spread=_spread(dram, rules, interleave_bytes, policy.turn_bursts),
         channels=channels,
         feeds=_feeds(dram, rules),
         transfers=np.zeros(FIRST_SLOTS, t.TRANSFER),
