@@ -8,11 +8,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from archsim.ir.mapping import Keep, LayerMapping, Loop
 from archsim.spec.architecture import Architecture
 from archsim.spec.network import Noc
 from archsim.system import simulate
 from mapper.compile import Options, compile_model
-from tests.tools.agreement import assert_agreement_if_it_fits
+from mapper.options import Given
+from tests.tools.agreement import assert_agreement, assert_agreement_if_it_fits
 from tests.tools.layers import PART, Net, random_net, small_chip
 
 ALL = ("inputs", "weights", "outputs")
@@ -96,3 +98,16 @@ def test_law_38_the_bound_holds_over_several_cores(seed: int) -> None:
         chip = chip_of(seed, rate)
         compiled = compile_model(workload, chip, options_of(seed))
         assert compiled.mapping.layers[0].bound_cycles * 1000 <= simulate(compiled.program, chip).total_ps
+
+
+@pytest.mark.parametrize(("kernel", "dilation"), [(3, 1), (2, 2)])
+def test_law_38_a_last_core_with_fewer_tiles_moves_nothing_for_those_it_lacks(kernel: int, dilation: int) -> None:
+    """Law 38: where the last core's part of a dim has fewer tiles, the rest brings no window of filter taps either."""
+    net = Net(np.random.default_rng(kernel))
+    net.conv(net.source("x", (1, 7, 5, 2)), "y", 3, kernel, 1, (0, 0, 0, 0), dilation=dilation)
+    kept = (Keep("a", "l1", 2, 4), Keep("out", "l1", 2, 5), Keep("acc", "acc", 2, 6))
+    nodes = (Loop("p", 3, "grid"), Keep("b", "l1", 1, 1), Keep("bias", "l1", 1, 2), Loop("p", 1), *kept)
+    mapping = LayerMapping("conv_y", "mxu", "matmul", nodes, (), 0, 1, 1, "")
+    workload, chip = net.done("y"), networked(small_chip(), "mesh", (2, 1))
+    compiled = compile_model(workload, chip, Options(given=Given({"conv_y": mapping})))
+    assert_agreement(net, workload, chip, compiled, 0)
