@@ -16,6 +16,7 @@ from mapper.compile import Options, compile_model
 from mapper.options import Given
 from tests.tools.agreement import assert_agreement, assert_agreement_if_it_fits
 from tests.tools.layers import PART, Net, random_net, small_chip
+from tests.tools.reductions import with_reductions
 
 ALL = ("inputs", "weights", "outputs")
 STAGES = (
@@ -27,10 +28,11 @@ STAGES = (
 SHAPES = (("mesh", (2, 2)), ("ring", (3,)), ("mesh", (3, 2)), ("torus", (4, 2)), ("crossbar", (5,)), ("mesh", (1, 1)))
 
 
-def networked(chip: Architecture, topology: str, shape: tuple[int, ...], **fields: object) -> Architecture:
-    """The chip with its innermost memories and its units once at each node of a network."""
+def networked(
+    chip: Architecture, topology: str, shape: tuple[int, ...], inside: tuple[str, ...] = ("l1", "acc"), **fields: object
+) -> Architecture:
+    """The chip with the memories ``inside`` and its units once at each node of a network."""
     cores = int(np.prod(shape))
-    inside = ("l1", "acc")
     own = {memory.name: replace(memory, copies=cores) for memory in chip.memories if memory.name in inside}
     corner = (0,) * len(shape) if topology != "crossbar" else (0,)
     above = {memory.name: (corner,) for memory in chip.memories if memory.name not in inside}
@@ -98,6 +100,20 @@ def test_law_38_the_bound_holds_over_several_cores(seed: int) -> None:
         chip = chip_of(seed, rate)
         compiled = compile_model(workload, chip, options_of(seed))
         assert compiled.mapping.layers[0].bound_cycles * 1000 <= simulate(compiled.program, chip).total_ps
+
+
+@pytest.mark.parametrize("seed", range(18))
+def test_law_38_counts_agree_where_each_core_stages_its_own_tiles(seed: int) -> None:
+    """Law 38: what several cores share comes once over the network; from there on each moves it by itself."""
+    net, workload = random_net(seed)
+    topology, shape = SHAPES[seed % len(SHAPES)]
+    above = (("l3", 1 << 13, ALL),) if seed % 2 else ()
+    stages = (*above, ("l2", 1 << 12, (ALL, ("weights",), ("inputs", "outputs"))[seed % 3]))
+    plain = small_chip(1 << 10, 1 << 10, stages=stages, channels=1 + seed % 2)
+    chip = networked(plain, topology, shape, ("l2", "l1", "acc"), multicast=seed % 4 != 3)
+    assert_agreement_if_it_fits(
+        net, workload, chip, lambda: with_reductions(workload, chip, options_of(seed), seed), seed
+    )
 
 
 @pytest.mark.parametrize(("kernel", "dilation"), [(3, 1), (2, 2)])
