@@ -116,6 +116,16 @@ def test_law_38_counts_agree_where_each_core_stages_its_own_tiles(seed: int) -> 
     )
 
 
+def test_law_38_a_copy_through_a_shared_memory_needs_nothing_of_the_network() -> None:
+    """Law 38: the bound of a copy is of the memory that it passes, whatever the units' own path of outputs is."""
+    net = Net(np.random.default_rng(0))
+    net.transpose(net.source("x", (1, 5, 8, 8)), "y")
+    plain = small_chip(stages=(("l2", 1 << 13, ("inputs",)),))
+    chip = networked(plain, "mesh", (2, 2), link_bytes=1, packet_bytes=4)
+    compiled = compile_model(net.done("y"), chip)
+    assert compiled.mapping.layers[0].bound_cycles * 1000 <= simulate(compiled.program, chip).total_ps
+
+
 @pytest.mark.parametrize(("kernel", "dilation"), [(3, 1), (2, 2)])
 def test_law_38_a_last_core_with_fewer_tiles_moves_nothing_for_those_it_lacks(kernel: int, dilation: int) -> None:
     """Law 38: where the last core's part of a dim has fewer tiles, the rest brings no window of filter taps either."""
