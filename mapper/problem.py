@@ -205,7 +205,7 @@ def _drainer(layer: Layer, architecture: Architecture, engine: str) -> str:
 
 
 def _unbuffered(operands: list[OperandPlan]) -> list[OperandPlan]:
-    """A copy passes through one ring (its input's), or none when either end is on chip: it writes from where it reads."""
+    """A copy passes through one ring (its input's), or none when either end is on chip; it writes from there."""
     direct, read = any(plan.resident for plan in operands), next(plan for plan in operands if plan.name != OUT)
     placed = (p if p.name != OUT or p.resident else replace(p, level=read.level) for p in operands)
     return [replace(plan, buffered=plan.name != OUT and not direct) for plan in placed]
