@@ -12,7 +12,6 @@ from archsim.noc import engine
 from archsim.noc.topology import FULL_RATE, Link
 from archsim.noc.ways import Ways, span
 
-
 Pace = tuple[Fraction, int]  # period of links, between how many of which packets choose
 
 
