@@ -38,7 +38,7 @@ class Ways:
     def choices(self, source: int, target: int) -> int:
         """How many equally short ways packets may take, each its own."""
         others = self.routes.other_port
-        return 2 ** sum(int(others[link.source, target]) != NONE for link in self.links(source, target))
+        return 1 << sum(int(others[link.source, target]) != NONE for link in self.links(source, target))
 
     def flight_cycles(self, source: int, target: int) -> int:
         """Of a flit that waits for nothing, from when its node sends it: through the switches and over the wires."""
