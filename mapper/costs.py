@@ -117,14 +117,17 @@ class ChipCosts:
         """Reference cycles of the descriptor of one row of a gather."""
         return self.architecture.dma.row_setup_cycles / self.scale(self.architecture.dma)
 
-    def move_floor(self, memory: str, write: bool) -> float:
-        """Reference cycles that one move takes beside its data beats: descriptor and DRAM latency."""
-        setup = self.setup
+    def latency(self, memory: str, write: bool) -> float:
+        """Reference cycles that a move waits for DRAM beside its data beats; 0 for other memories."""
         known = self.outer.get(memory)
         if known is None:
-            return setup
+            return 0.0
         latency_s = (known.write_latency_s if write else known.read_latency_s) + (known.row_s if self.opens else 0.0)
-        return setup + latency_s * self.architecture.clock_hz
+        return latency_s * self.architecture.clock_hz
+
+    def move_floor(self, memory: str, write: bool) -> float:
+        """Reference cycles that one move takes beside its data beats: descriptor and DRAM latency."""
+        return self.setup + self.latency(memory, write)
 
     def _rate(self, name: str, write: bool) -> float:
         memory = self.architecture.memory(name)

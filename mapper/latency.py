@@ -88,20 +88,22 @@ def _first_on_pins(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: F
 
 
 def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow) -> tuple[Reals, Reals]:
-    """Engine time of all of an operand's tiles, and of the first one."""
+    """Engine time of all of an operand's tiles, and of the first one. On-chip streams run while DRAM is waited for."""
     read, write = chip.read_rate(plan.home), chip.write_rate(plan.level)
-    floor = chip.setup if plan.cached else chip.move_floor(plan.home, write=False)
-    floor += trip(chip, problem, plan, both_ways=True)
-    pin = np.maximum(flow.touched * plan.element_bytes / read, flow.filled * plan.element_bytes / write)
+    waited = 0.0 if plan.cached else chip.latency(plan.home, write=False)
+    beside = chip.setup + trip(chip, problem, plan, both_ways=True)
+    pin, stream = flow.touched * plan.element_bytes / read, flow.filled * plan.element_bytes / write
     begun = flow.first * (plan.element_bytes * problem.whole_parts(plan, plan.home)) / read  # of the last to start
     if plan.rows is not None:
         row = row_elements(plan.axes, plan.rows, problem.dims)
         pin = np.maximum(pin, flow.filled / row * chip.row_setup)
         begun = np.maximum(begun, chip.row_setup)
+        runs = np.zeros(())
     else:
-        pin = pin + _descriptors(chip, plan, flow, flow.touched)
         begun = begun + _descriptors(chip, plan, flow, flow.first)
-    return np.maximum(pin + flow.moves * floor, flow.moves * chip.edge), np.maximum(begun + floor, chip.edge)
+        runs = _descriptors(chip, plan, flow, flow.touched)
+    total = np.maximum(pin + flow.moves * waited, stream) + runs + flow.moves * beside
+    return np.maximum(total, flow.moves * chip.edge), np.maximum(begun + waited + beside, chip.edge)
 
 
 def _descriptors(chip: ChipCosts, plan: OperandPlan, flow: Flow, elements: Reals) -> Reals:
@@ -127,11 +129,12 @@ def _store_time(chip: ChipCosts, problem: Problem, out: OperandPlan, moved: Mapp
     source = moved["in0"].touched if copied else flow.touched  # repetition reads once and writes often
     moves = moved["in0"].moves if copied and problem.operand("in0").buffered else flow.moves
     written = flow.touched * out.element_bytes / chip.write_rate(out.home)
-    pin = np.maximum(written, source * out.element_bytes / chip.read_rate(out.level))
-    floor = chip.move_floor(out.home, write=True) + trip(chip, problem, out, both_ways=False)
+    stream = source * out.element_bytes / chip.read_rate(out.level)
+    waited = chip.latency(out.home, write=True)
+    beside = chip.setup + trip(chip, problem, out, both_ways=False)
     runs = _descriptors(chip, out, flow, flow.touched)
-    total = np.maximum(pin + moves * floor + runs, moves * chip.edge)
-    return total, np.zeros(()) + max(floor, chip.edge)
+    total = np.maximum(np.maximum(written + moves * waited, stream) + moves * beside + runs, moves * chip.edge)
+    return total, np.zeros(()) + max(waited + beside, chip.edge)
 
 
 def _port_terms(chip: ChipCosts, counts: Mapping[tuple[str, str], Reals]) -> dict[str, Reals]:

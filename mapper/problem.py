@@ -64,10 +64,12 @@ class Problem:
     spread: Spread | None = None  # over the cores of a chip that has several; ``dims`` are then those of one core
 
     def copies(self, plan: OperandPlan) -> int:
-        """How many different tiles of an operand the cores have at a time; the others share one of them."""
+        """How many different tiles of an operand the cores have at a time; the others share one of them. What comes in
+        from a memory of its own every core moves by itself."""
         if self.spread is None:
             return 1
-        if self.engine == "copy" or plan.rows is not None or plan.name == ACC:
+        within = plan.operand != OUT and plan.home not in self.spread.shared
+        if self.engine == "copy" or plan.rows is not None or plan.name == ACC or within:
             return self.spread.cores
         return prod(
             parts for (dim, _), parts in zip(self.spread.loops, self.spread.parts, strict=True) if dim in plan.dims
@@ -203,9 +205,10 @@ def _drainer(layer: Layer, architecture: Architecture, engine: str) -> str:
 
 
 def _unbuffered(operands: list[OperandPlan]) -> list[OperandPlan]:
-    """A copy passes through one ring (its input's), or none when either end is on chip."""
-    direct = any(plan.resident for plan in operands)
-    return [replace(plan, buffered=plan.name != OUT and not direct) for plan in operands]
+    """A copy passes through one ring (its input's), or none when either end is on chip; it writes from there."""
+    direct, read = any(plan.resident for plan in operands), next(plan for plan in operands if plan.name != OUT)
+    placed = (p if p.name != OUT or p.resident else replace(p, level=read.level) for p in operands)
+    return [replace(plan, buffered=plan.name != OUT and not direct) for plan in placed]
 
 
 def never_cut(layer: Layer) -> frozenset[str]:

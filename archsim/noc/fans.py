@@ -10,21 +10,24 @@ from typing import NamedTuple
 
 from archsim.errors import SimulationError
 from archsim.noc import engine
-from archsim.noc.topology import Link
+from archsim.noc.topology import FULL_RATE, Link
 from archsim.noc.ways import Ways, span
+
+Pace = tuple[Fraction, int]  # period of links, between how many of which packets choose
 
 
 class Way(NamedTuple):
     """From a node to those that one copy of a message reaches: as the kernel's record says it, what it passes (links
     and routers, and those of each level of nested networks), and the cycles of a flit there. ``alone``: by the period
-    of links, the cycles of a flit there and of a head up to the last such link, the most (``Ways.paces``)."""
+    of links, and between how many ways of such links packets choose, the cycles of a flit there and of a head up to the
+    last such link, the most (``Ways.paces``)."""
 
     where: int
     nodes: int
     links: int
     routers: int
     flight_cycles: int
-    alone: tuple[tuple[Fraction, int], ...]
+    alone: tuple[tuple[Pace, int], ...]
     levels: tuple[tuple[int, int], ...]
 
 
@@ -36,13 +39,13 @@ class Fan(NamedTuple):
     nodes: int
     links: int
     routers: int
-    alone: tuple[tuple[Fraction, int], ...]
+    alone: tuple[tuple[Pace, int], ...]
     fewest_cycles: int
     levels: tuple[tuple[int, int], ...]
 
     def least_cycles(self, flits: int) -> int:
         """Of a message of ``flits``, headers too, alone: until the last one is where it arrives last, at least."""
-        most = max(span(flits, period) + cycles for period, cycles in self.alone)
+        most = max(span(-(-flits // choices), period) + cycles for (period, choices), cycles in self.alone)
         return max(most, len(self.ways) * flits + self.fewest_cycles)
 
 
@@ -83,11 +86,12 @@ class Fans:
     def _way(self, source: int, targets: tuple[int, ...], where: int) -> Way:
         ahead = [link for target in targets for link in self._ways.links(source, target)]
         links = {(link.source, link.source_port): link for link in ahead}.values()
-        alone: dict[Fraction, int] = {}
+        alone: dict[Pace, int] = {}
         flights = [self._ways.flight_cycles(source, target) for target in targets]
         for target, flight in zip(targets, flights, strict=True):
             for period, heads in self._ways.paces(source, target, self._head_cycles):
-                alone[period] = max(alone.get(period, 0), flight + heads)
+                pace = period, 1 if period == FULL_RATE else self._ways.choices(source, target)
+                alone[pace] = max(alone.get(pace, 0), flight + heads)
         return Way(
             where=where,
             nodes=len(targets),
@@ -119,9 +123,9 @@ class Fans:
 
 
 def _fan(ways: tuple[Way, ...]) -> Fan:
-    alone: dict[Fraction, int] = {}
-    for period, cycles in (each for way in ways for each in way.alone):
-        alone[period] = max(alone.get(period, 0), cycles)
+    alone: dict[Pace, int] = {}
+    for pace, cycles in (each for way in ways for each in way.alone):
+        alone[pace] = max(alone.get(pace, 0), cycles)
     return Fan(
         ways=ways,
         nodes=sum(way.nodes for way in ways),

@@ -8,7 +8,7 @@ from math import ceil
 
 from archsim.noc.kernel.layout import CROSSBAR, WIRE
 from archsim.noc.parameters import RouterParameters
-from archsim.noc.routing import Routes
+from archsim.noc.routing import NONE, Routes
 from archsim.noc.topology import FULL_RATE, Link, Topology
 
 
@@ -35,6 +35,11 @@ class Ways:
             link = self._ahead[router, int(self.routes.port[router, target])]
             yield link
             router = link.target
+
+    def choices(self, source: int, target: int) -> int:
+        """How many equally short ways packets may take, each its own."""
+        others = self.routes.other_port
+        return 1 << sum(int(others[link.source, target]) != NONE for link in self.links(source, target))
 
     def flight_cycles(self, source: int, target: int) -> int:
         """Of a flit that waits for nothing, from when its node sends it: through the switches and over the wires."""

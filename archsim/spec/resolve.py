@@ -40,7 +40,11 @@ def resolve(root: Node, facts: DataflowFacts = dataflow_facts) -> Architecture:
     bits = _bits(file.chip.dtypes)
     arrays = [(part, rules_parts.array_facts(file, part, facts, bits)) for part in file.of(schema.Array)]
     problems.raise_all()
-    return _architecture(file, {part.spec.name: found for part, found in arrays if found is not None}, fabrics)
+    chip = _architecture(file, {part.spec.name: found for part, found in arrays if found is not None}, fabrics)
+    if chip.noc is not None:
+        rules_noc.check_routes(file, fabrics, chip.noc)
+        problems.raise_all()
+    return chip
 
 
 def _bits(dtypes: schema.Dtypes) -> dict[str, int]:

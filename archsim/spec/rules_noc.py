@@ -11,10 +11,10 @@ from archsim.spec import rules_levels, schema
 from archsim.spec.architecture import ROLES
 from archsim.spec.declared import Declared, File, explicit
 from archsim.spec.fabric import Fabric, fabric
-from archsim.spec.network import TOPOLOGIES
+from archsim.spec.network import TOPOLOGIES, Noc
 from archsim.spec.nodes import Mark
 
-_KERNEL = "archsim.noc.kernel"
+_NETWORKS, _KERNEL = "archsim.noc", "archsim.noc.kernel"
 _NEEDS = {"cache": "a cache in a chip with a network", "dram": "a dram below a network"}
 _KEYS = ("topology", "shape")
 
@@ -41,6 +41,20 @@ def check(file: File) -> list[Fabric]:
         for routed in (_routes, _attached, _unattached, _switches):
             routed(file, part, each)
     return found
+
+
+def check_routes(file: File, fabrics: list[Fabric], noc: Noc) -> None:
+    """Add a problem where packets to the ports, or between networks, can block one another.
+
+    Routes that pass dimensions in an order, and those on rings, never do.
+    """
+    if all(each.ordered or each.rings for each in fabrics):
+        return
+    try:
+        registry.load(_NETWORKS, "attachment").network(noc)
+    except ConfigError as error:
+        found = str(error).partition("; allowed")[0]
+        file.add(list(file.of(schema.Noc))[-1], "attach", f"{found}; allowed other routers, or another topology")
 
 
 def below(file: File) -> list[_Part]:

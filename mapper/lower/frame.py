@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -142,7 +142,14 @@ class Frame:
                 options.append(Affine(coef * (reach - 1), self.starts({dim: -coef}, depth, self.spread)))
             choices.append(options)
         sums = [_sum(combo, 1 - skip) for combo in product(*choices)] if choices else [Affine(1 - skip)]
-        return Extent(name, sums[0].const, tuple(sums[1:]))
+        return Extent(name, sums[0].const, (*sums[1:], *self._emptied(part, depth, sums[0].const)))
+
+    def _emptied(self, part: Component, depth: int, size: int) -> Iterator[Affine]:
+        """Nothing, not even filter taps, of tiles behind the end of a dim, of which its last core may have fewer."""
+        for dim, _ in part.terms if len(part.terms) > 1 else ():
+            tile, reach, extent = self.cut(depth).get(dim, 0), self.reach(dim), self.dims[dim]
+            if tile and -(-(extent % reach or reach) // tile) < -(-reach // tile):
+                yield Affine(size * extent, self.starts({dim: -size}, depth))
 
     def far_region(self, plan: OperandPlan, operand: str, depth: int, skip: int = 0) -> Region:
         """The operand's tile where it comes from or goes to: in its tensor, or in the slot of the plan beyond."""

@@ -23,7 +23,7 @@ from mapper.operands import BIAS, OUT, OperandPlan
 
 class Sharing(NamedTuple):
     """One operand's tiles, core by core: the number of a core's tile, the cores that have the same one, and which of
-    them brings it to all. ``cores``: those that have any."""
+    them brings it to all, -1 for cores that have none. ``cores``: those that have any."""
 
     groups: tuple[int, ...]
     members: tuple[tuple[int, ...], ...]
@@ -136,7 +136,8 @@ class Cores:
             members = {group: [leader] for group, leader in leaders.items()}
         together = {group: tuple(cores) for group, cores in members.items()}
         having = frozenset(core for cores in together.values() for core in cores)
-        return Sharing(groups, tuple(together[g] for g in groups), tuple(leaders[g] for g in groups), having)
+        mine: list[tuple[int, ...]] = [together.get(group, ()) for group in groups]
+        return Sharing(groups, tuple(mine), tuple(leaders.get(group, -1) for group in groups), having)
 
     def _begins(self, core: int) -> bool:
         """Whether a core has the first part of every reduction that is spread: it alone starts from the bias."""

@@ -20,7 +20,7 @@ from archsim.sim.kernel import Kernel, Model
 from archsim.sim.mac_breakdown import mac_breakdown, peak_macs_per_cycle
 from archsim.spec.load import loads
 from archsim.system import simulate
-from tests.laws.builders import program, queue, tensor, vector
+from tests.laws.builders import move, program, queue, tensor, vector
 from tests.laws.many_cores import CHIP, gemm_cores, grid, network, one, to_cores
 from tests.laws.shared_gemm import CORES, shared_gemm
 from tests.tools.mutants import ORDERS, Subject, judge, mutants
@@ -110,6 +110,24 @@ def test_law_35_sums_over_cores(cores: int, tiles: int, size: int) -> None:
     critical = critical_cycles(critical_path(activity), activity.clock_hz)
     assert sum(sum(layer.values()) for layer in critical.values()) == cube.cycles_total
     assert sum(layer.get("noc", 0) for layer in critical.values()) > 0
+
+
+@pytest.mark.parametrize("ends", [("s", "t0"), ("t0", "s")])
+@pytest.mark.parametrize("key", ["l2__banks", "l1__banks"])
+def test_law_36_slow_ports_are_not_the_networks(ends: tuple[str, str], key: str) -> None:
+    """Law 36: faster ports gain no more than the part of the critical path that is theirs, and wider links nothing."""
+
+    def cycles(**values: object) -> tuple[int, int]:
+        """Of the run, and those of the ports on its critical path."""
+        activity = simulate(one(0, move("m", *ends, 8192)), grid(**values))
+        critical = critical_cycles(critical_path(activity), activity.clock_hz)
+        total = attribute(activity).cycles_total
+        return total, sum(layer.get("sram_port", 0) for layer in critical.values())
+
+    slow = {key: 1, key.replace("banks", "word"): "1 B"}
+    (total, ports), (ideal, _) = cycles(**slow), cycles()
+    assert total > 4 * ideal and total - ideal <= ports
+    assert cycles(**slow, mesh__link="1 KiB", mesh__packet="1 KiB")[0] >= total - ideal
 
 
 def test_law_28_a_multicast_is_read_once() -> None:

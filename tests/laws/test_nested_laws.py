@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 
 from archsim.noc import attachment, catalogue, deadlock, load, routing
 from archsim.noc.engine import FIDELITIES
+from archsim.noc.interface import Message
 from archsim.noc.nested import nested
+from archsim.noc.network import Network
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
 from archsim.noc.routing import Routes
 from archsim.noc.topology import GATEWAY, Topology
 from archsim.noc.ways import Ways
-from tests.laws.builders_noc import assert_alone
+from tests.laws.builders_noc import assert_alone, noc, package
 
 pytestmark = pytest.mark.slow  # compiles the routers
 
@@ -146,3 +148,18 @@ def test_law_28_multicast_over_slow_links_sends_each_flit_once(
     for fidelity in FIDELITIES:
         found = replay(topology, routes, router, [0], [source], [nodes], [flits], groups=(group,), fidelity=fidelity)
         assert found.link_flits.sum() == flits * len(tree)
+
+
+@pytest.mark.parametrize("fidelity", FIDELITIES)
+def test_law_34_packets_of_a_message_that_part_are_not_under_its_least(fidelity: str) -> None:
+    """Law 34: what a message takes at least, which tells how far other models may run, holds where its packets take
+    equally short ways over slow links side by side.
+    """
+    one = noc("mesh", packet_bytes=32, header_flits=0, multicast=False, fidelity=fidelity)
+    network = Network(package(one, "ring", (4,), period=Fraction(8)))
+    least, ends = network.least_ps(3, 0, (12,)), set()
+    for at_ps in range(0, 20 * 10**9, 10**9):
+        network.submit(at_ps, [Message(0, 0, (12,), 3)])
+        ends.add(network.advance(at_ps + 10**9)[0].time_ps - at_ps)
+    assert min(ends) >= least
+    assert len(ends) > 1

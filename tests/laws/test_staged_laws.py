@@ -12,6 +12,7 @@ import pytest
 from archsim.errors import MappingError
 from archsim.ir.mapping import Keep, LayerMapping, Loop
 from archsim.ir.workload import Workload
+from archsim.lab.offchip import outer_rates
 from archsim.pe.dataflows import catalog
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
@@ -97,6 +98,19 @@ def test_law_38_the_bound_holds_with_descriptors_of_runs(seed: int) -> None:
     plain = chip_of(seed)
     chip = replace(plain, dma=replace(plain.dma, setup_cycles=3, run_setup_cycles=50))
     compiled = compile_model(net.done("y"), chip, options_of(seed))
+    assert compiled.mapping.layers[0].bound_cycles * 1000 <= simulate(compiled.program, chip).total_ps
+
+
+@pytest.mark.parametrize("latency", [10, 60])
+@pytest.mark.parametrize("seed", range(6))
+def test_law_38_the_bound_holds_where_dram_answers_late_and_memories_are_slow(seed: int, latency: int) -> None:
+    """Law 38: a move's stream on chip runs while DRAM is waited for, so the bound counts the longer of the two."""
+    net = Net(np.random.default_rng(seed))
+    net.gemm("y", 2 + seed, 9 + seed * 3, 20)
+    plain = small_chip(1 << 11, 1 << 10, dram_rate=Fraction(64), word=1, banks=1, channels=1 + seed % 2)
+    drams = [replace(m, latency_cycles=latency) if m.kind == "dram" else m for m in plain.memories]
+    chip = replace(plain, memories=tuple(drams))
+    compiled = compile_model(net.done("y"), chip, replace(options_of(seed), outer=outer_rates(chip)))
     assert compiled.mapping.layers[0].bound_cycles * 1000 <= simulate(compiled.program, chip).total_ps
 
 

@@ -72,6 +72,20 @@ def test_mistakes_in_networks(case: tuple[str, ...]) -> None:
         assert words in str(error.value), str(error.value)
 
 
+def test_ports_whose_routes_can_block_one_another_are_refused_when_the_chip_is_read() -> None:
+    tree = GRID.replace("topology: mesh", "topology: fat_tree").replace("[4, 2]", "[2, 3]")
+    assert load.loads(tree.replace("[[0, 0], [3, 1]]", "[[0], [3]]")).cores == 8
+    with pytest.raises(ConfigError, match=r"mesh.attach: network fat_tree: routes that can block one another"):
+        load.loads(tree.replace("[[0, 0], [3, 1]]", "[[4], [5], [7]]"))
+
+
+def test_a_bus_inside_another_network_is_refused_when_the_chip_is_read() -> None:
+    outer = "  - noc: {name: package, topology: mesh, shape: [2], link: 32 B, attach: {l2: [[0]]}}\n  - noc:"
+    bus = GRID.replace("topology: mesh", "topology: bus").replace("[4, 2]", "[4]").replace("  - noc:", outer)
+    with pytest.raises(ConfigError, match=r"mesh.attach: network bus in mesh: routes that can block one another"):
+        load.loads(bus.replace("l2: [[0, 0], [3, 1]]", "package: [[0]]"))
+
+
 @pytest.mark.parametrize("topology", ["crossbar", "bus"])
 def test_options_that_a_topology_would_ignore_are_refused(topology: str) -> None:
     text = GRID.replace("topology: mesh", f"topology: {topology}").replace("[4, 2]", "[8]")
