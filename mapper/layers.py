@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from archsim.energy.chip import energy_per_byte
 from archsim.errors import ConfigError, MappingError
@@ -24,6 +25,7 @@ from mapper.search.exhaustive import best_of
 from mapper.solve import Solver, Work
 from mapper.spread import obeyed
 
+MADE_BEFORE = ("weight", "input")  # kinds of tensors that no layer makes
 Barred = frozenset[str]
 Pair = tuple[Problem, LayerMapping]
 
@@ -191,7 +193,15 @@ class Layers:
             capacity[memory.name] = usable(memory, free[memory.name], memory.capacity_bytes, is_shared)
         pinned = {found.tensor: found.memory for found in residency.at(index)}
         layer = self.workload.layers[index]
-        return build(layer, self.workload, self.architecture, self.dtypes, capacity, pinned, engine)
+        made = build(layer, self.workload, self.architecture, self.dtypes, capacity, pinned, engine)
+        return replace(made, constants=self._constants(index))
+
+    def _constants(self, index: int) -> frozenset[str]:
+        """Operands of a layer that no layer makes, where others run before it."""
+        layers, tensors = self.workload.layers, self.workload.tensors
+        if all(layer.kind == "host" for layer in layers[:index]):
+            return frozenset()
+        return frozenset(found.name for found in layers[index].inputs if tensors[found.tensor].kind in MADE_BEFORE)
 
     def _free(self, index: int, residency: Residency) -> dict[str, int]:
         return residency.free_by_memory(index, self.architecture)

@@ -14,8 +14,8 @@ import numpy as np
 
 from mapper.grid import Reals
 
-NEAR_WAIT = 0.2
-NEAR_ENERGY = 0.05
+NEAR = 0.05  # of waiting, and of energy
+
 MEASURED = ("energy", "cycles x energy")
 
 
@@ -30,8 +30,8 @@ class Alike:
     def most(self, figure: str, least: float) -> float:
         """The most of a figure (cycles | energy | cycles x energy | ...) that is alike to its least."""
         if self.spread and figure == "cycles":
-            return least + NEAR_WAIT * max(0.0, least - self.work)
-        return least * (1 + NEAR_ENERGY) if self.spread and figure in MEASURED else least
+            return least + NEAR * max(0.0, least - self.work)
+        return least * (1 + NEAR) if self.spread and figure in MEASURED else least
 
 
 def first(figures: Mapping[str, Callable[[], Reals]], alike: Alike) -> int:

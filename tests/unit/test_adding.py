@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import ceil, log2
+from math import ceil, log2, prod
 from pathlib import Path
 
 import numpy as np
@@ -225,6 +225,5 @@ def test_energy_is_that_of_all_accesses(way: str, monkeypatch: pytest.MonkeyPatc
 
 
 def _by_array(frame: Frame, bias: int) -> int:
-    """Bytes of the bias that the arrays read: once for each tile that starts from it."""
-    tiles = 1 if frame.problem.adders > 1 else 4
-    return bias * tiles
+    """Bytes of the bias that the arrays read: once for each tile of rows and columns that starts from it."""
+    return bias * prod(frame.trips(at) for at, loop in enumerate(frame.loops) if loop.dim in ("p", "q"))
