@@ -90,7 +90,8 @@ class NocStats:
     that have left it for the node. ``routers``: how many; ``places``: their coordinates, where they have any;
     ``node_routers``: where each node stands, the cores first; ``ports``: nodes of each part above. Of nested networks
     ``levels`` are the names, innermost first, and ``router_levels`` to which each router belongs; ``periods``: of each
-    link the cycles that a flit takes it, empty where that is one for all.
+    link the cycles that a flit takes it, empty where that is one for all; ``within``: of each router its coordinates in
+    its own network, then those of that network in the one around it (``places`` are then those of a drawing).
     """
 
     name: str
@@ -105,6 +106,7 @@ class NocStats:
     levels: tuple[str, ...] = ()
     router_levels: tuple[int, ...] = ()
     periods: tuple[float, ...] = ()
+    within: tuple[tuple[tuple[int, ...], ...], ...] = ()
 
 
 class Bandwidth(NamedTuple):

@@ -144,6 +144,7 @@ class Fabric:
             self._levels,
             topology.levels,
             tuple(float(link.period) for link in topology.links) if slow else (),
+            topology.within,
         )
 
     def charge(self, layer: str, delivery: Delivery | None) -> None:

@@ -55,6 +55,7 @@ def nested(inner: tuple[Topology, Routes], outer: tuple[Topology, Routes], count
         nodes=tuple(_nodes(copies)),
         coordinates=_coordinates(copies),
         bisection_links=outer[0].bisection_links,
+        within=_within(copies),
         levels=(*((inner[0].levels or (0,) * inner[0].routers) * count), *(level for _ in range(outer[0].routers))),
     )
     tables = {name: _table(copies, getattr(inner[1], name), getattr(outer[1], name)) for name in _FIELDS}
@@ -124,6 +125,19 @@ def _coordinates(copies: _Copies) -> tuple[tuple[int, ...], ...]:
     at = [outer[copies.outer.nodes[copy].router] for copy in range(copies.count)]
     blocks = [(wide * x + inner_x, high * y + inner_y) for x, y in at for inner_x, inner_y in inner]
     return (*blocks, *((wide * x + wide - 1, high * y + high - 1) for x, y in outer))
+
+
+def _within(copies: _Copies) -> tuple[tuple[tuple[int, ...], ...], ...]:
+    """Of each router its own place in its network, then that network's in the one around it."""
+    inner, outer = copies.inner, copies.outer
+    own = inner.within or tuple((_place(inner, router),) for router in range(inner.routers))
+    around = [_place(outer, outer.nodes[copy].router) for copy in range(copies.count)]
+    copied = [(*places, place) for place in around for places in own]
+    return (*copied, *((_place(outer, router),) for router in range(outer.routers)))
+
+
+def _place(topology: Topology, router: int) -> tuple[int, ...]:
+    return topology.coordinates[router] if topology.coordinates else (router,)
 
 
 def _plane(topology: Topology) -> list[tuple[int, int]]:

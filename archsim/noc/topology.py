@@ -57,7 +57,8 @@ class Topology:
     ``wraps`` is a ring. ``order``: the dimensions in the order in which packets pass them. ``route[r][n]``: the output
     port of router r towards node n, where a topology has routes of its own. ``bisection_links``: in one direction,
     between two halves of the nodes, the fewest; 0: not known. ``levels[r]``: of nested networks, the one to which
-    router r belongs, 0 the innermost; empty: all to one."""
+    router r belongs, 0 the innermost; empty: all to one. ``within[r]``: then its place in its own network, that of this
+    network in the one around it, and so on; ``coordinates`` are those of a drawing."""
 
     name: str
     routers: int
@@ -71,6 +72,7 @@ class Topology:
     route: tuple[tuple[int, ...], ...] = ()
     bisection_links: int = 0
     levels: tuple[int, ...] = ()
+    within: tuple[tuple[tuple[int, ...], ...], ...] = ()
 
     def outgoing(self) -> list[list[Link]]:
         """Links by the router that they leave, in order of their ports."""

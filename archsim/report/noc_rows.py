@@ -16,7 +16,10 @@ BUSIEST = 5
 def network(stats: NocStats) -> dict[str, Any]:
     """``details.noc`` of the summary: routers at their places, links with their flits, nodes with theirs."""
     ports = {node: part for part, nodes in stats.ports.items() for node in nodes}
-    nested = {"levels": list(stats.levels), "router_levels": list(stats.router_levels)} if stats.router_levels else {}
+    nested = {}
+    if stats.router_levels:
+        within = [[list(place) for place in places] for places in stats.within]
+        nested = {"levels": list(stats.levels), "router_levels": list(stats.router_levels), "within": within}
     slow = {"periods": list(stats.periods)} if stats.periods else {}
     return {
         "name": stats.name,
@@ -66,8 +69,14 @@ def busiest(noc: Mapping[str, Any]) -> list[dict[str, str]]:
 
 def where(noc: Mapping[str, Any], router: int) -> str:
     """A router by its place, or by its number; of nested networks with the one that it belongs to."""
-    place = f"[{', '.join(map(str, noc['places'][router]))}]" if noc["places"] else f"router {router}"
-    return f"{noc['levels'][noc['router_levels'][router]]} {place}" if "levels" in noc else place
+    if "levels" not in noc:
+        return _at(noc["places"][router]) if noc["places"] else f"router {router}"
+    names = noc["levels"][noc["router_levels"][router] :]
+    return " of ".join(f"{name} {_at(place)}" for name, place in zip(names, noc["within"][router], strict=True))
+
+
+def _at(place: Sequence[int]) -> str:
+    return f"[{', '.join(map(str, place))}]"
 
 
 def sentence(noc: Mapping[str, Any]) -> str:

@@ -31,7 +31,7 @@ stretch of the producer's timeline is found by bisection.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from archsim.errors import SimulationError
@@ -79,7 +79,7 @@ def timelines(activity: Activity) -> dict[str, Timeline]:
     for name, records in activity.records.items():
         _run(units, activity.records, name, len(records))
     last_ends = _last_ends(activity.records)
-    return {name: unit.close(activity, last_ends) for name, unit in units.items()}
+    return {name: unit.close(activity, last_ends[unit.kind]) for name, unit in units.items()}
 
 
 def core_and_kind(unit: str) -> tuple[str, str]:
@@ -198,14 +198,16 @@ class _Unit:
             self._starts.append(start_ps)
             self._entries.append(entry)
 
-    def close(self, activity: Activity, last_ends: Mapping[tuple[str, str], Mapping[str, int]]) -> Timeline:
-        """Append what follows the last command and hand over the timeline."""
-        siblings = last_ends.get((self.kind, self._layer), {}) if self.done else {}
-        until = max((end for name, end in siblings.items() if name != self.name), default=0)
-        if self._end_ps < until:
-            self._append(self._end_ps, Entry(NOBODY, State(self._layer, "imbalance", "")))
-        if max(self._end_ps, until) < activity.total_ps:
-            self._append(max(self._end_ps, until), Entry(NOBODY, IDLE))
+    def close(self, activity: Activity, last_ends: Sequence[tuple[int, str]]) -> Timeline:
+        """Append what follows the last command and hand over the timeline: imbalance while others of its kind still run
+        a layer, else idle."""
+        now = self._end_ps
+        for end_ps, layer in last_ends:
+            if end_ps > now:
+                self._append(now, Entry(NOBODY, State(layer, "imbalance", "")))
+                now = end_ps
+        if now < activity.total_ps:
+            self._append(now, Entry(NOBODY, IDLE))
         return Timeline(self._starts, [entry.state for entry in self._entries])
 
 
@@ -215,14 +217,14 @@ def _working(record: Record, phase: str) -> State:
     return State(record.layer, "launch" if record.op == "SETUP" else "busy", "")
 
 
-def _last_ends(records: Mapping[str, tuple[Record, ...]]) -> dict[tuple[str, str], dict[str, int]]:
-    """(kind, layer) -> unit -> end of its last command of the layer."""
-    found: dict[tuple[str, str], dict[str, int]] = {}
+def _last_ends(records: Mapping[str, tuple[Record, ...]]) -> dict[str, list[tuple[int, str]]]:
+    """Kind -> when the last of its units ended each layer, and the layer, in the order of time."""
+    found: dict[str, dict[str, int]] = {}
     for unit, queue in records.items():
-        kind = core_and_kind(unit)[1]
+        ends = found.setdefault(core_and_kind(unit)[1], {})
         for record in queue:
-            found.setdefault((kind, record.layer), {})[unit] = record.end_ps
-    return found
+            ends[record.layer] = max(ends.get(record.layer, 0), record.end_ps)
+    return {kind: sorted((end_ps, layer) for layer, end_ps in ends.items()) for kind, ends in found.items()}
 
 
 def _cause(op: str, phase: str) -> str:

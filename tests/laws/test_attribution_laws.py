@@ -135,12 +135,14 @@ def _charged(activity: Activity, unit: str, now: int) -> tuple[str, str, str]:
 
 
 def _after(activity: Activity, unit: str, now: int) -> tuple[str, str, str]:
-    queue = activity.records[unit]
+    """The layer that units of its kind end next, of those that they still run."""
+    ends: dict[str, int] = {}
     for other, records in activity.records.items():
-        sibling = queue and other != unit and other.split(".")[-1] == unit.rsplit(".", maxsplit=1)[-1]
-        if sibling and any(r.layer == queue[-1].layer and r.end_ps > now for r in records):
-            return queue[-1].layer, "imbalance", ""
-    return "", "idle", ""
+        if other.split(".")[-1] == unit.rsplit(".", maxsplit=1)[-1]:
+            for record in records:
+                ends[record.layer] = max(ends.get(record.layer, 0), record.end_ps)
+    left = [(end, layer) for layer, end in ends.items() if end > now]
+    return (min(left)[1], "imbalance", "") if left else ("", "idle", "")
 
 
 def _own(record: Record, now: int) -> tuple[str, str, str]:

@@ -11,6 +11,7 @@ from fixtures_package import PACKAGE, package
 from archsim.energy.chip import tables_for
 from archsim.errors import ArchsimError, NotBuiltError
 from archsim.noc import attachment
+from archsim.report.noc_rows import where
 from archsim.spec import load, presets
 from archsim.spec.architecture import Architecture
 from archsim.spec.locate import config_files
@@ -63,6 +64,17 @@ def test_the_canonical_text_is_the_same_chip(values: dict[str, object]) -> None:
     assert "phy: {lanes:" in text and "package.phy.latency: " in text
     single = load.loads(PACKAGE.replace("phy: ucie_standard", "link: 32 B"), {})
     assert load.loads(load.to_yaml(single)) == single
+
+
+def test_routers_are_called_by_their_places_in_each_network() -> None:
+    """Not by those of the drawing, which spreads the copies over one plane."""
+    noc = network(load.load("simba"))
+    found = attachment.topology(noc)
+    assert (found.routers, len(found.within)) == (612, 612)
+    names = {"places": found.coordinates, "within": found.within, "router_levels": found.levels}
+    rows = names | {"levels": [level.name for level in noc.levels]}
+    assert where(rows, 16 * 7 + 6) == "mesh [2, 1] of package [1, 1]"
+    assert where(rows, 576 + 14) == "package [2, 2]"
 
 
 def test_three_levels() -> None:
