@@ -7,6 +7,7 @@ from typing import Any
 
 from archsim.report.causes import bound_label, cause, waiting
 from archsim.report.format import count, percent, si
+from archsim.report.noc_rows import array_count
 
 
 def sentences(summary: Mapping[str, Any]) -> list[str]:
@@ -49,7 +50,9 @@ def _largest_wait(summary: Mapping[str, Any]) -> str:
     if not stalls:
         return ""
     key, cycles = next(iter(stalls.items()))
-    return f"The arrays wait longest for {waiting(key)}: {count(cycles)} cycles over all layers."
+    arrays = array_count(summary)
+    over = f"over all layers and {arrays} arrays" if arrays > 1 else "over all layers"
+    return f"The arrays wait longest for {waiting(key)}: {count(cycles)} cycles {over}."
 
 
 def _slow_layers(summary: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from archsim.report.charts.network import RAMP
 from archsim.report.charts.network import network as drawn
 from archsim.report.noc_rows import array_count, busiest, by_kind, core_bars, network, sentence
 from archsim.report.timeline import place
+from archsim.report.verdict import _largest_wait
 
 STATS = NocStats(
     "mesh",
@@ -76,6 +77,9 @@ def test_cores_are_told_apart_and_engines_summed() -> None:
     assert kinds["array, 3 cores"].note == "70.0 %"
     assert array_count({"time_breakdown": BREAKDOWN, "details": {"noc": {}}}) == 3
     assert array_count({"time_breakdown": BREAKDOWN, "details": {}}) == 1
+    told = {"time_breakdown": BREAKDOWN, "details": {"noc": {}}, "layers": [{"stalls": {"stall_dram.weights": 60}}]}
+    assert _largest_wait(told).endswith("60 cycles over all layers and 3 arrays.")
+    assert _largest_wait(told | {"details": {}}).endswith("60 cycles over all layers.")
 
 
 def test_units_of_the_timeline_stand_by_the_numbers_of_their_cores() -> None:
