@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
+from typing import TypeVar
 
 from archsim.errors import ProgramError
 from archsim.ir.activity import Record
@@ -23,6 +24,9 @@ AHEAD = 64  # commands
 Waits = tuple[tuple[Counter, int], ...]
 Signals = tuple[tuple[Sink, int], ...]
 Tokens = tuple[tuple[str, int], ...]
+
+
+Resolved = TypeVar("Resolved", Waits, Signals)
 
 
 class TokenQueue:
@@ -70,23 +74,11 @@ class TokenQueue:
 
     def waits(self, step: Step) -> Waits:
         """The counters that ``step`` takes tokens from."""
-        tokens = step.waits
-        if not tokens:
-            return ()
-        known = self._waits.get(id(tokens))
-        if known is None:
-            known = self._waits[id(tokens)] = tokens, self._resolve_waits(tokens)
-        return known[1]
+        return _known(self._waits, step.waits, self._resolve_waits) if step.waits else ()
 
     def signals(self, step: Step) -> Signals:
         """Where the signals of ``step`` go."""
-        tokens = step.signals
-        if not tokens:
-            return ()
-        known = self._signals.get(id(tokens))
-        if known is None:
-            known = self._signals[id(tokens)] = tokens, self._resolve_signals(tokens)
-        return known[1]
+        return _known(self._signals, step.signals, self._resolve_signals) if step.signals else ()
 
     def blocked(self, waits: Waits) -> Event | None:
         """None when all tokens are here, else the event of the last one's coming."""
@@ -140,6 +132,16 @@ class TokenQueue:
             raise ProgramError(f"queue '{self.name}' is not connected")
         sinks = self._wiring.sinks
         return tuple([(sink, count) for name, count in tokens if count for sink in sinks(self.name, name)])
+
+
+def _known(
+    found: dict[int, tuple[Tokens, Resolved]], tokens: Tokens, resolve: Callable[[Tokens], Resolved]
+) -> Resolved:
+    """What tokens are resolved to, once for all steps that share them."""
+    entry = found.get(id(tokens))
+    if entry is None:
+        entry = found[id(tokens)] = tokens, resolve(tokens)
+    return entry[1]
 
 
 class CommandQueue(TokenQueue):
