@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
 from archsim.ir.functions import Function, Functions
 from archsim.ir.workload import Layer
@@ -16,10 +15,10 @@ from archsim.pe.dataflows import catalog
 from archsim.pe.dataflows.fold import ArrayShape, Nest
 from archsim.spec.architecture import Architecture, Array, Vector
 from archsim.spec.part import Part
+from mapper.grid import Reals
 
 STREAMS = ("a", "b", "acc_read", "acc_write")
 Extents = tuple[tuple[str, int], ...]
-Reals = NDArray[np.float64]
 FoldFunction = Callable[[Extents], tuple[int, ...]]
 
 

@@ -25,7 +25,7 @@ from mapper.search.exhaustive import best_of
 from mapper.solve import Solver, Work
 from mapper.spread import obeyed
 
-MADE_BEFORE = ("weight", "input")  # kinds of tensors that no layer makes
+EXTERNAL = ("weight", "input")  # kinds of tensors that no layer makes
 Barred = frozenset[str]
 Pair = tuple[Problem, LayerMapping]
 
@@ -194,14 +194,14 @@ class Layers:
         pinned = {found.tensor: found.memory for found in residency.at(index)}
         layer = self.workload.layers[index]
         made = build(layer, self.workload, self.architecture, self.dtypes, capacity, pinned, engine)
-        return replace(made, constants=self._constants(index))
+        return replace(made, external=self._external(index))
 
-    def _constants(self, index: int) -> frozenset[str]:
+    def _external(self, index: int) -> frozenset[str]:
         """Operands of a layer that no layer makes, where others run before it."""
         layers, tensors = self.workload.layers, self.workload.tensors
         if all(layer.kind == "host" for layer in layers[:index]):
             return frozenset()
-        return frozenset(found.name for found in layers[index].inputs if tensors[found.tensor].kind in MADE_BEFORE)
+        return frozenset(found.name for found in layers[index].inputs if tensors[found.tensor].kind in EXTERNAL)
 
     def _free(self, index: int, residency: Residency) -> dict[str, int]:
         return residency.free_by_memory(index, self.architecture)

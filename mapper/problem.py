@@ -62,13 +62,13 @@ class Problem:
     capacity: Mapping[str, int]
     accumulates: bool  # has an accumulator ring drained by the vector unit
     spread: Spread | None = None  # over the cores of a chip that has several; ``dims`` are then those of one core
-    constants: frozenset[str] = frozenset()  # operands that no layer makes, of a layer that others run before
+    external: frozenset[str] = frozenset()  # weights and inputs of the model, of a layer that others run before
 
     def ahead(self, plan: OperandPlan) -> bool:
-        """Whether an operand's tiles can be there before the layer runs: of constants, which a memory that cores share
-        may hold while they still compute with others."""
+        """Whether an operand's tiles can be there before the layer runs: of what no layer makes, which a memory that
+        cores share may hold while they still compute with others."""
         shared = self.spread.shared if self.spread is not None else frozenset()
-        return plan.operand in self.constants and not plan.beyond and plan.level in shared
+        return plan.operand in self.external and not plan.beyond and plan.level in shared
 
     def copies(self, plan: OperandPlan) -> int:
         """How many different tiles of an operand the cores have at a time; the others share one of them. What comes in

@@ -128,7 +128,7 @@ class Solver:
                 sorted(self.search.dtypes.items()),
                 self.options.objective,
                 sorted(self.options.outer.items()),
-                *([sorted(problem.constants)] if problem.spread is not None else []),
+                *([sorted(problem.external)] if problem.spread is not None else []),
                 *([replace(rules, place="")] if rules else []),
                 *([_spread(problem)] if problem.spread is not None else []),
             ]

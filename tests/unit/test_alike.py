@@ -73,7 +73,7 @@ def test_cores_do_not_cut_a_reduction_for_nothing() -> None:
     assert spread and all(type(layer.nodes[-1]).__name__ == "Keep" for layer in spread)
 
 
-def test_constants_of_later_layers_can_be_there_before() -> None:
+def test_weights_of_later_layers_can_be_there_before() -> None:
     """What DRAM brings of weights into a memory that all share keeps no layer but the first waiting for its tile."""
     chip = load_chip(Job("eye_tracking", "mtia_v2i"))
     asked = prepare(Job("eye_tracking", "mtia_v2i"), chip, lambda _: None)
