@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from archsim.ir.footprint import Footprint
 from archsim.memory.leg import Leg
@@ -13,6 +13,7 @@ from archsim.memory.offchip import Shape
 from archsim.memory.parts import Part, cut
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Event
+from archsim.sim.messages import Batch
 from archsim.spec.network import core_of
 
 
@@ -35,11 +36,8 @@ class Fabric(Protocol):
     def cycles(self, size_bytes: int, clock: Clock) -> Fraction:
         """Cycles of ``clock`` that bytes take at least through the one link of a core."""
 
-    def send(self, order: tuple[int, ...], source: int, targets: tuple[int, ...], flits: int, clock: Clock) -> Event:
-        """Send a message; the event has its delivery."""
-
-    def charge(self, layer: str, delivery: Any) -> None:
-        """Count what a message cost."""
+    def send(self, order: tuple[int, ...], layer: str, batches: tuple[Batch, ...], clock: Clock) -> Event:
+        """Send batches of messages for ``layer``; the event is that all have arrived."""
 
 
 @dataclass(frozen=True, slots=True)

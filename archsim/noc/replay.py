@@ -9,7 +9,7 @@ import numpy as np
 
 from archsim.errors import ConfigError, SimulationError
 from archsim.noc.engine import Engine, Trees, engine, now, send_all, under_way
-from archsim.noc.kernel.layout import ARRIVED, COMING, MESSAGE, NONE
+from archsim.noc.kernel.layout import ARRIVED, COMING, MESSAGE, NO_INDEX, NONE
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.routing import Routes
 from archsim.noc.topology import Topology
@@ -109,6 +109,7 @@ def packets_of(
         place = int(falls[0]) + 1
         raise ConfigError(f"packet {place}: time: found {times[place]}; allowed times that do not fall")
     found["rest"], found["left"], found["whole"] = found["flits"], 1, np.arange(found.size)
+    found["then"], found["parts"] = NO_INDEX, 1
     found["ended"] = found["started"] = NONE
     return found
 

@@ -34,11 +34,11 @@ class Reserved:
         """See ``Engine.advance``."""
         if self.state.done.size <= self.state.messages.size:
             self._make_room_for_ends()
-        count, ready = self._kernel.advance(self.state, until, stops, True)
-        while not ready:
+        count, bound = self._kernel.advance(self.state, until, stops, True)
+        while bound == r.FULL:
             self._make_room_for_turns()
-            count, ready = self._kernel.advance(self.state, until, stops, False)
-        return count, self._kernel.bound(self.state) if stops else k.NEVER
+            count, bound = self._kernel.advance(self.state, until, stops, False)
+        return count, bound if stops else k.NEVER
 
     def flits(self) -> Any:
         """See ``Engine.flits``."""
@@ -57,10 +57,10 @@ class Reserved:
         self._check(turns + more, "packets")
         state = self.state = state._replace(
             turns=_padded(state.turns, more),
-            turn_times=_padded(state.turn_times, more),
-            turn_entries=_padded(state.turn_entries, more),
+            late_times=_padded(state.late_times, more),
+            late_entries=_padded(state.late_entries, more),
         )
-        state.turns["free"][turns:] = [*range(turns + 1, turns + more), int(state.sizes[free])]
+        state.turns["next"][turns:] = [*range(turns + 1, turns + more), int(state.sizes[free])]
         state.sizes[free] = turns
 
     def _check(self, count: int, what: str) -> None:
@@ -86,8 +86,10 @@ def _initial(topology: Topology, routes: Routes, parameters: RouterParameters, p
         entries=np.zeros(nodes, r.ENTRY),
         outputs=np.zeros(topology.routers * topology.ports, r.OUTPUT),
         turns=np.zeros(0, r.TURN),
-        turn_times=none,
-        turn_entries=none,
+        lanes=np.zeros(r.SPAN, r.LANE),
+        listed=np.zeros(r.WORDS, np.int64),
+        late_times=none,
+        late_entries=none,
         sizes=np.zeros(r.SIZES, np.int64),
         streams=generator(seed),
         counts=compiled.idle_counts(),
