@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import chain
 from typing import Any, NamedTuple
 
 from archsim.ir.unroll import Step
 from archsim.memory.offchip import OffChip
-from archsim.memory.routes import Fabric, Way
+from archsim.memory.routes import Fabric, Way, request
 from archsim.memory.window import Window
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Phases
@@ -72,13 +71,28 @@ class Journey:
         self._orders = 0
         self._windows: dict[str, Window] = {}
 
+    def ship(self, load: Any) -> None:
+        """Send what the network sees to all the way (``Fabric.load``)."""
+        self.left += 1
+        self._send(load, self._clock, self._arrived)
+
     def start(self, way: Way, freight: Sequence[Freight]) -> None:
-        """Send all parts, or ask for them."""
-        ready = [item for item in freight if item.transfer is None and not item.after_cycles]
-        if ready:
-            self._ship(way, ready)
-        if len(ready) < len(freight):
-            self._stage(way, [item for item in freight if item.transfer is not None or item.after_cycles])
+        """Send all parts as the engine comes to them, or ask for them."""
+        self.left += len(freight)
+        if way.source is not None:
+            for item in freight:
+                self._when(item, partial(self._leave, way.source, way, item))
+            return
+        by_port: dict[int, list[Freight]] = {}
+        for item in freight:
+            by_port.setdefault(self._fabric.port(way.memory, item.address), []).append(item)
+        for port, items in by_port.items():
+            asked = request(self._fabric, self._node, port)
+            if asked is None:
+                self._serve(way, port, items)
+            else:
+                then = partial(self._asked, way, port, items)
+                self._send(self._fabric.load((Batch((asked,)),)), self._fabric.clock, then)
 
     def phases(self, beat_ps: int, *, reads: bool) -> Phases:
         """Where the command's bytes were, in their order, at its end; ``beat_ps``: last beat of what did not travel.
@@ -95,36 +109,6 @@ class Journey:
         """Where the next request of this instant stands among others'."""
         self._orders += 1
         return self._rank, self._index, self._orders
-
-    # parts that can go when they are asked for: the network sees to all of their way
-
-    def _ship(self, way: Way, freight: Sequence[Freight]) -> None:
-        self.left += 1
-        if way.source is not None:
-            sent = chain.from_iterable([self._from(way.source, way, item) for item in freight])
-            self._send((Batch(tuple(sent)),), self._clock, self._arrived)
-            return
-        batches = []
-        for port, items in self._by_port(way, freight).items():
-            messages = [Message(port, way.targets, flits) for item in items for flits in item.messages]
-            batches.append(Batch(tuple(messages), self._request(port)))
-        self._send(tuple(batches), self._clock, self._arrived)
-
-    # parts that the engine comes to later, or that a DRAM is asked for
-
-    def _stage(self, way: Way, freight: Sequence[Freight]) -> None:
-        self.left += len(freight)
-        if way.source is not None:
-            for item in freight:
-                self._when(item, partial(self._leave, way.source, way, item))
-            return
-        for port, items in self._by_port(way, freight).items():
-            request = self._request(port)
-            if request is None:
-                self._serve(way, port, items)
-            else:
-                asked = partial(self._asked, way, port, items)
-                self._send((Batch((request,)),), self._fabric.clock, asked)
 
     def _asked(self, way: Way, port: int, items: Sequence[Freight], _: Event) -> None:
         self._serve(way, port, items)
@@ -146,16 +130,16 @@ class Journey:
         self._deliver(way, port, item)
 
     def _deliver(self, way: Way, port: int, item: Freight) -> None:
-        messages = tuple([Message(port, way.targets, flits) for flits in item.messages])
-        self._send((Batch(messages),), self._clock, self._arrived)
+        self._send(self._load(port, way.targets, item), self._clock, self._arrived)
 
     def _leave(self, source: int, way: Way, item: Freight) -> None:
         """Send a part to a memory above, or to other cores."""
-        batch = Batch(self._from(source, way, item))
+        targets = (self._fabric.port(way.memory, item.address),) if way.memory else way.targets
+        load = self._load(source, targets, item)
         if item.transfer is None:
-            self._send((batch,), self._clock, self._arrived)
+            self._send(load, self._clock, self._arrived)
         else:
-            self._send((batch,), self._fabric.clock, partial(self._write, item))
+            self._send(load, self._fabric.clock, partial(self._write, item))
 
     def _write(self, item: Freight, _: Event) -> None:
         """A part has arrived whole at the port of a DRAM."""
@@ -172,22 +156,9 @@ class Journey:
 
     # steps that all ways share
 
-    def _by_port(self, way: Way, freight: Sequence[Freight]) -> dict[int, list[Freight]]:
-        """The parts of each port of a memory above."""
-        found: dict[int, list[Freight]] = {}
-        for item in freight:
-            found.setdefault(self._fabric.port(way.memory, item.address), []).append(item)
-        return found
-
-    def _request(self, port: int) -> Message | None:
-        """What asks a port for parts, where it must be asked and is not at the engine's own node."""
-        flits = self._fabric.request_flits
-        return Message(self._node, (port,), flits) if flits and port != self._node else None
-
-    def _from(self, source: int, way: Way, item: Freight) -> tuple[Message, ...]:
-        """The messages of a part that leaves a core."""
-        targets = (self._fabric.port(way.memory, item.address),) if way.memory else way.targets
-        return tuple([Message(source, targets, flits) for flits in item.messages])
+    def _load(self, source: int, targets: tuple[int, ...], item: Freight) -> Any:
+        """The messages of a part."""
+        return self._fabric.load((Batch(tuple([Message(source, targets, flits) for flits in item.messages])),))
 
     def _when(self, item: Freight, then: Callable[[], None]) -> None:
         """Go on with a part when the engine has come to it."""
@@ -196,8 +167,8 @@ class Journey:
         else:
             then()
 
-    def _send(self, batches: tuple[Batch, ...], clock: Clock, then: Then) -> None:
-        self._fabric.send(self.order(), self._layer, batches, clock).callbacks.append(then)
+    def _send(self, load: Any, clock: Clock, then: Then) -> None:
+        self._fabric.send(self.order(), self._layer, load, clock).callbacks.append(then)
 
     def _transfer(self, item: Freight, clock: Clock, then: Then) -> None:
         assert item.dram is not None and item.transfer is not None

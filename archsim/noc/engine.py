@@ -63,14 +63,19 @@ def send_all(state: Any) -> None:
         state.counts[COMING], state.counts[COMING_LAST] = 0, count - 1
 
 
-def with_messages(state: Any, count: int) -> Any:
+def with_records(state: Any, messages: Any) -> Any:
+    """The state with these records of messages, and room for all of them to end in one cycle."""
+    return state._replace(messages=messages, done=np.zeros(1 + messages.size, state.done.dtype))
+
+
+def with_more(state: Any, count: int) -> Any:
     """The state with ``count`` > 0 unused records of messages more."""
     slots, more = state.messages.size, np.zeros(count, MESSAGE)
     more["next"] = np.arange(slots + 1, slots + count + 1)
     spare = state.counts[SPARE]
     more["next"][-1] = NO_INDEX if spare == NONE else spare
     state.counts[SPARE] = slots
-    return state._replace(messages=np.concatenate([state.messages, more]))
+    return with_records(state, np.concatenate([state.messages, more]))
 
 
 class Trees:

@@ -68,7 +68,7 @@ class Fabric:
         self._ids = count()
         self._attached = tuple(spec.shared)
         self._levels = tuple(level.name for level in spec.levels)
-        self._ports: dict[str, tuple[int, ...]] = {}
+        self._port_of: dict[tuple[str, int], int] = {}  # by memory and block of a message's length
         self._loads: dict[tuple[Batch, ...], Load | None] = {}
         self._charged: dict[tuple[str, tuple[tuple[int, int], ...]], int] = {}
 
@@ -82,16 +82,11 @@ class Fabric:
         Ports take turns, a message long each: of the message's number, the digits in base ports are added up, so that
         strides of a power of it do not meet at one port.
         """
-        ports = self._ports.get(memory)
-        if ports is None:
-            ports = self._ports[memory] = self.model.ports(memory)
-        if not ports:
-            raise ProgramError(f"memory '{memory}' has no port on network '{self.name}'; 'attach' says where one is")
-        number, rest, count = 0, address // self.message_bytes, len(ports)
-        while rest and count > 1:
-            number += rest % count
-            rest //= count
-        return ports[number % count]
+        block = memory, address // self.message_bytes
+        port = self._port_of.get(block)
+        if port is None:
+            port = self._port_of[block] = self._port(*block)
+        return port
 
     def flits(self, size_bytes: int) -> int:
         """Flits of payload."""
@@ -101,16 +96,19 @@ class Fabric:
         """Cycles of ``clock`` that bytes take at least through the one link of a core."""
         return Fraction(self.flits(size_bytes) * clock.hz, self.clock.hz)
 
-    def send(self, order: tuple[int, ...], layer: str, batches: tuple[Batch, ...], clock: Clock) -> Event:
-        """Send batches of messages for ``layer``; the event is that all have arrived, at an edge of ``clock``.
-
-        ``order``: what sorts those that are sent at one edge; its first number is the engine's own. What is at its node
-        already need not travel.
-        """
+    def load(self, batches: tuple[Batch, ...]) -> Load | None:
+        """What batches are to the network; None if all of it is at its node already, and need not travel."""
         try:
-            load = self._loads[batches]
+            return self._loads[batches]
         except KeyError:
             load = self._loads[batches] = self._load(batches)
+            return load
+
+    def send(self, order: tuple[int, ...], layer: str, load: Load | None, clock: Clock) -> Event:
+        """Send a load for ``layer``; the event is that all of it has arrived, at an edge of ``clock``.
+
+        ``order``: what sorts those that are sent at one edge; its first number is the engine's own.
+        """
         if load is None:
             return self._kernel.timeout(clock.at_or_after(self._kernel.now) - self._kernel.now)
         key = layer, load.passed
@@ -144,6 +142,16 @@ class Fabric:
             tuple(float(link.period) for link in topology.links) if slow else (),
             topology.within,
         )
+
+    def _port(self, memory: str, block: int) -> int:
+        ports = self.model.ports(memory)
+        if not ports:
+            raise ProgramError(f"memory '{memory}' has no port on network '{self.name}'; 'attach' says where one is")
+        number, rest, count = 0, block, len(ports)
+        while rest and count > 1:
+            number += rest % count
+            rest //= count
+        return ports[number % count]
 
     def _load(self, batches: tuple[Batch, ...]) -> Load | None:
         """What of ``batches`` travels; None if nothing does."""

@@ -178,7 +178,7 @@ class Network:
     def _grow(self) -> None:
         """Double the records, at least so that every node can have a message under way to every other one."""
         more = max(FIRST_MESSAGES, self._engine.state.messages.size, len(self.topology.nodes))
-        self._engine.state = engine.with_messages(self._engine.state, more)
+        self._engine.state = engine.with_more(self._engine.state, more)
         self._spare += more
         messages = self._engine.state.messages
         self._keys, self._ended = messages["key"], messages["ended"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from archsim.errors import ConfigError, SimulationError
-from archsim.noc.engine import Engine, Trees, engine, now, send_all, under_way
+from archsim.noc.engine import Engine, Trees, engine, now, send_all, under_way, with_records
 from archsim.noc.kernel.layout import ARRIVED, COMING, MESSAGE, NO_INDEX, NONE
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.routing import Routes
@@ -53,7 +53,7 @@ def replay(
     if fidelity == "flit":
         _check_fit(packets, len(topology.nodes), parameters)
     _aim(packets, Trees(found, Ways(topology, routes)), len(topology.nodes), groups)
-    found.state = found.state._replace(messages=packets)
+    found.state = with_records(found.state, packets)
     send_all(found.state)
     finish(found, topology.name)
     flow = found.flits()

@@ -32,8 +32,6 @@ class Reserved:
 
     def advance(self, until: int, *, stops: bool) -> tuple[int, int]:
         """See ``Engine.advance``."""
-        if self.state.done.size <= self.state.messages.size:
-            self._make_room_for_ends()
         count, bound = self._kernel.advance(self.state, until, stops, True)
         while bound == r.FULL:
             self._make_room_for_turns()
@@ -44,17 +42,11 @@ class Reserved:
         """See ``Engine.flits``."""
         return np.concatenate([self.state.outputs["flits"], self.state.entries["flits"]])
 
-    def _make_room_for_ends(self) -> None:
-        """As many as there are messages."""
-        state, messages = self.state, self.state.messages.size
-        self._check(messages, "messages")
-        self.state = state._replace(done=_padded(state.done, 1 + messages - state.done.size))
-
     def _make_room_for_turns(self) -> None:
         """Twice as many; the new ones are unused."""
         state, turns, free = self.state, self.state.turns.size, r.FREE
         more = max(FIRST_TURNS, turns, len(state.nodes))
-        self._check(turns + more, "packets")
+        self._check(turns + more)
         state = self.state = state._replace(
             turns=_padded(state.turns, more),
             late_times=_padded(state.late_times, more),
@@ -63,10 +55,10 @@ class Reserved:
         state.turns["next"][turns:] = [*range(turns + 1, turns + more), int(state.sizes[free])]
         state.sizes[free] = turns
 
-    def _check(self, count: int, what: str) -> None:
+    def _check(self, count: int) -> None:
         most = 1 << r.NUMBER_BITS
         if count >= most:
-            raise SimulationError(f"network: room for {count} {what} under way; allowed fewer than {most}")
+            raise SimulationError(f"network: room for {count} packets under way; allowed fewer than {most}")
 
 
 def _padded(array: Any, count: int) -> Any:
