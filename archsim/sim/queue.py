@@ -97,10 +97,11 @@ class TokenQueue:
         """The command ends now: signal and record. ``last``: the token that met its last wait."""
         end_ps = self.kernel.now
         if signals:
-            arrival = Arrival(end_ps, self.name, step.index)
+            arrival = end_ps, self.name, step.index
             for sink, count in signals:
                 sink.give(count, arrival)
         command = step.command
+        seen_ps, unit, number = last
         self.records.append(
             Record(
                 self.name,
@@ -112,7 +113,7 @@ class TokenQueue:
                 head_ps,
                 start_ps,
                 end_ps,
-                (last.unit, last.number) if last.time_ps > head_ps else None,
+                (unit, number) if seen_ps > head_ps else None,
                 _tiled(outcome.phases, start_ps, end_ps),
                 outcome.macs,
                 outcome.slots_per_cycle,
@@ -200,7 +201,7 @@ class PipelinedQueue(TokenQueue):
 
     def _end(self, step: Step, signals: Signals, last: Arrival) -> None:
         head_ps = self._last_end_ps
-        start_ps = max(head_ps, last.time_ps)
+        start_ps = max(head_ps, last[0])
         self._last_end_ps = self.kernel.now
         self.close(step, signals, head_ps, start_ps, last, Outcome((("launch", self.kernel.now),)))
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from archsim.errors import ProgramError, nearest
-from archsim.ir.program import Program, Region, Ring, Tensor
+from archsim.ir.program import Node, Program, Queue, Region, Ring, Tensor
 from archsim.ir.unroll import Step, unroll
 from archsim.sim.tokens import Counter
-from archsim.sim.wiring import Wiring
+from archsim.sim.wiring import Wiring, commands_of
 
 
 class Site:
@@ -49,8 +50,12 @@ class Stores:
                 raise ProgramError(f"two tensors or rings are called '{store.name}'")
             self._stores[store.name] = store
         self._wiring: Wiring | None = None
-        self._program = program
-        self._starts: dict[str, list[int]] = {}
+        self._bodies = {queue.name: queue for queue in program.queues}
+        self._retaining: dict[str, list[Ring]] = {}  # by their writers
+        for ring in program.rings:
+            if ring.retain:
+                self._retaining.setdefault(ring.writer, []).append(ring)
+        self._starts: dict[str, Sequence[int]] = {}
         self._sites: dict[tuple[str, int], Site] = {}  # by queue and the identity of the operand
 
     def connect(self, wiring: Wiring) -> None:
@@ -97,7 +102,7 @@ class Stores:
         if self._wiring is None:
             raise ProgramError(f"ring '{store.name}' is not connected")
         if store.retain and store.name not in self._starts:
-            self._starts |= _starts(store.writer, self._program)
+            self._starts |= _starts(self._bodies[store.writer], self._retaining[store.writer])
         starts = self._starts[store.name] if store.retain else ()
         return Site(queue, store, self._wiring.slots(queue, store.name), starts)
 
@@ -111,20 +116,21 @@ class Stores:
         return found
 
 
-def _starts(writer: str, program: Program) -> dict[str, list[int]]:
-    """Of each ring of ``writer`` that retains bytes: the byte of its tape at which each slot begins.
+def _starts(writer: Queue, rings: Sequence[Ring]) -> dict[str, Sequence[int]]:
+    """Of each of ``rings``, which retain bytes: the byte of its tape at which each slot begins.
 
-    In the order in which the writer takes them.
+    In the order in which the ``writer`` takes them.
     """
-    rings = {f"{ring.name}.free": ring for ring in program.rings if ring.writer == writer and ring.retain}
-    starts: dict[str, list[int]] = {ring.name: [] for ring in rings.values()}
-    for queue in program.queues:
-        for step in unroll(queue) if queue.name == writer else ():
-            for name, count in step.waits:
-                ring = rings.get(name)
-                if ring is None or count != 1:
-                    continue
+    tapes: dict[str, tuple[Ring, list[int]]] = {f"{ring.name}.free": (ring, []) for ring in rings}
+    body = tuple([node for node in writer.body if tapes.keys() & _taken(node)])
+    for step in unroll(replace(writer, body=body)):
+        for name, count in step.waits:
+            if name in tapes and count == 1:
+                ring, tape = tapes[name]
                 kept = ring.retain if step.command.retains else 0
-                tape = starts[ring.name]
                 tape.append(tape[-1] + ring.slot_bytes - kept if tape else 0)
-    return starts
+    return {ring.name: tape for ring, tape in tapes.values()}
+
+
+def _taken(node: Node) -> set[str]:
+    return {token.name for command in commands_of((node,)) for token in command.waits}

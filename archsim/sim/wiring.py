@@ -33,12 +33,12 @@ class Wiring:
         self._kernel = kernel
         self._clocks = clocks
         self._notify = notify
-        self._counters: dict[tuple[str, str], Counter] = {}
+        self._counters: dict[str, dict[str, Counter]] = {queue: {} for queue in clocks}
         self._rings: dict[str, tuple[Ring, Slots]] = {}
         self._ring_tokens: dict[str, tuple[Ring | None, str]] = {}
         self._takers = _takers(program)
         self._semaphores = dict.fromkeys(semaphore.name for semaphore in program.semaphores)
-        self._sinks: dict[tuple[str, str], tuple[Sink, ...]] = {}
+        self._sinks: dict[str, dict[str, tuple[Sink, ...]]] = {queue: {} for queue in clocks}
         for semaphore in program.semaphores:
             taker = self._takers.get(semaphore.name)
             if taker is not None:
@@ -48,17 +48,19 @@ class Wiring:
 
     def counter(self, queue: str, token: str) -> Counter:
         """The counter that ``queue`` takes ``token`` from; raises ProgramError when it is not the taker of one."""
-        found = self._counters.get((queue, token))
+        found = self._counters[queue].get(token)
         if found is None:
-            known = sorted({name for _, name in self._counters} | {item.name for item in self._program.semaphores})
+            taken = {name for counters in self._counters.values() for name in counters}
+            known = sorted(taken | {item.name for item in self._program.semaphores})
             raise ProgramError(f"queue '{queue}' waits for '{token}', which it does not take{nearest(token, known)}")
         return found
 
     def sinks(self, queue: str, token: str) -> tuple[Sink, ...]:
         """Where signals of ``token`` by ``queue`` go; raises ProgramError when it may not signal it."""
-        found = self._sinks.get((queue, token))
+        known = self._sinks[queue]
+        found = known.get(token)
         if found is None:
-            found = self._sinks[queue, token] = self._connect(queue, token)
+            found = known[token] = self._connect(queue, token)
         return found
 
     def slots(self, queue: str, ring: str) -> Counter:
@@ -86,7 +88,7 @@ class Wiring:
 
     def _count(self, taker: str, token: str, initial: int) -> Counter:
         counter = Counter(token, initial, self._notify[taker])
-        self._counters[taker, token] = counter
+        self._counters[taker][token] = counter
         return counter
 
     def _connect(self, queue: str, token: str) -> tuple[Sink, ...]:
@@ -108,7 +110,7 @@ class Wiring:
             names = list(self._semaphores)
             raise ProgramError(f"queue '{queue}' signals unknown token '{token}'{nearest(token, names)}")
         taker = self._takers.get(token)
-        return () if taker is None else (self._border(queue, taker, self._counters[taker, token]),)
+        return () if taker is None else (self._border(queue, taker, self._counters[taker][token]),)
 
     def _allow(self, queue: str, token: str, allowed: tuple[str, ...]) -> None:
         if queue not in allowed:
@@ -124,7 +126,7 @@ def _takers(program: Program) -> dict[str, str]:
     semaphores = {semaphore.name for semaphore in program.semaphores}
     takers: dict[str, str] = {}
     for queue in program.queues:
-        for command in _commands(queue.body):
+        for command in commands_of(queue.body):
             for token in command.waits:
                 if token.name in semaphores and takers.setdefault(token.name, queue.name) != queue.name:
                     raise ProgramError(
@@ -135,12 +137,13 @@ def _takers(program: Program) -> dict[str, str]:
 
 
 def _signalled(body: tuple[Node, ...]) -> set[str]:
-    return {token.name for command in _commands(body) for token in command.signals}
+    return {token.name for command in commands_of(body) for token in command.signals}
 
 
-def _commands(body: tuple[Node, ...]) -> Iterator[Command]:
+def commands_of(body: tuple[Node, ...]) -> Iterator[Command]:
+    """The commands of a queue's text, each once."""
     for node in body:
         if isinstance(node, Loop):
-            yield from _commands(node.body)
+            yield from commands_of(node.body)
         else:
             yield node
