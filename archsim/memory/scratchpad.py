@@ -42,8 +42,7 @@ class Scratchpad:
         self.clock_hz = spec.clock_hz
         self._spec = spec
         self.banks = banking(spec)
-        granule = self.banks.granule_bytes
-        self.address_granule = granule if granule > spec.word_bytes else 1
+        self.address_granule = _granule(spec)
         self._ports: dict[str, Port] = {}
 
     def port(self, engine: str, *, write: bool) -> Port:
@@ -86,10 +85,11 @@ class Scratchpads:
 
 
 class Pads:
-    """Scratchpads by name, each made when it is first asked for."""
+    """Scratchpads by name, each made when it is first asked for. ``granular``: addresses matter in some."""
 
     def __init__(self, specs: Mapping[str, Memory]) -> None:
         self._specs = specs
+        self.granular = any(_granule(spec) > 1 for spec in {id(spec): spec for spec in specs.values()}.values())
         self._made: dict[str, Scratchpad] = {}
 
     def find(self, name: str) -> Scratchpad | None:
@@ -111,6 +111,7 @@ class EnginePads:
         self._pads = pads
         self._ports = ports
         self._engine = engine
+        self.granular = pads.granular
         self._ways: dict[tuple[str, bool], Way] = {}
 
     def demand(
@@ -225,6 +226,12 @@ class EnginePads:
         if found is None:
             raise ProgramError(f"'{memory}' is not an on-chip memory; on chip are: {self._pads.known()}")
         return found
+
+
+def _granule(spec: Memory) -> int:
+    """Addresses that differ by a multiple of this cost the same (1: all do)."""
+    granule = banking(spec).granule_bytes
+    return granule if granule > spec.word_bytes else 1
 
 
 def _lost(way: Way, size_bytes: int, place: Place) -> Cycles:

@@ -1,9 +1,9 @@
 """What engines work out of a command before they run it, kept for all commands that are alike, whatever core runs them.
 
-A plan follows from a command's kind (its operation, its layer, the shapes of its operands and which memories they are
-in), its extents, what clips leave of them, and where in the pattern of banks its operands begin. Cores that do the same
-in memories of their own have the same plan, but for whose memories these are: it is made once and moved from core to
-core.
+A plan follows from a command's kind (its operation, the shapes of its operands and which memories they are in), its
+extents, what clips leave of them, and where in the pattern of banks its operands begin. Layers of equal shapes have the
+same plans. Cores that do the same in memories of their own have the same plan, but for whose memories these are: it is
+made once and moved from core to core.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Plans(Generic[Plan]):
 
     def _kind(self, step: Step) -> int:
         command = step.command
-        what = (self._family, command.layer, command.op, command.nest, command.dtypes, command.passes, command.slow)
+        what = (self._family, command.op, command.nest, command.dtypes, command.passes, command.slow)
         reads = tuple([self._operand(step, region) for region in command.reads])
         writes = tuple([self._operand(step, region) for region in command.writes])
         kinds = self._shared.kinds

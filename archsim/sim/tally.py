@@ -1,11 +1,12 @@
 """Action counts and the bandwidth trace: every part writes here what it did, when it has done it.
 
-Commands of one loop mostly repeat the same actions, so a ``Bill`` is written once and stamped at each repetition;
-the sums are those of writing every action down.
+Commands that are alike repeat the same actions, so a ``Bill`` is written once and stamped at each repetition; the sums
+are those of writing every action down.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -23,14 +24,13 @@ class Entry(NamedTuple):
 
 
 class Bill:
-    """The actions of one command, and how often it was run."""
+    """The actions of one command, and how often they were performed for each layer."""
 
-    __slots__ = ("entries", "layer", "times")
+    __slots__ = ("entries", "times")
 
-    def __init__(self, layer: str, entries: tuple[Entry, ...]) -> None:
-        self.layer = layer
+    def __init__(self, entries: tuple[Entry, ...]) -> None:
         self.entries = entries
-        self.times = 0
+        self.times: defaultdict[str, int] = defaultdict(int)
 
 
 class Tally:
@@ -43,9 +43,9 @@ class Tally:
         self._trace: list[Bandwidth] = []
         self._streamed: list[tuple[tuple[Demand, ...], int, int]] = []
 
-    def bill(self, layer: str, entries: Iterable[Entry]) -> Bill:
-        """A bill to be stamped with ``bill.times += 1`` whenever its actions were performed."""
-        bill = Bill(layer, tuple(entry for entry in entries if entry.amount))
+    def bill(self, entries: Iterable[Entry]) -> Bill:
+        """A bill to be stamped with ``bill.times[layer] += 1`` whenever its actions were performed."""
+        bill = Bill(tuple([entry for entry in entries if entry.amount]))
         self._bills.append(bill)
         return bill
 
@@ -68,9 +68,10 @@ class Tally:
         """All counts so far, sorted by key; actions never performed are absent."""
         total = dict(self._counts)
         for bill in self._bills:
-            for part, action, amount in bill.entries:
-                key = (bill.layer, part, action)
-                total[key] = total.get(key, 0) + amount * bill.times
+            for layer, times in bill.times.items():
+                for part, action, amount in bill.entries:
+                    key = (layer, part, action)
+                    total[key] = total.get(key, 0) + amount * times
         return {key: total[key] for key in sorted(total) if total[key]}
 
     def bandwidth(self) -> tuple[Bandwidth, ...]:
