@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, NamedTuple
 
 from archsim.ir.program import Command, Loop, Node, Queue, Region, When
@@ -46,9 +47,9 @@ class Step:
         return f"{self.command.name}[{indices}]" if indices else self.command.name
 
 
-Given = tuple[Resolved, Resolved, bool]
+Given = tuple[dict[str, int], Resolved, Resolved, bool]
 Edges = dict[tuple[str, str], int]  # (kind, variable) -> the bit that says that its loop is there
-NEVER = (0, 1)
+ALWAYS, NEVER = (0, 0), (0, 1)
 
 
 class _Text:
@@ -74,39 +75,39 @@ class _Text:
         self._matter = self._when[0] | self._fresh[0]
         for (matter, _), _ in (*self._waits, *self._signals):
             self._matter |= matter
-        self._given: dict[int, Given | None] = {}  # by the bits that matter to it
-        limits = [limit for extent in command.extents for limit in extent.limits]
-        self._vars = list(dict.fromkeys([var for limit in limits for var, _ in limit.terms]))
-        self._extents: dict[tuple[int, ...], dict[str, int]] = {}  # by the variables that limit them
+        self._given: dict[Any, Given | None] = {}  # by the bits that matter to it and the variables that limit it
+        self._vars = list(dict.fromkeys([var for e in command.extents for limit in e.limits for var, _ in limit.terms]))
+        self._extents: dict[tuple[int, ...], dict[str, int]] = {}  # by these
 
-    def given(self, at: int) -> Given | None:
-        """Its waits, its signals and whether it is fresh where the loops are ``at`` these edges; None if it is not run
-        there.
+    def given(self, at: int, env: dict[str, int]) -> Given | None:
+        """Its clamped extents, its waits, its signals and whether it is fresh, at loop indices ``env`` where the loops
+        are ``at`` these edges; None if it is not run there.
         """
-        key = at & self._matter
-        if key not in self._given:
-            self._given[key] = self._resolve(key)
-        return self._given[key]
-
-    def extents(self, env: dict[str, int]) -> dict[str, int]:
-        """Its clamped extents at loop indices ``env``."""
-        key = tuple([env[var] for var in self._vars]) if self._vars else ()
-        found = self._extents.get(key)
-        if found is None:
-            found = self._extents[key] = {extent.dim: extent.at(env) for extent in self.command.extents}
+        key: Any = at & self._matter
+        if self._vars:
+            key = key, *[env[var] for var in self._vars]
+        found = self._given.get(key, ())
+        if found == ():
+            found = self._given[key] = self._resolve(at, env)
         return found
 
-    def _resolve(self, at: int) -> Given | None:
+    def _resolve(self, at: int, env: dict[str, int]) -> Given | None:
         matter, wanted = self._when
         if at & matter != wanted:
             return None
+        limits = tuple([env[var] for var in self._vars])
+        extents = self._extents.get(limits)
+        if extents is None:
+            extents = self._extents[limits] = {extent.dim: extent.at(env) for extent in self.command.extents}
         waits = tuple([token for (matter, wanted), token in self._waits if at & matter == wanted])
         signals = tuple([token for (matter, wanted), token in self._signals if at & matter == wanted])
         known, (matter, wanted) = self._known, self._fresh
-        return known.setdefault(waits, waits), known.setdefault(signals, signals), at & matter == wanted
+        return extents, known.setdefault(waits, waits), known.setdefault(signals, signals), at & matter == wanted
 
 
 def _condition(when: When, edges: Edges) -> tuple[int, int]:
+    if not when:
+        return ALWAYS
     wanted = banned = 0
     for edge in when:
         if edge.negated:
@@ -128,12 +129,10 @@ class _Repeat(NamedTuple):
 
 def unroll(queue: Queue) -> Iterator[Step]:
     """Yield the queue's concrete commands in order."""
-    name, index = queue.name, 0
     known: dict[Resolved, Resolved] = {}
+    numbers = count()
     for node in queue.body:
-        for text, env, (waits, signals, fresh) in _runs([_placed(node, {}, known)], {}, 0):
-            yield Step(name, index, text.command, env, text.extents(env), waits, signals, fresh, text.kept)
-            index += 1
+        yield from _steps([_placed(node, {}, known)], {}, 0, queue.name, numbers)
 
 
 def _placed(node: Node, edges: Edges, known: dict[Resolved, Resolved]) -> _Text | _Repeat:
@@ -145,17 +144,18 @@ def _placed(node: Node, edges: Edges, known: dict[Resolved, Resolved]) -> _Text 
     return _Repeat(node.var, node.trips, first, last, [_placed(each, inner, known) for each in node.body])
 
 
-def _runs(
-    nodes: Sequence[_Text | _Repeat], env: dict[str, int], at: int
-) -> Iterator[tuple[_Text, dict[str, int], Given]]:
-    """The runs of nodes: texts with their loop indices. ``at``: the edges at which the loops around them are."""
+def _steps(
+    nodes: Sequence[_Text | _Repeat], env: dict[str, int], at: int, queue: str, numbers: Iterator[int]
+) -> Iterator[Step]:
+    """The commands of nodes in order. ``at``: the edges at which the loops around them are."""
     for node in nodes:
         if isinstance(node, _Text):
-            given = node.given(at)
+            given = node.given(at, env)
             if given is not None:
-                yield node, env, given
+                extents, waits, signals, fresh = given
+                yield Step(queue, next(numbers), node.command, env, extents, waits, signals, fresh, node.kept)
             continue
         var, trips, first, last, body = node
         for value in range(trips):
             edges = (0 if value else first) | (last if value == trips - 1 else 0)
-            yield from _runs(body, {**env, var: value}, at | edges)
+            yield from _steps(body, {**env, var: value}, at | edges, queue, numbers)

@@ -121,18 +121,20 @@ class TokenQueue:
         )
 
     def _resolve_waits(self, tokens: Tokens) -> Waits:
-        if self._wiring is None:
-            raise ProgramError(f"queue '{self.name}' is not connected")
+        counters = self._connected().counters[self.name]
         merged: dict[str, int] = {}
         for name, count in tokens:
             merged[name] = merged.get(name, 0) + count
-        return tuple([(self._wiring.counter(self.name, name), count) for name, count in merged.items() if count])
+        return tuple([(counters[name], count) for name, count in merged.items() if count])
 
     def _resolve_signals(self, tokens: Tokens) -> Signals:
+        sinks = self._connected().sinks[self.name]
+        return tuple([(sink, count) for name, count in tokens if count for sink in sinks[name]])
+
+    def _connected(self) -> Wiring:
         if self._wiring is None:
             raise ProgramError(f"queue '{self.name}' is not connected")
-        sinks = self._wiring.sinks
-        return tuple([(sink, count) for name, count in tokens if count for sink in sinks(self.name, name)])
+        return self._wiring
 
 
 def _known(

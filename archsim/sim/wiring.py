@@ -15,10 +15,36 @@ from archsim.sim.kernel import Kernel
 from archsim.sim.tokens import Counter, Crossing, Held, Sink, Slots
 
 
+class Counters(dict[str, Counter]):
+    """Token -> the counter that a queue takes it from; raises ProgramError for those of which it is not the taker."""
+
+    def __init__(self, wiring: Wiring, queue: str) -> None:
+        self._wiring = wiring
+        self._queue = queue
+
+    def __missing__(self, token: str) -> Counter:
+        raise ProgramError(
+            f"queue '{self._queue}' waits for '{token}', which it does not take{nearest(token, self._wiring.tokens())}"
+        )
+
+
+class Sinks(dict[str, tuple[Sink, ...]]):
+    """Token -> where a queue's signals of it go; raises ProgramError for those that it may not signal."""
+
+    def __init__(self, wiring: Wiring, queue: str) -> None:
+        self._wiring = wiring
+        self._queue = queue
+
+    def __missing__(self, token: str) -> tuple[Sink, ...]:
+        found = self[token] = self._wiring.connect(self._queue, token)
+        return found
+
+
 class Wiring:
     """All counters of one Program.
 
     ``clocks``: queue -> clock of its engine; ``notify``: queue -> what to call when a counter it waits for is met.
+    ``counters``, ``sinks``: by queue, what it takes tokens from and where its signals go.
     Raises ProgramError for a semaphore with two taking queues and for rings without readers or with unknown queues.
     """
 
@@ -33,12 +59,12 @@ class Wiring:
         self._kernel = kernel
         self._clocks = clocks
         self._notify = notify
-        self._counters: dict[str, dict[str, Counter]] = {queue: {} for queue in clocks}
+        self.counters = {queue: Counters(self, queue) for queue in clocks}
+        self.sinks = {queue: Sinks(self, queue) for queue in clocks}
         self._rings: dict[str, tuple[Ring, Slots]] = {}
         self._ring_tokens: dict[str, tuple[Ring | None, str]] = {}
         self._takers = _takers(program)
         self._semaphores = dict.fromkeys(semaphore.name for semaphore in program.semaphores)
-        self._sinks: dict[str, dict[str, tuple[Sink, ...]]] = {queue: {} for queue in clocks}
         for semaphore in program.semaphores:
             taker = self._takers.get(semaphore.name)
             if taker is not None:
@@ -46,26 +72,14 @@ class Wiring:
         for ring in program.rings:
             self._add_ring(ring)
 
-    def counter(self, queue: str, token: str) -> Counter:
-        """The counter that ``queue`` takes ``token`` from; raises ProgramError when it is not the taker of one."""
-        found = self._counters[queue].get(token)
-        if found is None:
-            taken = {name for counters in self._counters.values() for name in counters}
-            known = sorted(taken | {item.name for item in self._program.semaphores})
-            raise ProgramError(f"queue '{queue}' waits for '{token}', which it does not take{nearest(token, known)}")
-        return found
-
-    def sinks(self, queue: str, token: str) -> tuple[Sink, ...]:
-        """Where signals of ``token`` by ``queue`` go; raises ProgramError when it may not signal it."""
-        known = self._sinks[queue]
-        found = known.get(token)
-        if found is None:
-            found = known[token] = self._connect(queue, token)
-        return found
+    def tokens(self) -> list[str]:
+        """All that there are."""
+        taken = {name for counters in self.counters.values() for name in counters}
+        return sorted(taken | self._semaphores.keys())
 
     def slots(self, queue: str, ring: str) -> Counter:
         """The counter of the slots of ``ring`` that ``queue`` takes; raises ProgramError when it takes none."""
-        return self.counter(queue, f"{ring}.free" if queue == self._rings[ring][0].writer else f"{ring}.full")
+        return self.counters[queue][f"{ring}.free" if queue == self._rings[ring][0].writer else f"{ring}.full"]
 
     def givers(self, queue: str, token: str) -> tuple[str, ...]:
         """Queues whose signal would raise ``token`` for ``queue``."""
@@ -88,21 +102,21 @@ class Wiring:
 
     def _count(self, taker: str, token: str, initial: int) -> Counter:
         counter = Counter(token, initial, self._notify[taker])
-        self._counters[taker][token] = counter
+        self.counters[taker][token] = counter
         return counter
 
-    def _connect(self, queue: str, token: str) -> tuple[Sink, ...]:
+    def connect(self, queue: str, token: str) -> tuple[Sink, ...]:
+        """Where signals of ``token`` by ``queue`` go; raises ProgramError when it may not signal it."""
         ring, kind = self._ring_tokens.get(token, (None, ""))
         if ring is None:
             return self._to_semaphore(queue, token)
         if kind == "full":
             self._allow(queue, token, (ring.writer,))
-            counters = [(reader, self.counter(reader, token)) for reader in ring.readers]
-            held = Held(token, self.counter(ring.writer, f"{ring.name}.free"))
-            return (held, *[self._border(queue, reader, counter) for reader, counter in counters])
+            held = Held(token, self.counters[ring.writer][f"{ring.name}.free"])
+            return (held, *[self._border(queue, reader, self.counters[reader][token]) for reader in ring.readers])
         self._allow(queue, token, ring.readers)
         release = self._rings[ring.name][1].readers[queue]
-        held = Held(token, self.counter(queue, f"{ring.name}.full"))
+        held = Held(token, self.counters[queue][f"{ring.name}.full"])
         return (held, self._border(queue, ring.writer, release))
 
     def _to_semaphore(self, queue: str, token: str) -> tuple[Sink, ...]:
@@ -110,7 +124,7 @@ class Wiring:
             names = list(self._semaphores)
             raise ProgramError(f"queue '{queue}' signals unknown token '{token}'{nearest(token, names)}")
         taker = self._takers.get(token)
-        return () if taker is None else (self._border(queue, taker, self._counters[taker][token]),)
+        return () if taker is None else (self._border(queue, taker, self.counters[taker][token]),)
 
     def _allow(self, queue: str, token: str, allowed: tuple[str, ...]) -> None:
         if queue not in allowed:
