@@ -86,10 +86,9 @@ class _Text:
         key: Any = at & self._matter
         if self._vars:
             key = key, *[env[var] for var in self._vars]
-        found = self._given.get(key, ())
-        if found == ():
-            found = self._given[key] = self._resolve(at, env)
-        return found
+        if key not in self._given:
+            self._given[key] = self._resolve(at, env)
+        return self._given[key]
 
     def _resolve(self, at: int, env: dict[str, int]) -> Given | None:
         matter, wanted = self._when

@@ -14,7 +14,6 @@ from archsim.errors import SimulationError
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Kernel
 
-
 Arrival = tuple[int, str, int]  # when a token was seen (ps), and the command (unit, number in its queue) that gave it
 INITIAL: Arrival = (-1, "", -1)  # of tokens that are there before time 0
 
