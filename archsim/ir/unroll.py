@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, NamedTuple
@@ -17,7 +17,8 @@ class Step:
     """One concrete command: ``index`` in its queue, loop indices ``env``, clamped ``extents``, tokens resolved.
 
     ``waits`` and ``signals`` are in text order, conditions applied. Steps share what is equal: nobody
-    may change one. ``kept``: what who runs the queue keeps of the command for its repetitions, which share it.
+    may change one. ``takes``, ``gives``: what who runs the queue has made of the waits and the signals; ``kept``: what
+    it keeps of the command for its repetitions, which share it.
     """
 
     queue: str
@@ -28,6 +29,8 @@ class Step:
     waits: Resolved
     signals: Resolved
     fresh: bool
+    takes: Any
+    gives: Any
     kept: dict[Any, Any]
 
     def operand(self, number: int) -> Region:
@@ -47,27 +50,42 @@ class Step:
         return f"{self.command.name}[{indices}]" if indices else self.command.name
 
 
-Given = tuple[dict[str, int], Resolved, Resolved, bool]
+Given = tuple[dict[str, int], Resolved, Resolved, bool, Any, Any]
 Edges = dict[tuple[str, str], int]  # (kind, variable) -> the bit that says that its loop is there
+Condition = tuple[int, int]  # (bits that matter, which of them are to be set)
+Guarded = tuple[Condition, tuple[str, int]]  # a token and when
 ALWAYS, NEVER = (0, 0), (0, 1)
 
 
-class _Text:
-    """A command where it stands in its loops, with what its repetitions share.
+class _Tokens:
+    """The resolved tokens of a queue, of which equal ones are one object, with what ``make`` has made of them."""
 
-    Conditions are (bits that matter, which of them are to be set). ``known``: resolved tokens of its queue, of which
-    equal ones are one object.
-    """
+    def __init__(self, make: Callable[[Resolved], Any]) -> None:
+        self._make = make
+        self._known: dict[Resolved, tuple[Resolved, Any]] = {}
+
+    def of(self, tokens: Sequence[Guarded], at: int) -> tuple[Resolved, Any]:
+        """Those of ``tokens`` whose conditions hold where the loops are ``at`` these edges."""
+        given = tuple([token for (matter, wanted), token in tokens if at & matter == wanted])
+        found = self._known.get(given)
+        if found is None:
+            found = self._known[given] = given, self._make(given)
+        return found
+
+
+class _Text:
+    """A command where it stands in its loops, with what its repetitions share."""
 
     __slots__ = (
-        *("_extents", "_fresh", "_given", "_known", "_matter", "_signals", "_vars", "_waits", "_when"),
+        *("_extents", "_fresh", "_given", "_gives", "_matter", "_signals", "_takes", "_vars", "_waits", "_when"),
         *("command", "kept"),
     )
 
-    def __init__(self, command: Command, edges: Edges, known: dict[Resolved, Resolved]) -> None:
+    def __init__(self, command: Command, edges: Edges, takes: _Tokens, gives: _Tokens) -> None:
         self.command = command
         self.kept: dict[Any, Any] = {}
-        self._known = known
+        self._takes = takes
+        self._gives = gives
         self._when = _condition(command.when, edges)
         self._waits = [(_condition(token.when, edges), (token.name, token.n)) for token in command.waits]
         self._signals = [(_condition(token.when, edges), (token.name, token.n)) for token in command.signals]
@@ -80,8 +98,8 @@ class _Text:
         self._extents: dict[tuple[int, ...], dict[str, int]] = {}  # by these
 
     def given(self, at: int, env: dict[str, int]) -> Given | None:
-        """Its clamped extents, its waits, its signals and whether it is fresh, at loop indices ``env`` where the loops
-        are ``at`` these edges; None if it is not run there.
+        """Its clamped extents, its waits and signals, whether it is fresh and what was made of these tokens, at loop
+        indices ``env`` where the loops are ``at`` these edges; None if it is not run there.
         """
         key: Any = at & self._matter
         if self._vars:
@@ -98,13 +116,13 @@ class _Text:
         extents = self._extents.get(limits)
         if extents is None:
             extents = self._extents[limits] = {extent.dim: extent.at(env) for extent in self.command.extents}
-        waits = tuple([token for (matter, wanted), token in self._waits if at & matter == wanted])
-        signals = tuple([token for (matter, wanted), token in self._signals if at & matter == wanted])
-        known, (matter, wanted) = self._known, self._fresh
-        return extents, known.setdefault(waits, waits), known.setdefault(signals, signals), at & matter == wanted
+        waits, takes = self._takes.of(self._waits, at)
+        signals, gives = self._gives.of(self._signals, at)
+        matter, wanted = self._fresh
+        return extents, waits, signals, at & matter == wanted, takes, gives
 
 
-def _condition(when: When, edges: Edges) -> tuple[int, int]:
+def _condition(when: When, edges: Edges) -> Condition:
     if not when:
         return ALWAYS
     wanted = banned = 0
@@ -114,6 +132,10 @@ def _condition(when: When, edges: Edges) -> tuple[int, int]:
         else:
             wanted |= edges[edge.kind, edge.var]
     return NEVER if wanted & banned else (wanted | banned, wanted)
+
+
+def _nothing(tokens: Resolved) -> None:
+    """What is made of ``tokens`` where nobody runs them."""
 
 
 class _Repeat(NamedTuple):
@@ -126,21 +148,26 @@ class _Repeat(NamedTuple):
     body: list[_Text | _Repeat]
 
 
-def unroll(queue: Queue) -> Iterator[Step]:
-    """Yield the queue's concrete commands in order."""
-    known: dict[Resolved, Resolved] = {}
+def unroll(
+    queue: Queue, takes: Callable[[Resolved], Any] = _nothing, gives: Callable[[Resolved], Any] = _nothing
+) -> Iterator[Step]:
+    """Yield the queue's concrete commands in order.
+
+    ``takes``, ``gives``: what to make of waits and signals, once for all commands that share them.
+    """
+    taking, giving = _Tokens(takes), _Tokens(gives)
     numbers = count()
     for node in queue.body:
-        yield from _steps([_placed(node, {}, known)], {}, 0, queue.name, numbers)
+        yield from _steps([_placed(node, {}, taking, giving)], {}, 0, queue.name, numbers)
 
 
-def _placed(node: Node, edges: Edges, known: dict[Resolved, Resolved]) -> _Text | _Repeat:
+def _placed(node: Node, edges: Edges, takes: _Tokens, gives: _Tokens) -> _Text | _Repeat:
     """A node in loops that have these ``edges``."""
     if not isinstance(node, Loop):
-        return _Text(node, edges, known)
+        return _Text(node, edges, takes, gives)
     first, last = 1 << len(edges), 2 << len(edges)
     inner = {**edges, ("first", node.var): first, ("last", node.var): last}
-    return _Repeat(node.var, node.trips, first, last, [_placed(each, inner, known) for each in node.body])
+    return _Repeat(node.var, node.trips, first, last, [_placed(each, inner, takes, gives) for each in node.body])
 
 
 def _steps(
@@ -151,8 +178,7 @@ def _steps(
         if isinstance(node, _Text):
             given = node.given(at, env)
             if given is not None:
-                extents, waits, signals, fresh = given
-                yield Step(queue, next(numbers), node.command, env, extents, waits, signals, fresh, node.kept)
+                yield Step(queue, next(numbers), node.command, env, *given, node.kept)
             continue
         var, trips, first, last, body = node
         for value in range(trips):
