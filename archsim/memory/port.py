@@ -111,6 +111,10 @@ class Conflict:
     loads: Sequence[int]
     unit: Fraction
 
+    def on(self, ports: Mapping[Port, Port]) -> Conflict:
+        """The same on another port, if it is named."""
+        return Conflict(ports.get(self.port, self.port), self.place, self.banking, self.loads, self.unit)
+
     def turned(self, turn: int) -> Iterable[tuple[int, Fraction]]:
         """(bank, share) where the region lies so many banks further on."""
         banks = self.banking.banks
@@ -122,9 +126,9 @@ class PortStreams:
     """The streams of a command.
 
     ``shares``: each port with the demand on it, as a fraction of the port at full pace; ``exact`` the same, exactly.
-    ``conflicts``: which of its streams load banks unevenly; ``even``: what the others take of the ports of those;
-    ``peaks``: by how much one bank of these ports is loaded more than the port at most, rounded. ``turns``: where the
-    streams of the conflicts lie, in banks from address 0; none until placed, or if none collides.
+    ``conflicts``: which of its streams load banks unevenly, ``places``: where these go; ``even``: what the others take
+    of the ports of those; ``peaks``: by how much one bank of these ports is loaded more than the port at most, rounded.
+    ``turns``: where the streams of the conflicts lie, in banks from address 0; none until placed, or if none collides.
     """
 
     starter: Starter
@@ -135,25 +139,24 @@ class PortStreams:
     shares: tuple[tuple[Port, float], ...]
     whole_cycles: int
     conflicts: tuple[Conflict, ...] = ()
+    places: tuple[Place, ...] = ()
     even: Mapping[Port, Fraction] = field(default_factory=dict)
     peaks: tuple[tuple[Port, float], ...] = ()
     turns: tuple[int, ...] = ()
     found: dict[Port, Uneven] = field(default_factory=dict)
     works: dict[Port, Work] = field(default_factory=dict)
     placed: dict[tuple[int, ...], PortStreams] = field(default_factory=dict)
-
-    @property
-    def places(self) -> tuple[Place, ...]:
-        """Where the streams go that load some banks more than others."""
-        return tuple([conflict.place for conflict in self.conflicts]) if self.conflicts else ()
+    turned: dict[tuple[int, ...], PortStreams] = field(default_factory=dict)
 
     def at(self, first_bytes: tuple[int, ...]) -> PortStreams:
         """The same with the ``places`` at these addresses."""
-        turns = tuple([c.banking.turn(at) for c, at in zip(self.conflicts, first_bytes, strict=True)])
-        moved = self.placed.get(turns)
-        if moved is None:
-            moved = self.placed[turns] = replace(self, turns=turns, found={})
-        return moved
+        found = self.placed.get(first_bytes)
+        if found is None:
+            turns = tuple([c.banking.turn(at) for c, at in zip(self.conflicts, first_bytes, strict=True)])
+            if turns not in self.turned:
+                self.turned[turns] = replace(self, turns=turns, found={})
+            found = self.placed[first_bytes] = self.turned[turns]
+        return found
 
     def uneven(self, port: Port) -> Uneven:
         """What the command takes of the banks of a port that it loads unevenly, where it lies."""
@@ -184,7 +187,8 @@ class PortStreams:
             self.whole_cycles,
         )  # fmt: skip
         if self.conflicts:
-            other.conflicts = tuple([replace(each, port=ports.get(each.port, each.port)) for each in self.conflicts])
+            other.conflicts = tuple([conflict.on(ports) for conflict in self.conflicts])
+            other.places = self.places
             other.even = {ports.get(port, port): share for port, share in self.even.items()}
             other.peaks = tuple([(ports.get(port, port), peak) for port, peak in self.peaks])
         return other

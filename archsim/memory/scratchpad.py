@@ -166,6 +166,7 @@ class EnginePads:
         """State how the demands that collide load the banks: they alone take so many cycles."""
         cycles, even_bytes = streams.cycles, dict(per_port)
         streams.conflicts = tuple([self._conflict(demand, at_banks / cycles) for demand, at_banks in colliding])
+        streams.places = tuple([conflict.place for conflict in streams.conflicts])
         for (demand, _), conflict in zip(colliding, streams.conflicts, strict=True):
             even_bytes[conflict.port] -= demand.size_bytes
         uneven = dict.fromkeys(conflict.port for conflict in streams.conflicts)

@@ -126,7 +126,7 @@ class TileEngine(ABC):
         return self.storage.address_granule(self.around.stores.memory(step, region))
 
     def _address(self, step: Step, region: Region) -> int:
-        return self.around.stores.slot_address(step, region) + region.offset.at(step.env)
+        return self.around.stores.site(step, region).address() + region.offset.at(step.env)
 
     def _set_up(self, step: Step) -> Execution:
         around, command = self.around, step.command

@@ -56,7 +56,6 @@ class Stores:
             if ring.retain:
                 self._retaining.setdefault(ring.writer, []).append(ring)
         self._starts: dict[str, Sequence[int]] = {}
-        self._sites: dict[tuple[str, int], Site] = {}  # by queue and the identity of the operand
 
     def connect(self, wiring: Wiring) -> None:
         """Give the stores the rings' counters, which say which slot a queue holds."""
@@ -90,10 +89,9 @@ class Stores:
 
     def site(self, step: Step, region: Region) -> Site:
         """Where an operand lies, for all repetitions of the command."""
-        key = step.queue, id(region)
-        found = self._sites.get(key)
+        found: Site | None = step.kept.get(id(region))
         if found is None:
-            found = self._sites[key] = self._found(step.queue, self._store(step, region))
+            found = step.kept[id(region)] = self._found(step.queue, self._store(step, region))
         return found
 
     def _found(self, queue: str, store: Tensor | Ring) -> Site:

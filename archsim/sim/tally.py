@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from archsim.ir.activity import Bandwidth, CountKey
 from archsim.sim.engine import Demand
@@ -41,7 +41,7 @@ class Tally:
         self._counts: dict[CountKey, int] = {}
         self._tracing = trace
         self._trace: list[Bandwidth] = []
-        self._streamed: list[tuple[tuple[Demand, ...], int, int]] = []
+        self._streamed: list[Any] = []  # demands, start, end; demands, start, end; ...: tuples of them take up memory
 
     def bill(self, entries: Iterable[Entry]) -> Bill:
         """A bill to be stamped with ``bill.times[layer] += 1`` whenever its actions were performed."""
@@ -62,7 +62,7 @@ class Tally:
     def streamed(self, demands: tuple[Demand, ...], start_ps: int, end_ps: int) -> None:
         """Put the streams of a command on the bandwidth trace."""
         if self._tracing:
-            self._streamed.append((demands, start_ps, end_ps))
+            self._streamed += demands, start_ps, end_ps
 
     def counts(self) -> Mapping[CountKey, int]:
         """All counts so far, sorted by key; actions never performed are absent."""
@@ -79,7 +79,8 @@ class Tally:
         by_memory: dict[str, list[Bandwidth]] = {}
         for entry in self._trace:
             by_memory.setdefault(entry.memory, []).append(entry)
-        for demands, start_ps, end_ps in self._streamed:
+        fields = iter(self._streamed)
+        for demands, start_ps, end_ps in zip(fields, fields, fields, strict=True):
             for memory, write, size_bytes, *_ in demands:
                 if size_bytes:
                     by_memory.setdefault(memory, []).append(Bandwidth(memory, start_ps, end_ps, size_bytes, write))

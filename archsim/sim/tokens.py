@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 from typing import Protocol
 
 from archsim.errors import SimulationError
@@ -114,7 +115,7 @@ class Slots:
             return
         self._holding -= 1
         if not self._holding:
-            given = [release.given for release in self.readers.values()]
+            given = list(map(_GIVEN, self.readers.values()))
             freed = min(given)
             self._holding = given.count(freed)
             self._free.give(freed - self._freed, arrival)
@@ -123,6 +124,9 @@ class Slots:
     def lagging(self) -> tuple[str, ...]:
         """The readers that hold the oldest slot that is not free."""
         return tuple(reader for reader, release in self.readers.items() if release.given == self._freed)
+
+
+_GIVEN = attrgetter("given")
 
 
 class Release:
