@@ -61,8 +61,9 @@ class Wiring:
         self._notify = notify
         self.counters = {queue: Counters(self, queue) for queue in clocks}
         self.sinks = {queue: Sinks(self, queue) for queue in clocks}
-        self._rings: dict[str, tuple[Ring, Slots]] = {}
-        self._ring_tokens: dict[str, tuple[Ring | None, str]] = {}
+        self._rings: dict[str, Ring] = {}
+        self._free: dict[str, tuple[Ring, Slots]] = {}  # by the token that readers signal
+        self._full: dict[str, Ring] = {}  # by the token that the writer signals
         self._takers = _takers(program)
         self._semaphores = dict.fromkeys(semaphore.name for semaphore in program.semaphores)
         for semaphore in program.semaphores:
@@ -79,26 +80,31 @@ class Wiring:
 
     def slots(self, queue: str, ring: str) -> Counter:
         """The counter of the slots of ``ring`` that ``queue`` takes; raises ProgramError when it takes none."""
-        return self.counters[queue][f"{ring}.free" if queue == self._rings[ring][0].writer else f"{ring}.full"]
+        return self.counters[queue][f"{ring}.free" if queue == self._rings[ring].writer else f"{ring}.full"]
 
     def givers(self, queue: str, token: str) -> tuple[str, ...]:
         """Queues whose signal would raise ``token`` for ``queue``."""
-        ring, kind = self._ring_tokens.get(token, (None, ""))
-        if ring is None:
-            return tuple(q.name for q in self._program.queues if token in _signalled(q.body))
-        return (ring.writer,) if kind == "full" else self._rings[ring.name][1].lagging()
+        if token in self._full:
+            return (self._full[token].writer,)
+        if token in self._free:
+            return self._free[token][1].lagging()
+        return tuple(q.name for q in self._program.queues if token in _signalled(q.body))
 
     def _add_ring(self, ring: Ring) -> None:
         unknown = [name for name in (ring.writer, *ring.readers) if name not in self._clocks]
         if unknown or not ring.readers:
             raise ProgramError(f"ring '{ring.name}': needs a writer and readers; unknown queues: {unknown}")
-        free_token, full_token = f"{ring.name}.free", f"{ring.name}.full"
-        self._ring_tokens[free_token] = (ring, "free")
-        self._ring_tokens[full_token] = (ring, "full")
-        free = self._count(ring.writer, free_token, ring.slots)
-        for reader in ring.readers:
-            self._count(reader, full_token, 0)
-        self._rings[ring.name] = (ring, Slots(free, ring.readers))
+        free_token, full_token, writer = f"{ring.name}.free", f"{ring.name}.full", ring.writer
+        free = self._count(writer, free_token, ring.slots)
+        slots = Slots(free, ring.readers)
+        filled: list[Sink] = [Held(full_token, free)]
+        for reader, release in slots.readers.items():
+            full = self._count(reader, full_token, 0)
+            filled.append(self._border(writer, reader, full))
+            self.sinks[reader][free_token] = Held(free_token, full), self._border(reader, writer, release)
+        self.sinks[writer][full_token] = tuple(filled)
+        self._rings[ring.name] = self._full[full_token] = ring
+        self._free[free_token] = ring, slots
 
     def _count(self, taker: str, token: str, initial: int) -> Counter:
         counter = Counter(token, initial, self._notify[taker])
@@ -106,29 +112,17 @@ class Wiring:
         return counter
 
     def connect(self, queue: str, token: str) -> tuple[Sink, ...]:
-        """Where signals of ``token`` by ``queue`` go; raises ProgramError when it may not signal it."""
-        ring, kind = self._ring_tokens.get(token, (None, ""))
-        if ring is None:
-            return self._to_semaphore(queue, token)
-        if kind == "full":
-            self._allow(queue, token, (ring.writer,))
-            held = Held(token, self.counters[ring.writer][f"{ring.name}.free"])
-            return (held, *[self._border(queue, reader, self.counters[reader][token]) for reader in ring.readers])
-        self._allow(queue, token, ring.readers)
-        release = self._rings[ring.name][1].readers[queue]
-        held = Held(token, self.counters[queue][f"{ring.name}.full"])
-        return (held, self._border(queue, ring.writer, release))
-
-    def _to_semaphore(self, queue: str, token: str) -> tuple[Sink, ...]:
-        if token not in self._semaphores:
-            names = list(self._semaphores)
-            raise ProgramError(f"queue '{queue}' signals unknown token '{token}'{nearest(token, names)}")
+        """Where signals of semaphore ``token`` by ``queue`` go; raises ProgramError when it may not signal it."""
         taker = self._takers.get(token)
-        return () if taker is None else (self._border(queue, taker, self.counters[taker][token]),)
-
-    def _allow(self, queue: str, token: str, allowed: tuple[str, ...]) -> None:
-        if queue not in allowed:
+        if taker is not None:
+            return (self._border(queue, taker, self.counters[taker][token]),)
+        if token in self._semaphores:
+            return ()
+        if token in self._full or token in self._free:
+            allowed = (self._full[token].writer,) if token in self._full else self._free[token][0].readers
             raise ProgramError(f"queue '{queue}' signals '{token}'; only {', '.join(allowed)} may")
+        names = list(self._semaphores)
+        raise ProgramError(f"queue '{queue}' signals unknown token '{token}'{nearest(token, names)}")
 
     def _border(self, giver: str, taker: str, sink: Sink) -> Sink:
         clock = self._clocks[taker]
