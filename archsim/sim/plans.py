@@ -93,12 +93,12 @@ class Plans(Generic[Plan]):
         return kinds.setdefault((*what, command.combine, dims, reads, writes), len(kinds))
 
     def _operand(self, step: Step, region: Region) -> tuple[Any, ...]:
-        memory = self._stores.memory(step, region)
+        store = self._stores.store(step, region)
+        memory = store.memory
         if self._core is not None and core_of(memory) == self._core:
             memory = part_of(memory) + OWN
         bounds = tuple([(clip.dim, clip.length) for clip in region.clips])
-        role = self._stores.role(step, region)
-        return region.operand, memory, role, region.element_bytes, region.strides, bounds
+        return region.operand, memory, store.role, region.element_bytes, region.strides, bounds
 
 
 def _clips(command: Command) -> tuple[Clip, ...]:

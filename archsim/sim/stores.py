@@ -61,13 +61,23 @@ class Stores:
         """Give the stores the rings' counters, which say which slot a queue holds."""
         self._wiring = wiring
 
+    def store(self, step: Step, region: Region) -> Tensor | Ring:
+        """The tensor or ring that holds ``region``; raises ProgramError when there is none of that name."""
+        found = self._stores.get(region.store)
+        if found is None:
+            raise ProgramError(
+                f"{step.where} of {step.queue}: operand '{region.operand}' is in unknown tensor or ring "
+                f"'{region.store}'{nearest(region.store, self._stores)}"
+            )
+        return found
+
     def memory(self, step: Step, region: Region) -> str:
         """Name of the memory that holds ``region``."""
-        return self._store(step, region).memory
+        return self.store(step, region).memory
 
     def role(self, step: Step, region: Region) -> str:
         """Role of the tensor or ring that holds ``region``."""
-        return self._store(step, region).role
+        return self.store(step, region).role
 
     def address(self, step: Step, region: Region) -> int:
         """Byte address of the store's base or, in a ring, of the slot that the step's queue took last.
@@ -77,7 +87,7 @@ class Stores:
         """
         site = self.site(step, region)
         if site.starts:
-            store = self._store(step, region)
+            store = self.store(step, region)
             raise ProgramError(
                 f"{step.where} of {step.queue}: ring '{store.name}' in {store.memory} cannot retain bytes"
             )
@@ -91,7 +101,7 @@ class Stores:
         """Where an operand lies, for all repetitions of the command."""
         found: Site | None = step.kept.get(id(region))
         if found is None:
-            found = step.kept[id(region)] = self._found(step.queue, self._store(step, region))
+            found = step.kept[id(region)] = self._found(step.queue, self.store(step, region))
         return found
 
     def _found(self, queue: str, store: Tensor | Ring) -> Site:
@@ -103,15 +113,6 @@ class Stores:
             self._starts |= _starts(self._bodies[store.writer], self._retaining[store.writer])
         starts = self._starts[store.name] if store.retain else ()
         return Site(queue, store, self._wiring.slots(queue, store.name), starts)
-
-    def _store(self, step: Step, region: Region) -> Tensor | Ring:
-        found = self._stores.get(region.store)
-        if found is None:
-            raise ProgramError(
-                f"{step.where} of {step.queue}: operand '{region.operand}' is in unknown tensor or ring "
-                f"'{region.store}'{nearest(region.store, self._stores)}"
-            )
-        return found
 
 
 def _starts(writer: Queue, rings: Sequence[Ring]) -> dict[str, Sequence[int]]:

@@ -14,6 +14,8 @@ from archsim.ir.activity import Bandwidth, CountKey
 from archsim.sim.engine import Demand
 from archsim.spec.network import part_of
 
+_ON_CHIP = tuple(Bandwidth._field_defaults.values())  # what on-chip streams leave as it is
+
 
 class Entry(NamedTuple):
     """``amount`` times ``action`` of ``part``."""
@@ -76,14 +78,16 @@ class Tally:
 
     def bandwidth(self) -> tuple[Bandwidth, ...]:
         """The trace by memory and start, empty when it was not asked for."""
-        by_memory: dict[str, list[Bandwidth]] = {}
+        by_memory: defaultdict[str, list[Bandwidth]] = defaultdict(list)
         for entry in self._trace:
-            by_memory.setdefault(entry.memory, []).append(entry)
+            by_memory[entry.memory].append(entry)
+        new = tuple.__new__  # what Bandwidth(...) comes to, in half the time: there are many
         fields = iter(self._streamed)
         for demands, start_ps, end_ps in zip(fields, fields, fields, strict=True):
             for memory, write, size_bytes, *_ in demands:
                 if size_bytes:
-                    by_memory.setdefault(memory, []).append(Bandwidth(memory, start_ps, end_ps, size_bytes, write))
+                    entry = new(Bandwidth, (memory, start_ps, end_ps, size_bytes, write, *_ON_CHIP))
+                    by_memory[memory].append(entry)
         return tuple([entry for memory in sorted(by_memory) for entry in sorted(by_memory[memory])])
 
 
