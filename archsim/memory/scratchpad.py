@@ -78,10 +78,14 @@ class Scratchpads:
     def __init__(self, specs: Mapping[str, Memory], kernel: Kernel) -> None:
         self._pads = Pads(specs)
         self._ports = Ports(kernel)
+        self._seen: dict[str, EnginePads] = {}
 
     def seen_by(self, engine: str) -> EnginePads:
         """The memories over the ports of a kind of engine: dma, array, vector."""
-        return EnginePads(self._pads, self._ports, engine)
+        found = self._seen.get(engine)
+        if found is None:
+            found = self._seen[engine] = EnginePads(self._pads, self._ports, engine)
+        return found
 
 
 class Pads:
