@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, NamedTuple
 
 from archsim.ir.program import Command, Loop, Node, Queue, Region, When
@@ -16,7 +17,8 @@ class Step:
     """One concrete command: ``index`` in its queue, loop indices ``env``, clamped ``extents``, tokens resolved.
 
     ``waits`` and ``signals`` are in text order, conditions applied. Steps share what is equal: nobody
-    may change one. ``kept``: what who runs the queue keeps of the command for its repetitions, which share it.
+    may change one. ``takes``, ``gives``: what who runs the queue has made of the waits and the signals; ``kept``: what
+    it keeps of the command for its repetitions, which share it.
     """
 
     queue: str
@@ -27,6 +29,8 @@ class Step:
     waits: Resolved
     signals: Resolved
     fresh: bool
+    takes: Any
+    gives: Any
     kept: dict[Any, Any]
 
     def operand(self, number: int) -> Region:
@@ -46,27 +50,42 @@ class Step:
         return f"{self.command.name}[{indices}]" if indices else self.command.name
 
 
-Given = tuple[Resolved, Resolved, bool]
+Given = tuple[dict[str, int], Resolved, Resolved, bool, Any, Any]
 Edges = dict[tuple[str, str], int]  # (kind, variable) -> the bit that says that its loop is there
-NEVER = (0, 1)
+Condition = tuple[int, int]  # (bits that matter, which of them are to be set)
+Guarded = tuple[Condition, tuple[str, int]]  # a token and when
+ALWAYS, NEVER = (0, 0), (0, 1)
+
+
+class _Tokens:
+    """The resolved tokens of a queue, of which equal ones are one object, with what ``make`` has made of them."""
+
+    def __init__(self, make: Callable[[Resolved], Any]) -> None:
+        self._make = make
+        self._known: dict[Resolved, tuple[Resolved, Any]] = {}
+
+    def of(self, tokens: Sequence[Guarded], at: int) -> tuple[Resolved, Any]:
+        """Those of ``tokens`` whose conditions hold where the loops are ``at`` these edges."""
+        given = tuple([token for (matter, wanted), token in tokens if at & matter == wanted])
+        found = self._known.get(given)
+        if found is None:
+            found = self._known[given] = given, self._make(given)
+        return found
 
 
 class _Text:
-    """A command where it stands in its loops, with what its repetitions share.
-
-    Conditions are (bits that matter, which of them are to be set). ``known``: resolved tokens of its queue, of which
-    equal ones are one object.
-    """
+    """A command where it stands in its loops, with what its repetitions share."""
 
     __slots__ = (
-        *("_extents", "_fresh", "_given", "_known", "_matter", "_signals", "_vars", "_waits", "_when"),
+        *("_extents", "_fresh", "_given", "_gives", "_matter", "_signals", "_takes", "_vars", "_waits", "_when"),
         *("command", "kept"),
     )
 
-    def __init__(self, command: Command, edges: Edges, known: dict[Resolved, Resolved]) -> None:
+    def __init__(self, command: Command, edges: Edges, takes: _Tokens, gives: _Tokens) -> None:
         self.command = command
         self.kept: dict[Any, Any] = {}
-        self._known = known
+        self._takes = takes
+        self._gives = gives
         self._when = _condition(command.when, edges)
         self._waits = [(_condition(token.when, edges), (token.name, token.n)) for token in command.waits]
         self._signals = [(_condition(token.when, edges), (token.name, token.n)) for token in command.signals]
@@ -74,39 +93,38 @@ class _Text:
         self._matter = self._when[0] | self._fresh[0]
         for (matter, _), _ in (*self._waits, *self._signals):
             self._matter |= matter
-        self._given: dict[int, Given | None] = {}  # by the bits that matter to it
-        limits = [limit for extent in command.extents for limit in extent.limits]
-        self._vars = list(dict.fromkeys([var for limit in limits for var, _ in limit.terms]))
-        self._extents: dict[tuple[int, ...], dict[str, int]] = {}  # by the variables that limit them
+        self._given: dict[Any, Given | None] = {}  # by the bits that matter to it and the variables that limit it
+        self._vars = list(dict.fromkeys([var for e in command.extents for limit in e.limits for var, _ in limit.terms]))
+        self._extents: dict[tuple[int, ...], dict[str, int]] = {}  # by these
 
-    def given(self, at: int) -> Given | None:
-        """Its waits, its signals and whether it is fresh where the loops are ``at`` these edges; None if it is not run
-        there.
+    def given(self, at: int, env: dict[str, int]) -> Given | None:
+        """Its clamped extents, its waits and signals, whether it is fresh and what was made of these tokens, at loop
+        indices ``env`` where the loops are ``at`` these edges; None if it is not run there.
         """
-        key = at & self._matter
+        key: Any = at & self._matter
+        if self._vars:
+            key = key, *[env[var] for var in self._vars]
         if key not in self._given:
-            self._given[key] = self._resolve(key)
+            self._given[key] = self._resolve(at, env)
         return self._given[key]
 
-    def extents(self, env: dict[str, int]) -> dict[str, int]:
-        """Its clamped extents at loop indices ``env``."""
-        key = tuple([env[var] for var in self._vars]) if self._vars else ()
-        found = self._extents.get(key)
-        if found is None:
-            found = self._extents[key] = {extent.dim: extent.at(env) for extent in self.command.extents}
-        return found
-
-    def _resolve(self, at: int) -> Given | None:
+    def _resolve(self, at: int, env: dict[str, int]) -> Given | None:
         matter, wanted = self._when
         if at & matter != wanted:
             return None
-        waits = tuple([token for (matter, wanted), token in self._waits if at & matter == wanted])
-        signals = tuple([token for (matter, wanted), token in self._signals if at & matter == wanted])
-        known, (matter, wanted) = self._known, self._fresh
-        return known.setdefault(waits, waits), known.setdefault(signals, signals), at & matter == wanted
+        limits = tuple([env[var] for var in self._vars])
+        extents = self._extents.get(limits)
+        if extents is None:
+            extents = self._extents[limits] = {extent.dim: extent.at(env) for extent in self.command.extents}
+        waits, takes = self._takes.of(self._waits, at)
+        signals, gives = self._gives.of(self._signals, at)
+        matter, wanted = self._fresh
+        return extents, waits, signals, at & matter == wanted, takes, gives
 
 
-def _condition(when: When, edges: Edges) -> tuple[int, int]:
+def _condition(when: When, edges: Edges) -> Condition:
+    if not when:
+        return ALWAYS
     wanted = banned = 0
     for edge in when:
         if edge.negated:
@@ -114,6 +132,10 @@ def _condition(when: When, edges: Edges) -> tuple[int, int]:
         else:
             wanted |= edges[edge.kind, edge.var]
     return NEVER if wanted & banned else (wanted | banned, wanted)
+
+
+def _nothing(tokens: Resolved) -> None:
+    """What is made of ``tokens`` where nobody runs them."""
 
 
 class _Repeat(NamedTuple):
@@ -126,36 +148,39 @@ class _Repeat(NamedTuple):
     body: list[_Text | _Repeat]
 
 
-def unroll(queue: Queue) -> Iterator[Step]:
-    """Yield the queue's concrete commands in order."""
-    name, index = queue.name, 0
-    known: dict[Resolved, Resolved] = {}
+def unroll(
+    queue: Queue, takes: Callable[[Resolved], Any] = _nothing, gives: Callable[[Resolved], Any] = _nothing
+) -> Iterator[Step]:
+    """Yield the queue's concrete commands in order.
+
+    ``takes``, ``gives``: what to make of waits and signals, once for all commands that share them.
+    """
+    taking, giving = _Tokens(takes), _Tokens(gives)
+    numbers = count()
     for node in queue.body:
-        for text, env, (waits, signals, fresh) in _runs([_placed(node, {}, known)], {}, 0):
-            yield Step(name, index, text.command, env, text.extents(env), waits, signals, fresh, text.kept)
-            index += 1
+        yield from _steps([_placed(node, {}, taking, giving)], {}, 0, queue.name, numbers)
 
 
-def _placed(node: Node, edges: Edges, known: dict[Resolved, Resolved]) -> _Text | _Repeat:
+def _placed(node: Node, edges: Edges, takes: _Tokens, gives: _Tokens) -> _Text | _Repeat:
     """A node in loops that have these ``edges``."""
     if not isinstance(node, Loop):
-        return _Text(node, edges, known)
+        return _Text(node, edges, takes, gives)
     first, last = 1 << len(edges), 2 << len(edges)
     inner = {**edges, ("first", node.var): first, ("last", node.var): last}
-    return _Repeat(node.var, node.trips, first, last, [_placed(each, inner, known) for each in node.body])
+    return _Repeat(node.var, node.trips, first, last, [_placed(each, inner, takes, gives) for each in node.body])
 
 
-def _runs(
-    nodes: Sequence[_Text | _Repeat], env: dict[str, int], at: int
-) -> Iterator[tuple[_Text, dict[str, int], Given]]:
-    """The runs of nodes: texts with their loop indices. ``at``: the edges at which the loops around them are."""
+def _steps(
+    nodes: Sequence[_Text | _Repeat], env: dict[str, int], at: int, queue: str, numbers: Iterator[int]
+) -> Iterator[Step]:
+    """The commands of nodes in order. ``at``: the edges at which the loops around them are."""
     for node in nodes:
         if isinstance(node, _Text):
-            given = node.given(at)
+            given = node.given(at, env)
             if given is not None:
-                yield node, env, given
+                yield Step(queue, next(numbers), node.command, env, *given, node.kept)
             continue
         var, trips, first, last, body = node
         for value in range(trips):
             edges = (0 if value else first) | (last if value == trips - 1 else 0)
-            yield from _runs(body, {**env, var: value}, at | edges)
+            yield from _steps(body, {**env, var: value}, at | edges, queue, numbers)

@@ -25,8 +25,8 @@ class Basin:
     """
 
     __slots__ = (
-        *("_above", "_fitting", "_gains", "_left", "_level", "_paces", "_passed", "_port", "_rising", "_room"),
-        *("_sharers", "_start", "_sum", "_summed", "_unsummed", "_wishes", "near"),
+        *("_above", "_bid", "_bids", "_fitting", "_gains", "_left", "_level", "_paces", "_passed", "_port", "_rising"),
+        *("_room", "_sharers", "_start", "_sum", "_summed", "_unsummed", "_wishes", "near"),
     )
 
     def __init__(
@@ -47,12 +47,15 @@ class Basin:
         self._summed: dict[Flow, Fraction] = {}  # the others, exactly
         self._sum = Fraction(0)  # the sum of these
         self._above = len(self._rising)  # how many wait besides
+        self._bid: Bid | None = None  # what it bids since it last served one,
+        self._bids = False  # once that is known
         self._rising.reverse()
         self._rise()
 
     def serve(self, flow: Flow, used: float, gain: Cycles) -> None:
         """The pace of a command has risen by ``gain``, for ``used`` of the room, rounded; it waits no more."""
         del self._wishes[flow]
+        self._bids = False
         self._room -= used
         self._gains.append((flow.exact[self._port], gain))
         if flow in self._passed:
@@ -65,9 +68,13 @@ class Basin:
 
     def bid(self) -> Bid | None:
         """What the port allows the one of the waiting commands that asks most per cycle; None when all of them fit."""
-        level = self._exact_level()
-        if level is None:
-            return None
+        if not self._bids:
+            self._bids = True
+            level = self._exact_level()
+            self._bid = None if level is None else self._offer(level)
+        return self._bid
+
+    def _offer(self, level: Fraction) -> Bid:
         asking = self._sharers[-1][1]
         return level / asking.exact[self._port], asking.number
 

@@ -114,7 +114,7 @@ class DmaEngine(TileEngine):
             yield journey.event
         if not flow.ended:
             yield flow.event
-        plan.bill.times += 1
+        plan.bill.times[step.command.layer] += 1
         self.around.tally.streamed(plan.streams.demands, start_ps, flow.end_ps)
         if journey is not None:
             return Outcome(journey.phases(last_beat_ps, reads=plan.reads))
@@ -162,7 +162,7 @@ class DmaEngine(TileEngine):
             routes,
             any(not leg.shape.write for leg in legs),
             storage.streams(demands, cycles, self.clock),
-            self.around.tally.bill(command.layer, [*memory_entries(demands), *_dram_entries(legs)]),
+            self.around.tally.bill([*memory_entries(demands), *_dram_entries(legs)]),
         )
 
     def _on_links(self, routes: Sequence[Route]) -> Fraction:

@@ -81,15 +81,16 @@ def _valid(heap: list[First]) -> First | None:
 
 
 class Group:
-    """Commands of equal ``share`` and clock.
+    """Commands of equal ``share`` and clock; ``kind``: both, the share as a numerator and a denominator.
 
     ``count``: those that hold their share of the port; ``ends``: a heap of those that are not done. Their common work
     was ``base`` when the service (``held``) or the position was ``mark``.
     """
 
-    __slots__ = ("base", "count", "ends", "first", "held", "mark", "meter", "share")
+    __slots__ = ("base", "count", "ends", "first", "held", "kind", "mark", "meter", "share")
 
-    def __init__(self, share: int, meter: Meter, *, held: bool) -> None:
+    def __init__(self, kind: tuple[int, int, int], share: int, meter: Meter, *, held: bool) -> None:
+        self.kind = kind
         self.share = share
         self.meter = meter
         self.count = 0

@@ -35,12 +35,14 @@ class Pool:
         self._level = 0  # what each command gets that is held up, in these parts; 0 while none is
         self._meters: dict[int, Meter] = {}
         self._groups: list[Group] = []
+        self._alike: dict[tuple[int, int, int], Group] = {}  # by share and clock
         self._free = 0  # how many groups are not held up: the lower ones
         self._room = 1  # what they leave of the port, in its parts
         self._held = 0  # commands held up
         self._of: dict[Flow, Group] = {}
         self._changes = 0
         self._alarm_ps: int | None = None
+        port.is_pool = True
         for flow in port.flows:
             self._enter(flow)
         self._shift()
@@ -63,6 +65,7 @@ class Pool:
         if not group.count:
             at = bisect_left(self._groups, group.order(), key=Group.order)
             del self._groups[at]
+            del self._alike[group.kind]
             self._free -= at < self._free
             group.first = None
         self._shift()
@@ -81,37 +84,48 @@ class Pool:
                     going.append(end.flow)
         self._schedule(going)
         self._alarm_ps = None
+        self.port.is_pool = False
+        for flow in self._of:
+            flow.pooled = None
 
     def _enter(self, flow: Flow) -> None:
         """Put a command in its group, with the work that it has done by itself; the level is to be found anew."""
+        flow.pooled = self.port
         done = flow.worked(self._now_ps)
-        share = flow.exact[self.port]
-        work = (flow.cycles - flow.done if flow.done else flow.cycles) * share
-        self._resolve(share)
+        share, per, work, work_per = flow.streams.work(self.port)
+        if flow.done:
+            left = (flow.cycles - flow.done) * flow.exact[self.port]
+            work, work_per = left.numerator, left.denominator
+        self._resolve(per)
         if not done:
-            self._resolve(work)
-        group = self._of[flow] = self._group(share.numerator * self._scale // share.denominator, flow.clock)
+            self._resolve(work_per)
+        group = self._of[flow] = self._group(share, per, flow.clock)
         self._count(group, 1)
         if done:
             return
         if flow.event.triggered:
             flow.event = hold(flow.event)
-        left = work.numerator * self._scale // work.denominator * group.meter.parts
-        end = End(group.work() + left, flow.number, flow)
+        work = work * self._scale // work_per * group.meter.parts
+        end = End(group.work() + work, flow.number, flow)
         heappush(group.ends, end)
         if group.ends[0] is end:
             self._announce(group)
 
-    def _group(self, share: int, clock: Clock) -> Group:
-        """The group of a share on a clock, made where there is none."""
-        order = (share, clock.hz)
-        at = bisect_left(self._groups, order, key=Group.order)
-        if at < len(self._groups) and self._groups[at].order() == order:
-            return self._groups[at]
+    def _group(self, share: int, per: int, clock: Clock) -> Group:
+        """The group of ``share / per`` on a clock, made where there is none."""
+        kind = share, per, clock.hz
+        group = self._alike.get(kind)
+        if group is None:
+            group = self._alike[kind] = self._made(kind, clock)
+        return group
+
+    def _made(self, kind: tuple[int, int, int], clock: Clock) -> Group:
+        share = kind[0] * self._scale // kind[1]
+        at = bisect_left(self._groups, (share, clock.hz), key=Group.order)
         if clock.hz not in self._meters:
             self._meters[clock.hz] = Meter(clock, self._now_ps)
         held = at > self._free or at == self._free and self._exceeds(share)
-        group = Group(share, self._meters[clock.hz], held=held)
+        group = Group(kind, share, self._meters[clock.hz], held=held)
         self._groups.insert(at, group)
         self._free += not held
         return group
@@ -196,10 +210,10 @@ class Pool:
         works = [end.work for group in self._groups for end in group.ends]
         self._rescale(1, gcd(self._scale, self._room, *[group.share for group in self._groups], *works))
 
-    def _resolve(self, number: Fraction) -> None:
-        """Divide the port in parts in which ``number`` is whole."""
-        if self._scale % number.denominator:
-            self._rescale(number.denominator // gcd(self._scale, number.denominator), 1)
+    def _resolve(self, parts: int) -> None:
+        """Divide the port in parts of which a whole number makes one of ``parts``."""
+        if self._scale % parts:
+            self._rescale(parts // gcd(self._scale, parts), 1)
 
     def _rescale(self, times: int, over: int) -> None:
         """Divide the port in ``times / over`` as many parts."""

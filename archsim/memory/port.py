@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from archsim.memory.banks import Banking
 from archsim.sim.clock import Clock
@@ -22,14 +22,17 @@ class Port:
 
     ``uneven``: those that load its banks unevenly, by how much one bank more than the port at most, rounded; ``peak``:
     the sum of that. ``banks``: ports of its banks, by what commands load them; none while none can be overfull.
-    ``is_bank``: of those.
+    ``is_bank``: of those. ``is_pool``: all commands on it are held up by it alone (``pool``).
     """
 
-    __slots__ = ("_overfull", "banks", "bytes_per_s", "flows", "is_bank", "name", "peak", "rough", "uneven")
+    __slots__ = (
+        *("_overfull", "banks", "bytes_per_s", "flows", "is_bank", "is_pool", "name", "peak", "rough", "uneven"),
+    )
 
     def __init__(self, name: str, bytes_per_s: int, *, is_bank: bool = False) -> None:
         self.name = name
         self.is_bank = is_bank
+        self.is_pool = False
         self.bytes_per_s = bytes_per_s
         self.flows: dict[Flow, None] = {}
         self.rough = 0.0
@@ -38,11 +41,12 @@ class Port:
         self.peak = 0.0
         self.banks: list[Port] = []
 
-    def add(self, flow: Flow, share: float) -> None:
-        """Put ``flow`` on the port."""
+    def add(self, flow: Flow, share: float) -> bool:
+        """Put ``flow`` on the port; whether the port, or a bank of it, may hold it up."""
         self.flows[flow] = None
         self.rough += share
         self._overfull = None
+        return self.is_pool or (self.rough + self.peak >= FULL and (self.peak > 0 or self.overfull()))
 
     def remove(self, flow: Flow, share: float) -> None:
         """Take ``flow`` off the port."""
@@ -85,6 +89,15 @@ class Uneven:
     more: Mapping[int, Fraction]
 
 
+class Work(NamedTuple):
+    """``share`` / ``per`` of a port, over all cycles of a command ``work`` / ``work_per``."""
+
+    share: int
+    per: int
+    work: int
+    work_per: int
+
+
 @dataclass(slots=True, eq=False)
 class Conflict:
     """A stream that loads some banks of ``port`` more than others.
@@ -98,6 +111,10 @@ class Conflict:
     loads: Sequence[int]
     unit: Fraction
 
+    def on(self, ports: Mapping[Port, Port]) -> Conflict:
+        """The same on another port, if it is named."""
+        return Conflict(ports.get(self.port, self.port), self.place, self.banking, self.loads, self.unit)
+
     def turned(self, turn: int) -> Iterable[tuple[int, Fraction]]:
         """(bank, share) where the region lies so many banks further on."""
         banks = self.banking.banks
@@ -109,9 +126,9 @@ class PortStreams:
     """The streams of a command.
 
     ``shares``: each port with the demand on it, as a fraction of the port at full pace; ``exact`` the same, exactly.
-    ``conflicts``: which of its streams load banks unevenly; ``even``: what the others take of the ports of those;
-    ``peaks``: by how much one bank of these ports is loaded more than the port at most, rounded. ``turns``: where the
-    streams of the conflicts lie, in banks from address 0; none until placed, or if none collides.
+    ``conflicts``: which of its streams load banks unevenly, ``places``: where these go; ``even``: what the others take
+    of the ports of those; ``peaks``: by how much one bank of these ports is loaded more than the port at most, rounded.
+    ``turns``: where the streams of the conflicts lie, in banks from address 0; none until placed, or if none collides.
     """
 
     starter: Starter
@@ -122,24 +139,24 @@ class PortStreams:
     shares: tuple[tuple[Port, float], ...]
     whole_cycles: int
     conflicts: tuple[Conflict, ...] = ()
+    places: tuple[Place, ...] = ()
     even: Mapping[Port, Fraction] = field(default_factory=dict)
     peaks: tuple[tuple[Port, float], ...] = ()
     turns: tuple[int, ...] = ()
     found: dict[Port, Uneven] = field(default_factory=dict)
+    works: dict[Port, Work] = field(default_factory=dict)
     placed: dict[tuple[int, ...], PortStreams] = field(default_factory=dict)
-
-    @property
-    def places(self) -> tuple[Place, ...]:
-        """Where the streams go that load some banks more than others."""
-        return tuple([conflict.place for conflict in self.conflicts]) if self.conflicts else ()
+    turned: dict[tuple[int, ...], PortStreams] = field(default_factory=dict)
 
     def at(self, first_bytes: tuple[int, ...]) -> PortStreams:
         """The same with the ``places`` at these addresses."""
-        turns = tuple([c.banking.turn(at) for c, at in zip(self.conflicts, first_bytes, strict=True)])
-        moved = self.placed.get(turns)
-        if moved is None:
-            moved = self.placed[turns] = replace(self, turns=turns, found={})
-        return moved
+        found = self.placed.get(first_bytes)
+        if found is None:
+            turns = tuple([c.banking.turn(at) for c, at in zip(self.conflicts, first_bytes, strict=True)])
+            if turns not in self.turned:
+                self.turned[turns] = replace(self, turns=turns, found={})
+            found = self.placed[first_bytes] = self.turned[turns]
+        return found
 
     def uneven(self, port: Port) -> Uneven:
         """What the command takes of the banks of a port that it loads unevenly, where it lies."""
@@ -152,6 +169,15 @@ class PortStreams:
             self.found[port] = Uneven(self.even[port], more)
         return self.found[port]
 
+    def work(self, port: Port) -> Work:
+        """What the command asks of a port."""
+        found = self.works.get(port)
+        if found is None:
+            share = self.exact[port]
+            work = self.cycles * share
+            found = self.works[port] = Work(share.numerator, share.denominator, work.numerator, work.denominator)
+        return found
+
     def on(self, ports: Mapping[Port, Port], demands: tuple[Demand, ...]) -> PortStreams:
         """The same streams on other ports, those that are named, for ``demands``."""
         other = PortStreams(
@@ -161,7 +187,8 @@ class PortStreams:
             self.whole_cycles,
         )  # fmt: skip
         if self.conflicts:
-            other.conflicts = tuple([replace(each, port=ports.get(each.port, each.port)) for each in self.conflicts])
+            other.conflicts = tuple([conflict.on(ports) for conflict in self.conflicts])
+            other.places = self.places
             other.even = {ports.get(port, port): share for port, share in self.even.items()}
             other.peaks = tuple([(ports.get(port, port), peak) for port, peak in self.peaks])
         return other
@@ -172,11 +199,11 @@ class PortStreams:
 
 
 class Flow:
-    """A command on its ports."""
+    """A command on its ports. ``pooled``: the one of them that is a pool; no other one is full then."""
 
     __slots__ = (
-        *("clock", "cycles", "done", "end_ps", "ended", "event", "exact", "number", "pace", "shares", "since"),
-        *("peaks", "streams"),
+        *("clock", "cycles", "done", "end_ps", "ended", "event", "exact", "number", "pace", "peaks", "pooled"),
+        *("shares", "since", "streams"),
     )
 
     def __init__(self, number: int, streams: PortStreams, now_ps: int) -> None:
@@ -192,6 +219,7 @@ class Flow:
         self.since: Cycles  # own cycles since time 0
         self.since, self.end_ps = clock.span(now_ps, streams.whole_cycles)
         self.ended = False
+        self.pooled: Port | None = None
         self.event: Event
 
     def change(self, pace: Cycles, now_ps: int) -> None:

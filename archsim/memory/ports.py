@@ -19,13 +19,14 @@ Once overfull, a port stays a pool until it is empty or another port interferes.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from archsim.memory.fair import fair_paces
 from archsim.memory.parting import join_banks, leave_banks
 from archsim.memory.pool import Pool
 from archsim.memory.port import FULL, Flow, Port, PortStreams
 from archsim.sim.engine import Cycles
-from archsim.sim.kernel import Kernel, postpone
+from archsim.sim.kernel import Event, Kernel, postpone
 
 
 class Ports:
@@ -38,52 +39,50 @@ class Ports:
 
     def begin(self, streams: PortStreams) -> Flow:
         """Start ``streams`` now."""
-        kernel, pools = self._kernel, self._pools
+        kernel = self._kernel
         flow = Flow(self._started, streams, kernel.now)
         self._started += 1
         for port, more in flow.peaks:
             port.add_uneven(flow, more)
         crowded = False
         for port, share in flow.shares:
-            port.add(flow, share)
-            if port.rough + port.peak >= FULL and (port.peak or port.overfull()) or port in pools:
+            if port.add(flow, share):
                 crowded = True
         flow.event = kernel.event() if crowded else kernel.timeout(flow.end_ps - kernel.now)
-        flow.event.callbacks.append(lambda _: self.end(flow))
+        flow.event.callbacks.append(partial(self.end, flow))
         if crowded:
             self._meet(flow)
         return flow
 
-    def end(self, flow: Flow) -> None:
-        """Take a command off its ports, at its end."""
+    def end(self, flow: Flow, _: Event) -> None:
+        """Take a command off its ports, at its end, which has happened."""
         flow.ended = True
-        pool = self._pool(flow)
+        pooled = flow.pooled
         full = []
         for port, share in flow.shares:
-            if port.rough >= FULL and pool is None and port.overfull():
+            if port.rough >= FULL and pooled is None and port.overfull():
                 full.append(port)
             port.remove(flow, share)
-        for port, _ in flow.peaks:
+        for port, _peak in flow.peaks:
             port.remove_uneven(flow)
         if flow.shares is not flow.streams.shares:
             leave_banks(flow)
-        if pool is not None:
-            pool.remove(flow)
-            if not pool.port.flows:
+        if pooled is not None:
+            self._pools[pooled].remove(flow)
+            if not pooled.flows:
                 self._leave(flow)
         elif full:
             self._retime([other for port in full for other in port.flows])
 
     def pace(self, flow: Flow) -> Cycles:
         """Present pace of a command under way."""
-        pool = self._pool(flow)
-        return flow.pace if pool is None else pool.pace(flow)
+        return flow.pace if flow.pooled is None else self._pools[flow.pooled].pace(flow)
 
     def _meet(self, flow: Flow) -> None:
         """A command has come to ports of which one is a pool, or may be overfull, or a bank of it may be."""
         join_banks(flow)
-        crowded = [port for port in flow.exact if port in self._pools or port.overfull()]
-        if len(crowded) == 1 and crowded[0] in self._pools:
+        crowded = [port for port in flow.exact if port.is_pool or port.overfull()]
+        if len(crowded) == 1 and crowded[0].is_pool:
             self._pools[crowded[0]].add(flow)
             return
         flow.event = postpone(flow.event, flow.end_ps - self._kernel.now)
@@ -91,19 +90,10 @@ class Ports:
             self._leave(flow)
             self._retime([flow])
 
-    def _pool(self, flow: Flow) -> Pool | None:
-        """The pool that a command is in."""
-        pools = self._pools
-        if pools:
-            for port in flow.exact:
-                if port in pools:
-                    return pools[port]
-        return None
-
     def _leave(self, flow: Flow) -> None:
         """Leave the commands of all pools that a command is on to themselves."""
         for port in flow.exact:
-            if port in self._pools:
+            if port.is_pool:
                 self._pools.pop(port).close()
 
     def _retime(self, flows: list[Flow]) -> None:
@@ -117,7 +107,7 @@ class Ports:
 
     def _settle(self, flows: list[Flow], ports: list[Port]) -> None:
         """Give the commands that ``ports`` tie to one another their paces anew."""
-        if len(ports) == 1 and ports[0] in self._pools:
+        if len(ports) == 1 and ports[0].is_pool:
             return
         for flow in flows:
             self._leave(flow)

@@ -42,8 +42,7 @@ class Scratchpad:
         self.clock_hz = spec.clock_hz
         self._spec = spec
         self.banks = banking(spec)
-        granule = self.banks.granule_bytes
-        self.address_granule = granule if granule > spec.word_bytes else 1
+        self.address_granule = _granule(spec)
         self._ports: dict[str, Port] = {}
 
     def port(self, engine: str, *, write: bool) -> Port:
@@ -79,17 +78,22 @@ class Scratchpads:
     def __init__(self, specs: Mapping[str, Memory], kernel: Kernel) -> None:
         self._pads = Pads(specs)
         self._ports = Ports(kernel)
+        self._seen: dict[str, EnginePads] = {}
 
     def seen_by(self, engine: str) -> EnginePads:
         """The memories over the ports of a kind of engine: dma, array, vector."""
-        return EnginePads(self._pads, self._ports, engine)
+        found = self._seen.get(engine)
+        if found is None:
+            found = self._seen[engine] = EnginePads(self._pads, self._ports, engine)
+        return found
 
 
 class Pads:
-    """Scratchpads by name, each made when it is first asked for."""
+    """Scratchpads by name, each made when it is first asked for. ``granular``: addresses matter in some."""
 
     def __init__(self, specs: Mapping[str, Memory]) -> None:
         self._specs = specs
+        self.granular = any(_granule(spec) > 1 for spec in {id(spec): spec for spec in specs.values()}.values())
         self._made: dict[str, Scratchpad] = {}
 
     def find(self, name: str) -> Scratchpad | None:
@@ -111,6 +115,7 @@ class EnginePads:
         self._pads = pads
         self._ports = ports
         self._engine = engine
+        self.granular = pads.granular
         self._ways: dict[tuple[str, bool], Way] = {}
 
     def demand(
@@ -165,6 +170,7 @@ class EnginePads:
         """State how the demands that collide load the banks: they alone take so many cycles."""
         cycles, even_bytes = streams.cycles, dict(per_port)
         streams.conflicts = tuple([self._conflict(demand, at_banks / cycles) for demand, at_banks in colliding])
+        streams.places = tuple([conflict.place for conflict in streams.conflicts])
         for (demand, _), conflict in zip(colliding, streams.conflicts, strict=True):
             even_bytes[conflict.port] -= demand.size_bytes
         uneven = dict.fromkeys(conflict.port for conflict in streams.conflicts)
@@ -225,6 +231,12 @@ class EnginePads:
         if found is None:
             raise ProgramError(f"'{memory}' is not an on-chip memory; on chip are: {self._pads.known()}")
         return found
+
+
+def _granule(spec: Memory) -> int:
+    """Addresses that differ by a multiple of this cost the same (1: all do)."""
+    granule = banking(spec).granule_bytes
+    return granule if granule > spec.word_bytes else 1
 
 
 def _lost(way: Way, size_bytes: int, place: Place) -> Cycles:

@@ -58,7 +58,7 @@ class ArrayEngine(TileEngine):
         kernel, clock = self.around.kernel, self.clock
         start_ps = kernel.now
         yield self.begin(step, tile.streams).event
-        tile.bill.times += 1
+        tile.bill.times[step.command.layer] += 1
         self.around.tally.streamed(tile.streams.demands, start_ps, kernel.now)
         filled, streamed, drained = clock.edges(start_ps, tile.fill_end, tile.stream_end, tile.drain_end)
         phases = ("fill_drain", filled), ("busy", streamed), ("fill_drain", drained), ("sram_port", kernel.now)
@@ -80,7 +80,7 @@ class ArrayEngine(TileEngine):
             stream_end,
             drain_end,
             self.storage.streams(demands, drain_end, self.clock),
-            self.around.tally.bill(command.layer, [*actions, *memory_entries(demands)]),
+            self.around.tally.bill([*actions, *memory_entries(demands)]),
             fold.inner_actions["mac"],
             ceil(spec.rows * spec.cols * rate),
         )

@@ -46,7 +46,7 @@ class VectorEngine(TileEngine):
         kernel = self.around.kernel
         start_ps = kernel.now
         yield self.begin(step, work.streams).event
-        work.bill.times += 1
+        work.bill.times[step.command.layer] += 1
         self.around.tally.streamed(work.streams.demands, start_ps, kernel.now)
         (busy_end_ps,) = self.clock.edges(start_ps, work.cycles)
         return Outcome((("busy", busy_end_ps), ("sram_port", kernel.now)))
@@ -77,5 +77,5 @@ class VectorEngine(TileEngine):
         return Pass(
             cycles,
             self.storage.streams(demands, cycles, self.clock),
-            self.around.tally.bill(command.layer, [*actions, *memory_entries(demands)]),
+            self.around.tally.bill([*actions, *memory_entries(demands)]),
         )

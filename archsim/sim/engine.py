@@ -132,6 +132,10 @@ class Storage(Protocol):
         Raises ProgramError when ``memory`` is not on chip.
         """
 
+    @property
+    def granular(self) -> bool:
+        """Whether addresses matter in any memory: whether any has an ``address_granule`` above 1."""
+
     def word_bytes(self, memory: str) -> int:
         """Bytes of one word; raises ProgramError when ``memory`` is not on chip."""
 

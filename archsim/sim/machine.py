@@ -87,6 +87,8 @@ class TileEngine(ABC):
 
     def places(self, step: Step) -> tuple[int, ...]:
         """Where in the pattern of the banks the operands of ``step`` begin, for those to which it matters."""
+        if not self.storage.granular:
+            return ()
         placed = step.kept.get("placed")
         if placed is None:
             placed = step.kept["placed"] = self._placed(step)
@@ -124,7 +126,7 @@ class TileEngine(ABC):
         return self.storage.address_granule(self.around.stores.memory(step, region))
 
     def _address(self, step: Step, region: Region) -> int:
-        return self.around.stores.slot_address(step, region) + region.offset.at(step.env)
+        return self.around.stores.site(step, region).address() + region.offset.at(step.env)
 
     def _set_up(self, step: Step) -> Execution:
         around, command = self.around, step.command
@@ -142,7 +144,7 @@ class TileEngine(ABC):
         start_ps = around.kernel.now
         flow = streams.begin()
         yield flow.event
-        around.tally.bill(command.layer, memory_entries(demands)).times += 1
+        around.tally.bill(memory_entries(demands)).times[command.layer] += 1
         around.tally.streamed(demands, start_ps, around.kernel.now)
         return Outcome((("launch", around.kernel.now),))
 

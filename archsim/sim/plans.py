@@ -1,9 +1,9 @@
 """What engines work out of a command before they run it, kept for all commands that are alike, whatever core runs them.
 
-A plan follows from a command's kind (its operation, its layer, the shapes of its operands and which memories they are
-in), its extents, what clips leave of them, and where in the pattern of banks its operands begin. Cores that do the same
-in memories of their own have the same plan, but for whose memories these are: it is made once and moved from core to
-core.
+A plan follows from a command's kind (its operation, the shapes of its operands and which memories they are in), its
+extents, what clips leave of them, and where in the pattern of banks its operands begin. Layers of equal shapes have the
+same plans. Cores that do the same in memories of their own have the same plan, but for whose memories these are: it is
+made once and moved from core to core.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Plans(Generic[Plan]):
 
     def _kind(self, step: Step) -> int:
         command = step.command
-        what = (self._family, command.layer, command.op, command.nest, command.dtypes, command.passes, command.slow)
+        what = (self._family, command.op, command.nest, command.dtypes, command.passes, command.slow)
         reads = tuple([self._operand(step, region) for region in command.reads])
         writes = tuple([self._operand(step, region) for region in command.writes])
         kinds = self._shared.kinds
@@ -93,12 +93,12 @@ class Plans(Generic[Plan]):
         return kinds.setdefault((*what, command.combine, dims, reads, writes), len(kinds))
 
     def _operand(self, step: Step, region: Region) -> tuple[Any, ...]:
-        memory = self._stores.memory(step, region)
+        store = self._stores.store(step, region)
+        memory = store.memory
         if self._core is not None and core_of(memory) == self._core:
             memory = part_of(memory) + OWN
         bounds = tuple([(clip.dim, clip.length) for clip in region.clips])
-        role = self._stores.role(step, region)
-        return region.operand, memory, role, region.element_bytes, region.strides, bounds
+        return region.operand, memory, store.role, region.element_bytes, region.strides, bounds
 
 
 def _clips(command: Command) -> tuple[Clip, ...]:

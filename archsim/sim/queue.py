@@ -6,15 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from itertools import islice
-from typing import TypeVar
+from itertools import chain, islice
 
 from archsim.errors import ProgramError
 from archsim.ir.activity import Record
 from archsim.ir.program import Queue
-from archsim.ir.unroll import Step, unroll
+from archsim.ir.unroll import Resolved, Step, unroll
 from archsim.sim.engine import Engine, Outcome, Phases, Pipeline
 from archsim.sim.kernel import Event, Kernel, ProcessBody
 from archsim.sim.tokens import INITIAL, Arrival, Counter, Sink
@@ -23,10 +22,6 @@ from archsim.sim.wiring import Wiring
 AHEAD = 64  # commands
 Waits = tuple[tuple[Counter, int], ...]
 Signals = tuple[tuple[Sink, int], ...]
-Tokens = tuple[tuple[str, int], ...]
-
-
-Resolved = TypeVar("Resolved", Waits, Signals)
 
 
 class TokenQueue:
@@ -39,8 +34,6 @@ class TokenQueue:
         self.head: Step | None = None
         self.records: list[Record] = []
         self.ended = False
-        self._waits: dict[int, tuple[Tokens, Waits]] = {}  # by the identity of the tokens, which steps share
-        self._signals: dict[int, tuple[Tokens, Signals]] = {}
         self._wiring: Wiring | None = None
         self._lacking = 0
         self._met: Event | None = None
@@ -56,29 +49,19 @@ class TokenQueue:
             self._met.succeed()
             self._met = None
 
-    def commands(self) -> Iterator[tuple[Step, Waits, Signals]]:
+    def commands(self) -> Iterator[Step]:
         """The queue's commands, in order, with the counters that they take tokens from and where their signals go.
 
         They are worked out many at a time, while what they have in common is at hand.
         """
-        steps = unroll(self.queue)
-        while ahead := [(step, self.waits(step), self.signals(step)) for step in islice(steps, AHEAD)]:
-            yield from ahead
+        steps = unroll(self.queue, self._waits, self._signals)
+        return chain.from_iterable(iter(lambda: list(islice(steps, AHEAD)), []))
 
     def lacking(self) -> list[tuple[str, int, int]]:
         """Tokens that the blocked head waits for: (name, needed, present); empty when it is not blocked."""
         if self._met is None or self.head is None:
             return []
-        waits = self.waits(self.head)
-        return [(c.name, n, len(c.tokens)) for c, n in waits if len(c.tokens) < n]
-
-    def waits(self, step: Step) -> Waits:
-        """The counters that ``step`` takes tokens from."""
-        return _known(self._waits, step.waits, self._resolve_waits) if step.waits else ()
-
-    def signals(self, step: Step) -> Signals:
-        """Where the signals of ``step`` go."""
-        return _known(self._signals, step.signals, self._resolve_signals) if step.signals else ()
+        return [(c.name, n, len(c.tokens)) for c, n in self.head.takes if len(c.tokens) < n]
 
     def blocked(self, waits: Waits) -> Event | None:
         """None when all tokens are here, else the event of the last one's coming."""
@@ -93,14 +76,16 @@ class TokenQueue:
         self._met = self.kernel.event()
         return self._met
 
-    def close(self, step: Step, signals: Signals, head_ps: int, start_ps: int, last: Arrival, outcome: Outcome) -> None:
+    def close(self, step: Step, head_ps: int, start_ps: int, last: Arrival, outcome: Outcome) -> None:
         """The command ends now: signal and record. ``last``: the token that met its last wait."""
         end_ps = self.kernel.now
+        signals: Signals = step.gives
         if signals:
-            arrival = Arrival(end_ps, self.name, step.index)
+            arrival = end_ps, self.name, step.index
             for sink, count in signals:
                 sink.give(count, arrival)
         command = step.command
+        seen_ps, unit, number = last
         self.records.append(
             Record(
                 self.name,
@@ -112,36 +97,28 @@ class TokenQueue:
                 head_ps,
                 start_ps,
                 end_ps,
-                (last.unit, last.number) if last.time_ps > head_ps else None,
+                (unit, number) if seen_ps > head_ps else None,
                 _tiled(outcome.phases, start_ps, end_ps),
                 outcome.macs,
                 outcome.slots_per_cycle,
             )
         )
 
-    def _resolve_waits(self, tokens: Tokens) -> Waits:
-        if self._wiring is None:
-            raise ProgramError(f"queue '{self.name}' is not connected")
+    def _waits(self, tokens: Resolved) -> Waits:
+        counters = self._connected().counters[self.name]
         merged: dict[str, int] = {}
         for name, count in tokens:
             merged[name] = merged.get(name, 0) + count
-        return tuple([(self._wiring.counter(self.name, name), count) for name, count in merged.items() if count])
+        return tuple([(counters[name], count) for name, count in merged.items() if count])
 
-    def _resolve_signals(self, tokens: Tokens) -> Signals:
+    def _signals(self, tokens: Resolved) -> Signals:
+        sinks = self._connected().sinks[self.name]
+        return tuple([(sink, count) for name, count in tokens if count for sink in sinks[name]])
+
+    def _connected(self) -> Wiring:
         if self._wiring is None:
             raise ProgramError(f"queue '{self.name}' is not connected")
-        sinks = self._wiring.sinks
-        return tuple([(sink, count) for name, count in tokens if count for sink in sinks(self.name, name)])
-
-
-def _known(
-    found: dict[int, tuple[Tokens, Resolved]], tokens: Tokens, resolve: Callable[[Tokens], Resolved]
-) -> Resolved:
-    """What tokens are resolved to, once for all steps that share them."""
-    entry = found.get(id(tokens))
-    if entry is None:
-        entry = found[id(tokens)] = tokens, resolve(tokens)
-    return entry[1]
+        return self._wiring
 
 
 class CommandQueue(TokenQueue):
@@ -155,8 +132,9 @@ class CommandQueue(TokenQueue):
     def run(self) -> ProcessBody:
         """The process."""
         kernel, engine = self.kernel, self.engine
-        for step, waits, signals in self.commands():
+        for step in self.commands():
             self.head = step
+            waits: Waits = step.takes
             head_ps = kernel.now
             blocked = self.blocked(waits)
             if blocked is not None:
@@ -164,7 +142,7 @@ class CommandQueue(TokenQueue):
             last = take(waits)
             start_ps = kernel.now
             outcome = yield from engine.execute(step)
-            self.close(step, signals, head_ps, start_ps, last, outcome)
+            self.close(step, head_ps, start_ps, last, outcome)
         self.ended = True
 
 
@@ -184,25 +162,26 @@ class PipelinedQueue(TokenQueue):
         """The process."""
         kernel = self.kernel
         end_ps = 0
-        for step, waits, signals in self.commands():
+        for step in self.commands():
             self.head = step
+            waits: Waits = step.takes
             blocked = self.blocked(waits)
             if blocked is not None:
                 yield blocked
             last = take(waits)
             end_ps, free_ps = self.engine.launch(step, kernel.now)
-            kernel.at(end_ps, partial(self._end, step, signals, last))
+            kernel.at(end_ps, partial(self._end, step, last))
             if free_ps > kernel.now:
                 yield kernel.timeout(free_ps - kernel.now)
         if end_ps > kernel.now:
             yield kernel.timeout(end_ps - kernel.now)
         self.ended = True
 
-    def _end(self, step: Step, signals: Signals, last: Arrival) -> None:
+    def _end(self, step: Step, last: Arrival) -> None:
         head_ps = self._last_end_ps
-        start_ps = max(head_ps, last.time_ps)
+        start_ps = max(head_ps, last[0])
         self._last_end_ps = self.kernel.now
-        self.close(step, signals, head_ps, start_ps, last, Outcome((("launch", self.kernel.now),)))
+        self.close(step, head_ps, start_ps, last, Outcome((("launch", self.kernel.now),)))
 
 
 def take(waits: Waits) -> Arrival:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from archsim.errors import ProgramError, nearest
-from archsim.ir.program import Program, Region, Ring, Tensor
+from archsim.ir.program import Node, Program, Queue, Region, Ring, Tensor
 from archsim.ir.unroll import Step, unroll
 from archsim.sim.tokens import Counter
-from archsim.sim.wiring import Wiring
+from archsim.sim.wiring import Wiring, commands_of
 
 
 class Site:
@@ -49,21 +50,34 @@ class Stores:
                 raise ProgramError(f"two tensors or rings are called '{store.name}'")
             self._stores[store.name] = store
         self._wiring: Wiring | None = None
-        self._program = program
-        self._starts: dict[str, list[int]] = {}
-        self._sites: dict[tuple[str, int], Site] = {}  # by queue and the identity of the operand
+        self._bodies = {queue.name: queue for queue in program.queues}
+        self._retaining: dict[str, list[Ring]] = {}  # by their writers
+        for ring in program.rings:
+            if ring.retain:
+                self._retaining.setdefault(ring.writer, []).append(ring)
+        self._starts: dict[str, Sequence[int]] = {}
 
     def connect(self, wiring: Wiring) -> None:
         """Give the stores the rings' counters, which say which slot a queue holds."""
         self._wiring = wiring
 
+    def store(self, step: Step, region: Region) -> Tensor | Ring:
+        """The tensor or ring that holds ``region``; raises ProgramError when there is none of that name."""
+        found = self._stores.get(region.store)
+        if found is None:
+            raise ProgramError(
+                f"{step.where} of {step.queue}: operand '{region.operand}' is in unknown tensor or ring "
+                f"'{region.store}'{nearest(region.store, self._stores)}"
+            )
+        return found
+
     def memory(self, step: Step, region: Region) -> str:
         """Name of the memory that holds ``region``."""
-        return self._store(step, region).memory
+        return self.store(step, region).memory
 
     def role(self, step: Step, region: Region) -> str:
         """Role of the tensor or ring that holds ``region``."""
-        return self._store(step, region).role
+        return self.store(step, region).role
 
     def address(self, step: Step, region: Region) -> int:
         """Byte address of the store's base or, in a ring, of the slot that the step's queue took last.
@@ -73,7 +87,7 @@ class Stores:
         """
         site = self.site(step, region)
         if site.starts:
-            store = self._store(step, region)
+            store = self.store(step, region)
             raise ProgramError(
                 f"{step.where} of {step.queue}: ring '{store.name}' in {store.memory} cannot retain bytes"
             )
@@ -85,10 +99,9 @@ class Stores:
 
     def site(self, step: Step, region: Region) -> Site:
         """Where an operand lies, for all repetitions of the command."""
-        key = step.queue, id(region)
-        found = self._sites.get(key)
+        found: Site | None = step.kept.get(id(region))
         if found is None:
-            found = self._sites[key] = self._found(step.queue, self._store(step, region))
+            found = step.kept[id(region)] = self._found(step.queue, self.store(step, region))
         return found
 
     def _found(self, queue: str, store: Tensor | Ring) -> Site:
@@ -97,34 +110,26 @@ class Stores:
         if self._wiring is None:
             raise ProgramError(f"ring '{store.name}' is not connected")
         if store.retain and store.name not in self._starts:
-            self._starts |= _starts(store.writer, self._program)
+            self._starts |= _starts(self._bodies[store.writer], self._retaining[store.writer])
         starts = self._starts[store.name] if store.retain else ()
         return Site(queue, store, self._wiring.slots(queue, store.name), starts)
 
-    def _store(self, step: Step, region: Region) -> Tensor | Ring:
-        found = self._stores.get(region.store)
-        if found is None:
-            raise ProgramError(
-                f"{step.where} of {step.queue}: operand '{region.operand}' is in unknown tensor or ring "
-                f"'{region.store}'{nearest(region.store, self._stores)}"
-            )
-        return found
 
+def _starts(writer: Queue, rings: Sequence[Ring]) -> dict[str, Sequence[int]]:
+    """Of each of ``rings``, which retain bytes: the byte of its tape at which each slot begins.
 
-def _starts(writer: str, program: Program) -> dict[str, list[int]]:
-    """Of each ring of ``writer`` that retains bytes: the byte of its tape at which each slot begins.
-
-    In the order in which the writer takes them.
+    In the order in which the ``writer`` takes them.
     """
-    rings = {f"{ring.name}.free": ring for ring in program.rings if ring.writer == writer and ring.retain}
-    starts: dict[str, list[int]] = {ring.name: [] for ring in rings.values()}
-    for queue in program.queues:
-        for step in unroll(queue) if queue.name == writer else ():
-            for name, count in step.waits:
-                ring = rings.get(name)
-                if ring is None or count != 1:
-                    continue
+    tapes: dict[str, tuple[Ring, list[int]]] = {f"{ring.name}.free": (ring, []) for ring in rings}
+    body = tuple([node for node in writer.body if tapes.keys() & _taken(node)])
+    for step in unroll(replace(writer, body=body)):
+        for name, count in step.waits:
+            if name in tapes and count == 1:
+                ring, tape = tapes[name]
                 kept = ring.retain if step.command.retains else 0
-                tape = starts[ring.name]
                 tape.append(tape[-1] + ring.slot_bytes - kept if tape else 0)
-    return starts
+    return {ring.name: tape for ring, tape in tapes.values()}
+
+
+def _taken(node: Node) -> set[str]:
+    return {token.name for command in commands_of((node,)) for token in command.waits}

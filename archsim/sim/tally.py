@@ -1,17 +1,20 @@
 """Action counts and the bandwidth trace: every part writes here what it did, when it has done it.
 
-Commands of one loop mostly repeat the same actions, so a ``Bill`` is written once and stamped at each repetition;
-the sums are those of writing every action down.
+Commands that are alike repeat the same actions, so a ``Bill`` is written once and stamped at each repetition; the sums
+are those of writing every action down.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from archsim.ir.activity import Bandwidth, CountKey
 from archsim.sim.engine import Demand
 from archsim.spec.network import part_of
+
+_ON_CHIP = tuple(Bandwidth._field_defaults.values())  # what on-chip streams leave as it is
 
 
 class Entry(NamedTuple):
@@ -23,14 +26,13 @@ class Entry(NamedTuple):
 
 
 class Bill:
-    """The actions of one command, and how often it was run."""
+    """The actions of one command, and how often they were performed for each layer."""
 
-    __slots__ = ("entries", "layer", "times")
+    __slots__ = ("entries", "times")
 
-    def __init__(self, layer: str, entries: tuple[Entry, ...]) -> None:
-        self.layer = layer
+    def __init__(self, entries: tuple[Entry, ...]) -> None:
         self.entries = entries
-        self.times = 0
+        self.times: defaultdict[str, int] = defaultdict(int)
 
 
 class Tally:
@@ -41,11 +43,11 @@ class Tally:
         self._counts: dict[CountKey, int] = {}
         self._tracing = trace
         self._trace: list[Bandwidth] = []
-        self._streamed: list[tuple[tuple[Demand, ...], int, int]] = []
+        self._streamed: list[Any] = []  # demands, start, end; demands, start, end; ...: tuples of them take up memory
 
-    def bill(self, layer: str, entries: Iterable[Entry]) -> Bill:
-        """A bill to be stamped with ``bill.times += 1`` whenever its actions were performed."""
-        bill = Bill(layer, tuple(entry for entry in entries if entry.amount))
+    def bill(self, entries: Iterable[Entry]) -> Bill:
+        """A bill to be stamped with ``bill.times[layer] += 1`` whenever its actions were performed."""
+        bill = Bill(tuple([entry for entry in entries if entry.amount]))
         self._bills.append(bill)
         return bill
 
@@ -62,26 +64,30 @@ class Tally:
     def streamed(self, demands: tuple[Demand, ...], start_ps: int, end_ps: int) -> None:
         """Put the streams of a command on the bandwidth trace."""
         if self._tracing:
-            self._streamed.append((demands, start_ps, end_ps))
+            self._streamed += demands, start_ps, end_ps
 
     def counts(self) -> Mapping[CountKey, int]:
         """All counts so far, sorted by key; actions never performed are absent."""
         total = dict(self._counts)
         for bill in self._bills:
-            for part, action, amount in bill.entries:
-                key = (bill.layer, part, action)
-                total[key] = total.get(key, 0) + amount * bill.times
+            for layer, times in bill.times.items():
+                for part, action, amount in bill.entries:
+                    key = (layer, part, action)
+                    total[key] = total.get(key, 0) + amount * times
         return {key: total[key] for key in sorted(total) if total[key]}
 
     def bandwidth(self) -> tuple[Bandwidth, ...]:
         """The trace by memory and start, empty when it was not asked for."""
-        by_memory: dict[str, list[Bandwidth]] = {}
+        by_memory: defaultdict[str, list[Bandwidth]] = defaultdict(list)
         for entry in self._trace:
-            by_memory.setdefault(entry.memory, []).append(entry)
-        for demands, start_ps, end_ps in self._streamed:
+            by_memory[entry.memory].append(entry)
+        new = tuple.__new__  # what Bandwidth(...) comes to, in half the time: there are many
+        fields = iter(self._streamed)
+        for demands, start_ps, end_ps in zip(fields, fields, fields, strict=True):
             for memory, write, size_bytes, *_ in demands:
                 if size_bytes:
-                    by_memory.setdefault(memory, []).append(Bandwidth(memory, start_ps, end_ps, size_bytes, write))
+                    entry = new(Bandwidth, (memory, start_ps, end_ps, size_bytes, write, *_ON_CHIP))
+                    by_memory[memory].append(entry)
         return tuple([entry for memory in sorted(by_memory) for entry in sorted(by_memory[memory])])
 
 

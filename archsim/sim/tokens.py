@@ -6,25 +6,17 @@ last. Each counter has exactly one taking queue; a signal from another clock dom
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple, Protocol
+from operator import attrgetter
+from typing import Protocol
 
 from archsim.errors import SimulationError
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Kernel
 
-
-class Arrival(NamedTuple):
-    """When a token was seen, and the command (unit, number in its queue) that gave it; before time 0."""
-
-    time_ps: int
-    unit: str
-    number: int
-
-
-INITIAL = Arrival(-1, "", -1)
+Arrival = tuple[int, str, int]  # when a token was seen (ps), and the command (unit, number in its queue) that gave it
+INITIAL: Arrival = (-1, "", -1)  # of tokens that are there before time 0
 
 
 class Sink(Protocol):
@@ -44,7 +36,7 @@ class Counter:
 
     def __init__(self, name: str, initial: int, notify: Callable[[], None]) -> None:
         self.name = name
-        self.tokens = deque([INITIAL] * initial)
+        self.tokens = [INITIAL] * initial
         self.taken = 0
         self.need = 0
         self._notify = notify
@@ -62,11 +54,9 @@ class Counter:
     def take(self, count: int) -> Arrival:
         """Take ``count`` >= 1 tokens that are here; returns the last one."""
         self.taken += count
-        tokens = self.tokens
-        while count > 1:
-            tokens.popleft()
-            count -= 1
-        return tokens.popleft()
+        if count > 1:
+            del self.tokens[: count - 1]
+        return self.tokens.pop(0)
 
 
 class Crossing:
@@ -81,8 +71,9 @@ class Crossing:
 
     def give(self, count: int, arrival: Arrival) -> None:
         """Hand the tokens on when the receiving clock sees them."""
-        seen_ps = self._clock.seen(arrival.time_ps)
-        self._kernel.at(seen_ps, partial(self._sink.give, count, arrival._replace(time_ps=seen_ps)))
+        given_ps, unit, number = arrival
+        seen_ps = self._clock.seen(given_ps)
+        self._kernel.at(seen_ps, partial(self._sink.give, count, (seen_ps, unit, number)))
 
 
 class Held:
@@ -99,8 +90,9 @@ class Held:
         """Check a signal; raises SimulationError naming the command that holds no slot."""
         self._given += count
         if self._given > self._taken.taken:
+            time_ps, unit, number = arrival
             raise SimulationError(
-                f"token underflow at {arrival.time_ps} ps: command {arrival.number} of {arrival.unit} signals "
+                f"token underflow at {time_ps} ps: command {number} of {unit} signals "
                 f"{self.token} for the {self._given}th time, having taken {self._taken.taken} of "
                 f"{self._taken.name}"
             )
@@ -123,7 +115,7 @@ class Slots:
             return
         self._holding -= 1
         if not self._holding:
-            given = [release.given for release in self.readers.values()]
+            given = list(map(_GIVEN, self.readers.values()))
             freed = min(given)
             self._holding = given.count(freed)
             self._free.give(freed - self._freed, arrival)
@@ -132,6 +124,9 @@ class Slots:
     def lagging(self) -> tuple[str, ...]:
         """The readers that hold the oldest slot that is not free."""
         return tuple(reader for reader, release in self.readers.items() if release.given == self._freed)
+
+
+_GIVEN = attrgetter("given")
 
 
 class Release:

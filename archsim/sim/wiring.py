@@ -15,10 +15,36 @@ from archsim.sim.kernel import Kernel
 from archsim.sim.tokens import Counter, Crossing, Held, Sink, Slots
 
 
+class Counters(dict[str, Counter]):
+    """Token -> the counter that a queue takes it from; raises ProgramError for those of which it is not the taker."""
+
+    def __init__(self, wiring: Wiring, queue: str) -> None:
+        self._wiring = wiring
+        self._queue = queue
+
+    def __missing__(self, token: str) -> Counter:
+        raise ProgramError(
+            f"queue '{self._queue}' waits for '{token}', which it does not take{nearest(token, self._wiring.tokens())}"
+        )
+
+
+class Sinks(dict[str, tuple[Sink, ...]]):
+    """Token -> where a queue's signals of it go; raises ProgramError for those that it may not signal."""
+
+    def __init__(self, wiring: Wiring, queue: str) -> None:
+        self._wiring = wiring
+        self._queue = queue
+
+    def __missing__(self, token: str) -> tuple[Sink, ...]:
+        found = self[token] = self._wiring.connect(self._queue, token)
+        return found
+
+
 class Wiring:
     """All counters of one Program.
 
     ``clocks``: queue -> clock of its engine; ``notify``: queue -> what to call when a counter it waits for is met.
+    ``counters``, ``sinks``: by queue, what it takes tokens from and where its signals go.
     Raises ProgramError for a semaphore with two taking queues and for rings without readers or with unknown queues.
     """
 
@@ -33,12 +59,13 @@ class Wiring:
         self._kernel = kernel
         self._clocks = clocks
         self._notify = notify
-        self._counters: dict[tuple[str, str], Counter] = {}
-        self._rings: dict[str, tuple[Ring, Slots]] = {}
-        self._ring_tokens: dict[str, tuple[Ring | None, str]] = {}
+        self.counters = {queue: Counters(self, queue) for queue in clocks}
+        self.sinks = {queue: Sinks(self, queue) for queue in clocks}
+        self._rings: dict[str, Ring] = {}
+        self._free: dict[str, tuple[Ring, Slots]] = {}  # by the token that readers signal
+        self._full: dict[str, Ring] = {}  # by the token that the writer signals
         self._takers = _takers(program)
         self._semaphores = dict.fromkeys(semaphore.name for semaphore in program.semaphores)
-        self._sinks: dict[tuple[str, str], tuple[Sink, ...]] = {}
         for semaphore in program.semaphores:
             taker = self._takers.get(semaphore.name)
             if taker is not None:
@@ -46,73 +73,56 @@ class Wiring:
         for ring in program.rings:
             self._add_ring(ring)
 
-    def counter(self, queue: str, token: str) -> Counter:
-        """The counter that ``queue`` takes ``token`` from; raises ProgramError when it is not the taker of one."""
-        found = self._counters.get((queue, token))
-        if found is None:
-            known = sorted({name for _, name in self._counters} | {item.name for item in self._program.semaphores})
-            raise ProgramError(f"queue '{queue}' waits for '{token}', which it does not take{nearest(token, known)}")
-        return found
-
-    def sinks(self, queue: str, token: str) -> tuple[Sink, ...]:
-        """Where signals of ``token`` by ``queue`` go; raises ProgramError when it may not signal it."""
-        found = self._sinks.get((queue, token))
-        if found is None:
-            found = self._sinks[queue, token] = self._connect(queue, token)
-        return found
+    def tokens(self) -> list[str]:
+        """All that there are."""
+        taken = {name for counters in self.counters.values() for name in counters}
+        return sorted(taken | self._semaphores.keys())
 
     def slots(self, queue: str, ring: str) -> Counter:
         """The counter of the slots of ``ring`` that ``queue`` takes; raises ProgramError when it takes none."""
-        return self.counter(queue, f"{ring}.free" if queue == self._rings[ring][0].writer else f"{ring}.full")
+        return self.counters[queue][f"{ring}.free" if queue == self._rings[ring].writer else f"{ring}.full"]
 
     def givers(self, queue: str, token: str) -> tuple[str, ...]:
         """Queues whose signal would raise ``token`` for ``queue``."""
-        ring, kind = self._ring_tokens.get(token, (None, ""))
-        if ring is None:
-            return tuple(q.name for q in self._program.queues if token in _signalled(q.body))
-        return (ring.writer,) if kind == "full" else self._rings[ring.name][1].lagging()
+        if token in self._full:
+            return (self._full[token].writer,)
+        if token in self._free:
+            return self._free[token][1].lagging()
+        return tuple(q.name for q in self._program.queues if token in _signalled(q.body))
 
     def _add_ring(self, ring: Ring) -> None:
         unknown = [name for name in (ring.writer, *ring.readers) if name not in self._clocks]
         if unknown or not ring.readers:
             raise ProgramError(f"ring '{ring.name}': needs a writer and readers; unknown queues: {unknown}")
-        free_token, full_token = f"{ring.name}.free", f"{ring.name}.full"
-        self._ring_tokens[free_token] = (ring, "free")
-        self._ring_tokens[full_token] = (ring, "full")
-        free = self._count(ring.writer, free_token, ring.slots)
-        for reader in ring.readers:
-            self._count(reader, full_token, 0)
-        self._rings[ring.name] = (ring, Slots(free, ring.readers))
+        free_token, full_token, writer = f"{ring.name}.free", f"{ring.name}.full", ring.writer
+        free = self._count(writer, free_token, ring.slots)
+        slots = Slots(free, ring.readers)
+        filled: list[Sink] = [Held(full_token, free)]
+        for reader, release in slots.readers.items():
+            full = self._count(reader, full_token, 0)
+            filled.append(self._border(writer, reader, full))
+            self.sinks[reader][free_token] = Held(free_token, full), self._border(reader, writer, release)
+        self.sinks[writer][full_token] = tuple(filled)
+        self._rings[ring.name] = self._full[full_token] = ring
+        self._free[free_token] = ring, slots
 
     def _count(self, taker: str, token: str, initial: int) -> Counter:
         counter = Counter(token, initial, self._notify[taker])
-        self._counters[taker, token] = counter
+        self.counters[taker][token] = counter
         return counter
 
-    def _connect(self, queue: str, token: str) -> tuple[Sink, ...]:
-        ring, kind = self._ring_tokens.get(token, (None, ""))
-        if ring is None:
-            return self._to_semaphore(queue, token)
-        if kind == "full":
-            self._allow(queue, token, (ring.writer,))
-            counters = [(reader, self.counter(reader, token)) for reader in ring.readers]
-            held = Held(token, self.counter(ring.writer, f"{ring.name}.free"))
-            return (held, *[self._border(queue, reader, counter) for reader, counter in counters])
-        self._allow(queue, token, ring.readers)
-        release = self._rings[ring.name][1].readers[queue]
-        held = Held(token, self.counter(queue, f"{ring.name}.full"))
-        return (held, self._border(queue, ring.writer, release))
-
-    def _to_semaphore(self, queue: str, token: str) -> tuple[Sink, ...]:
-        if token not in self._semaphores:
-            names = list(self._semaphores)
-            raise ProgramError(f"queue '{queue}' signals unknown token '{token}'{nearest(token, names)}")
+    def connect(self, queue: str, token: str) -> tuple[Sink, ...]:
+        """Where signals of semaphore ``token`` by ``queue`` go; raises ProgramError when it may not signal it."""
         taker = self._takers.get(token)
-        return () if taker is None else (self._border(queue, taker, self._counters[taker, token]),)
-
-    def _allow(self, queue: str, token: str, allowed: tuple[str, ...]) -> None:
-        if queue not in allowed:
+        if taker is not None:
+            return (self._border(queue, taker, self.counters[taker][token]),)
+        if token in self._semaphores:
+            return ()
+        if token in self._full or token in self._free:
+            allowed = (self._full[token].writer,) if token in self._full else self._free[token][0].readers
             raise ProgramError(f"queue '{queue}' signals '{token}'; only {', '.join(allowed)} may")
+        names = list(self._semaphores)
+        raise ProgramError(f"queue '{queue}' signals unknown token '{token}'{nearest(token, names)}")
 
     def _border(self, giver: str, taker: str, sink: Sink) -> Sink:
         clock = self._clocks[taker]
@@ -124,7 +134,7 @@ def _takers(program: Program) -> dict[str, str]:
     semaphores = {semaphore.name for semaphore in program.semaphores}
     takers: dict[str, str] = {}
     for queue in program.queues:
-        for command in _commands(queue.body):
+        for command in commands_of(queue.body):
             for token in command.waits:
                 if token.name in semaphores and takers.setdefault(token.name, queue.name) != queue.name:
                     raise ProgramError(
@@ -135,12 +145,13 @@ def _takers(program: Program) -> dict[str, str]:
 
 
 def _signalled(body: tuple[Node, ...]) -> set[str]:
-    return {token.name for command in _commands(body) for token in command.signals}
+    return {token.name for command in commands_of(body) for token in command.signals}
 
 
-def _commands(body: tuple[Node, ...]) -> Iterator[Command]:
+def commands_of(body: tuple[Node, ...]) -> Iterator[Command]:
+    """The commands of a queue's text, each once."""
     for node in body:
         if isinstance(node, Loop):
-            yield from _commands(node.body)
+            yield from commands_of(node.body)
         else:
             yield node

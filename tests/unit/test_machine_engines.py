@@ -196,3 +196,20 @@ def test_an_empty_program() -> None:
     activity = simulate(program(), chip())
     assert activity.total_ps == 0 and activity.counts == {}
     assert set(activity.records) == {LOAD, STORE, ARRAY, VECTOR}
+
+
+def test_layers_of_equal_commands_are_charged_each_for_its_own() -> None:
+    """They share their plans, not their counts: twice as often run is twice as much, on every engine."""
+    commands = {
+        ARRAY: matmul("mm", "a", "b", "s", (8, 8, 3), fresh=()),
+        VECTOR: vector("v", "a", "b", 20),
+        LOAD: move("ld", "x", "a", 48),
+    }
+    for name, command in commands.items():
+        again = Loop("i", 2, (replace(command, layer="two"),))
+        activity = run(name, command, again)
+        one = {key[1:]: count for key, count in activity.counts.items() if key[0] == "one"}
+        two = {key[1:]: count for key, count in activity.counts.items() if key[0] == "two"}
+        assert any(part == "l1" for part, _ in one)
+        own = {key: count for key, count in one.items() if key[0] != "din"}  # a dram has its own account
+        assert {key: two[key] for key in own} == {key: 2 * count for key, count in own.items()}

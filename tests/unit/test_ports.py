@@ -152,7 +152,7 @@ def test_banks_are_shared_as_ports(
         assert_fair(port, flows, [everything.pace(flow) for flow in flows])
         gone = flows.pop(order.randrange(len(flows)))
         gone.event.callbacks.clear()
-        everything.end(gone)
+        everything.end(gone, gone.event)
     assert not port.flows and not port.banks
 
 

@@ -95,3 +95,20 @@ def test_repetitions_share_their_extents_tokens_and_what_is_kept_of_them() -> No
     assert first.extents is second.extents
     assert first.kept is second.kept is not between.kept
     assert first.waits is second.waits is between.waits
+
+
+def test_what_is_made_of_tokens_is_made_once_for_all_commands_that_share_them() -> None:
+    made: list[tuple[tuple[str, int], ...]] = []
+
+    def takes(waits: tuple[tuple[str, int], ...]) -> int:
+        made.append(waits)
+        return len(made)
+
+    first = Command("c", "SYNC", "layer", waits=(Token("a"), Token("b", when=(Edge("first", "v0"),))))
+    other = Command("d", "SYNC", "layer", waits=(Token("a"),), signals=(Token("e"),))
+    queue = Queue("core[0].array", "array", "mxu", (Loop("v0", 3, (first, other)),))
+    steps = list(unroll(queue, takes, dict))
+    assert made == [(("a", 1), ("b", 1)), (("a", 1),)]
+    assert [step.takes for step in steps] == [1, 2, 2, 2, 2, 2]
+    assert [step.gives for step in steps] == [{}, {"e": 1}] * 3
+    assert steps[1].gives is steps[3].gives
