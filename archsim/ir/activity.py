@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from archsim.ir.bandwidth import BandwidthTrace
 
 CAUSES = (
     "busy",
@@ -147,7 +150,7 @@ class Activity:
     records: Mapping[str, tuple[Record, ...]]
     counts: Mapping[CountKey, int]
     dram: Mapping[str, DramStats]
-    bandwidth: tuple[Bandwidth, ...]
+    bandwidth: BandwidthTrace
     fidelity: Mapping[str, str]
     caches: Mapping[str, CacheStats] = field(default_factory=dict)
     noc: NocStats | None = None

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from archsim.ir.activity import Bandwidth, CountKey
+from archsim.ir.bandwidth import BandwidthTrace
+from archsim.sim.bandwidth import Recorder
 from archsim.sim.engine import Demand
 from archsim.spec.network import part_of
 
@@ -40,8 +42,7 @@ class Tally:
         self._bills: list[Bill] = []
         self._counts: dict[CountKey, int] = {}
         self._tracing = trace
-        self._trace: list[Bandwidth] = []
-        self._streamed: list[tuple[tuple[Demand, ...], int, int]] = []
+        self._recorder = Recorder()
 
     def bill(self, layer: str, entries: Iterable[Entry]) -> Bill:
         """A bill to be stamped with ``bill.times += 1`` whenever its actions were performed."""
@@ -57,12 +58,12 @@ class Tally:
     def moved(self, stream: Bandwidth) -> None:
         """Put a stream on the bandwidth trace."""
         if self._tracing and stream.size_bytes:
-            self._trace.append(stream)
+            self._recorder.moved(stream)
 
     def streamed(self, demands: tuple[Demand, ...], start_ps: int, end_ps: int) -> None:
         """Put the streams of a command on the bandwidth trace."""
         if self._tracing:
-            self._streamed.append((demands, start_ps, end_ps))
+            self._recorder.streamed(demands, start_ps, end_ps)
 
     def counts(self) -> Mapping[CountKey, int]:
         """All counts so far, sorted by key; actions never performed are absent."""
@@ -73,16 +74,9 @@ class Tally:
                 total[key] = total.get(key, 0) + amount * bill.times
         return {key: total[key] for key in sorted(total) if total[key]}
 
-    def bandwidth(self) -> tuple[Bandwidth, ...]:
+    def bandwidth(self) -> BandwidthTrace:
         """The trace by memory and start, empty when it was not asked for."""
-        by_memory: dict[str, list[Bandwidth]] = {}
-        for entry in self._trace:
-            by_memory.setdefault(entry.memory, []).append(entry)
-        for demands, start_ps, end_ps in self._streamed:
-            for memory, write, size_bytes, *_ in demands:
-                if size_bytes:
-                    by_memory.setdefault(memory, []).append(Bandwidth(memory, start_ps, end_ps, size_bytes, write))
-        return tuple([entry for memory in sorted(by_memory) for entry in sorted(by_memory[memory])])
+        return self._recorder.trace()
 
 
 def memory_entries(demands: Iterable[Demand]) -> list[Entry]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from archsim.ir.activity import Activity, Bandwidth, DramStats, Record
+from archsim.ir.bandwidth import BandwidthTrace
 from archsim.ir.result import LayerResult, Result
 from archsim.sim.blame import timelines
 
@@ -210,7 +211,7 @@ def _activity(records: dict[str, tuple[Record, ...]], total_ps: int) -> Activity
         records=records,
         counts={},
         dram={"dram": _stats(streams)},
-        bandwidth=streams,
+        bandwidth=BandwidthTrace.of(streams),
         fidelity={"dram": "exact"},
     )
 

@@ -7,6 +7,7 @@ from fixtures_timeline import UNITS, activity, record, row, tile_pipeline
 
 from archsim.errors import SimulationError
 from archsim.ir.activity import Activity
+from archsim.ir.bandwidth import BandwidthTrace
 from archsim.sim.attribution import attribute
 from archsim.sim.blame import State
 
@@ -149,13 +150,13 @@ def test_commands_without_length() -> None:
 def test_boundaries_are_rounded_not_durations() -> None:
     """Three commands of 1.5 cycles: durations rounded up would make 6 cycles of 4.5; boundaries make 2 + 1 + 2 = 5."""
     base = activity(*(record(UNITS[1], i, (3 * i, 3 * i, 3 * i + 3), layer=f"l{i}") for i in range(3)))
-    cube = attribute(Activity("half", base.total_ps, 5 * 10**8, base.records, {}, {}, (), {}))
+    cube = attribute(Activity("half", base.total_ps, 5 * 10**8, base.records, {}, {}, BandwidthTrace({}), {}))
     assert cube.cycles_total == 5
     assert [cube.rows[UNITS[1]][State(f"l{i}", "busy", "")] for i in range(3)] == [2, 1, 2]
 
 
 def test_an_empty_run_and_unused_units() -> None:
-    cube = attribute(Activity("none", 0, 10**9, {"host": ()}, {}, {}, (), {}))
+    cube = attribute(Activity("none", 0, 10**9, {"host": ()}, {}, {}, BandwidthTrace({}), {}))
     assert cube.cycles_total == 0
     assert sum(cube.time_breakdown()["host"].values()) == 0
 

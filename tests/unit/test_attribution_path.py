@@ -11,6 +11,7 @@ from fixtures_timeline import NS, UNITS, activity, record, tile_pipeline
 
 from archsim.errors import SimulationError
 from archsim.ir.activity import Activity
+from archsim.ir.bandwidth import BandwidthTrace
 from archsim.sim.attribution import attribute
 from archsim.sim.critical import HOST, bound_by, critical_cycles, critical_path
 from archsim.sim.mac_breakdown import KEYS, array_units, mac_breakdown, peak_macs_per_cycle
@@ -97,7 +98,7 @@ def test_of_commands_that_end_together_the_first_unit_counts() -> None:
 
 
 def test_an_empty_run_has_an_empty_path() -> None:
-    assert critical_path(Activity("none", 0, 10**9, {"host": ()}, {}, {}, (), {})) == ()
+    assert critical_path(Activity("none", 0, 10**9, {"host": ()}, {}, {}, BandwidthTrace({}), {})) == ()
 
 
 @pytest.mark.parametrize(
