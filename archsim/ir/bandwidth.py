@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from archsim.ir.activity import Bandwidth
 
 FIELDS = Bandwidth._fields[1:]
+ON_CHIP = FIELDS[: FIELDS.index("pin_bytes")]  # what is not 0 of memories that are not DRAM
 IntArray = NDArray[np.int64]
 
 
@@ -31,10 +32,11 @@ class Streams:
 
     @classmethod
     def of(cls, table: IntArray) -> Streams:
-        """Streams in any order; ``table``: (streams, fields)."""
-        columns = [_column(column) for column in table[np.lexsort(table.T[::-1])].T]
-        start_ps, end_ps, size_bytes, write, *rest = columns
-        return cls(start_ps, end_ps, size_bytes, write.astype(np.bool_), *rest)
+        """Streams in any order; ``table``: (streams, the first of FIELDS), those left out are 0."""
+        start_ps, end_ps, size_bytes, write, *others = table[np.lexsort(table.T[::-1])].T
+        zero = np.broadcast_to(np.int64(0), len(table))
+        others += [zero] * (len(FIELDS) - table.shape[1])
+        return cls(start_ps.copy(), end_ps.copy(), size_bytes.copy(), write.astype(np.bool_), *others)
 
     def column(self, name: str) -> NDArray[Any]:
         """The field ``name``."""
@@ -53,7 +55,7 @@ class BandwidthTrace:
     """Streams of all memories, by name; iterates as rows, in the order of their fields."""
 
     def __init__(self, tables: Mapping[str, IntArray]) -> None:
-        """``tables``: memory -> its streams in any order, (streams, fields)."""
+        """``tables``: memory -> its streams, see ``Streams.of``."""
         self.by_memory = {memory: Streams.of(tables[memory]) for memory in sorted(tables) if len(tables[memory])}
 
     @classmethod
@@ -78,8 +80,3 @@ class BandwidthTrace:
         return len(self) == len(other) and all(one == two for one, two in zip(self, other, strict=True))
 
     __hash__ = None  # type: ignore[assignment]  # holds arrays
-
-
-def _column(values: IntArray) -> IntArray:
-    """A copy of its own; where there is nothing but zeros, one that all rows share."""
-    return values.copy() if values.any() else np.broadcast_to(np.int64(0), values.shape)

@@ -6,12 +6,15 @@ the sums are those of writing every action down.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from archsim.ir.activity import Bandwidth, CountKey
-from archsim.ir.bandwidth import BandwidthTrace
-from archsim.sim.bandwidth import Recorder
+from archsim.ir.bandwidth import FIELDS, ON_CHIP, BandwidthTrace
 from archsim.sim.engine import Demand
 from archsim.spec.network import part_of
 
@@ -42,7 +45,8 @@ class Tally:
         self._bills: list[Bill] = []
         self._counts: dict[CountKey, int] = {}
         self._tracing = trace
-        self._recorder = Recorder()
+        self._transfers: dict[str, array[int]] = {}  # DRAM part -> its streams, one after the other
+        self._streams: dict[str, array[int]] = {}  # on-chip memory -> its streams without what only DRAM has
 
     def bill(self, layer: str, entries: Iterable[Entry]) -> Bill:
         """A bill to be stamped with ``bill.times += 1`` whenever its actions were performed."""
@@ -58,12 +62,19 @@ class Tally:
     def moved(self, stream: Bandwidth) -> None:
         """Put a stream on the bandwidth trace."""
         if self._tracing and stream.size_bytes:
-            self._recorder.moved(stream)
+            self._transfers.setdefault(stream.memory, array("q")).extend(stream[1:])
 
     def streamed(self, demands: tuple[Demand, ...], start_ps: int, end_ps: int) -> None:
         """Put the streams of a command on the bandwidth trace."""
-        if self._tracing:
-            self._recorder.streamed(demands, start_ps, end_ps)
+        if not self._tracing:
+            return
+        streams = self._streams
+        for demand in demands:
+            if demand[2]:
+                cells = streams.get(demand[0])
+                if cells is None:
+                    cells = streams[demand[0]] = array("q")
+                cells.extend((start_ps, end_ps, demand[2], demand[1]))
 
     def counts(self) -> Mapping[CountKey, int]:
         """All counts so far, sorted by key; actions never performed are absent."""
@@ -76,7 +87,13 @@ class Tally:
 
     def bandwidth(self) -> BandwidthTrace:
         """The trace by memory and start, empty when it was not asked for."""
-        return self._recorder.trace()
+        wide = {memory: _table(cells, FIELDS) for memory, cells in self._transfers.items()}
+        return BandwidthTrace(wide | {memory: _table(cells, ON_CHIP) for memory, cells in self._streams.items()})
+
+
+def _table(cells: array[int], fields: Sequence[str]) -> NDArray[np.int64]:
+    """Rows of ``fields``."""
+    return np.frombuffer(cells, dtype=np.int64).reshape(-1, len(fields))
 
 
 def memory_entries(demands: Iterable[Demand]) -> list[Entry]:

@@ -13,9 +13,7 @@ from archsim.sim.engine import Demand
 from archsim.sim.tally import Tally
 
 NUMBERS = st.integers(0, 3)
-DEMANDS = st.lists(
-    st.builds(Demand, st.sampled_from(["l1", "l2", "dram"]), st.booleans(), NUMBERS, NUMBERS), max_size=3
-)
+DEMANDS = st.lists(st.builds(Demand, st.sampled_from(["l1", "l2", "x"]), st.booleans(), NUMBERS, NUMBERS), max_size=3)
 COMMANDS = st.lists(st.tuples(st.integers(0, 2), NUMBERS, st.integers(3, 6)), max_size=12)
 MOVED = st.lists(st.builds(Bandwidth, st.just("dram"), NUMBERS, NUMBERS, NUMBERS, st.booleans(), *[NUMBERS] * 5))
 
@@ -24,7 +22,7 @@ MOVED = st.lists(st.builds(Bandwidth, st.just("dram"), NUMBERS, NUMBERS, NUMBERS
 def test_rows_are_those_of_every_command_sorted(
     kinds: list[tuple[Demand, ...]], commands: list[tuple[int, int, int]], moved: list[Bandwidth]
 ) -> None:
-    """Streams of commands that share demands and streams on their own, of one memory too; without bytes none."""
+    """Streams of commands and transfers of DRAM; without bytes none."""
     tally, quiet = Tally(trace=True), Tally(trace=False)
     rows = [stream for stream in moved if stream.size_bytes]
     for stream in moved:
