@@ -12,8 +12,8 @@ from itertools import islice
 from typing import TypeVar
 
 from archsim.errors import ProgramError
-from archsim.ir.activity import Record
 from archsim.ir.program import Queue
+from archsim.ir.records import Records, Text
 from archsim.ir.unroll import Step, unroll
 from archsim.sim.engine import Engine, Outcome, Phases, Pipeline
 from archsim.sim.kernel import Event, Kernel, ProcessBody
@@ -37,7 +37,7 @@ class TokenQueue:
         self.name = queue.name
         self.queue = queue
         self.head: Step | None = None
-        self.records: list[Record] = []
+        self.records = Records(queue.name)
         self.ended = False
         self._waits: dict[int, tuple[Tokens, Waits]] = {}  # by the identity of the tokens, which steps share
         self._signals: dict[int, tuple[Tokens, Signals]] = {}
@@ -101,22 +101,13 @@ class TokenQueue:
             for sink, count in signals:
                 sink.give(count, arrival)
         command = step.command
-        self.records.append(
-            Record(
-                self.name,
-                step.index,
-                command.name,
-                command.op,
-                command.layer,
-                command.role,
-                head_ps,
-                start_ps,
-                end_ps,
-                (last.unit, last.number) if last.time_ps > head_ps else None,
-                _tiled(outcome.phases, start_ps, end_ps),
-                outcome.macs,
-                outcome.slots_per_cycle,
-            )
+        self.records.add(
+            Text(command.name, command.op, command.layer, command.role),
+            (head_ps, start_ps, end_ps),
+            (last.unit, last.number) if last.time_ps > head_ps else None,
+            _tiled(outcome.phases, start_ps, end_ps),
+            outcome.macs,
+            outcome.slots_per_cycle,
         )
 
     def _resolve_waits(self, tokens: Tokens) -> Waits:

@@ -17,6 +17,7 @@ from archsim.energy.chip import tables_for
 from archsim.energy.power import power
 from archsim.ir.activity import Activity, Record, edge_ps
 from archsim.ir.bandwidth import BandwidthTrace
+from archsim.ir.records import Records
 from archsim.sim.attribution import attribute
 from archsim.sim.mac_breakdown import mac_breakdown, peak_macs_per_cycle
 from archsim.spec.architecture import Architecture
@@ -144,7 +145,14 @@ def multiplying(draw: st.DrawFn) -> tuple[Activity, Architecture]:
         now = start + fill + busy
     total = records[-1].end_ps + draw(st.sampled_from((0, 0, 1, 1700)))
     return Activity(
-        "macs", total, chip.clock_hz, {"core[0].array": tuple(records)}, {}, {}, BandwidthTrace({}), {}
+        "macs",
+        total,
+        chip.clock_hz,
+        {"core[0].array": Records.of("core[0].array", records)},
+        {},
+        {},
+        BandwidthTrace({}),
+        {},
     ), chip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from archsim.ir.activity import Activity, Bandwidth, DramStats, Record
 from archsim.ir.bandwidth import BandwidthTrace
+from archsim.ir.records import Records
 from archsim.ir.result import LayerResult, Result
 from archsim.sim.blame import timelines
 
@@ -208,7 +209,7 @@ def _activity(records: dict[str, tuple[Record, ...]], total_ps: int) -> Activity
         program="toy60",
         total_ps=total_ps,
         clock_hz=HZ,
-        records=records,
+        records={unit: Records.of(unit, rows) for unit, rows in records.items()},
         counts={},
         dram={"dram": _stats(streams)},
         bandwidth=BandwidthTrace.of(streams),

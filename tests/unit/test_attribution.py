@@ -8,8 +8,9 @@ from fixtures_timeline import UNITS, activity, record, row, tile_pipeline
 from archsim.errors import SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.bandwidth import BandwidthTrace
+from archsim.ir.records import Records
+from archsim.ir.timeline import State
 from archsim.sim.attribution import attribute
-from archsim.sim.blame import State
 
 
 def test_a_pipeline_of_two_tiles() -> None:
@@ -156,7 +157,7 @@ def test_boundaries_are_rounded_not_durations() -> None:
 
 
 def test_an_empty_run_and_unused_units() -> None:
-    cube = attribute(Activity("none", 0, 10**9, {"host": ()}, {}, {}, BandwidthTrace({}), {}))
+    cube = attribute(Activity("none", 0, 10**9, {"host": Records("host")}, {}, {}, BandwidthTrace({}), {}))
     assert cube.cycles_total == 0
     assert sum(cube.time_breakdown()["host"].values()) == 0
 
@@ -179,4 +180,4 @@ def test_twenty_thousand_commands_are_linear_work() -> None:
         records.append(record(UNITS[1], i, (end - 1 if i else 0, end, end + 2), (UNITS[0], i)))
         records.append(record(UNITS[3], i, (end if i else 0, end + 2, end + 3), (UNITS[1], i), (("dram", end + 3),)))
     cube = attribute(activity(*records))
-    assert sum(len(timeline.starts_ps) for timeline in cube.timelines.values()) < 60_000
+    assert sum(len(timeline.start_ps) for timeline in cube.timelines.values()) < 60_000
