@@ -44,7 +44,9 @@ from archsim.ir.timeline import State, Timeline
 from archsim.sim.holders import IDLE, NOBODY, Holders, core_and_kind
 
 IntArray = NDArray[np.int64]
-Wait = tuple[int, int, int, int, int, int, int, int]  # see _Unit.waits
+# Of a command that waited: its number, end of the one before, its start, producing unit or -1, producing command, its
+# end, its last holder, the waiter.
+Wait = tuple[int, int, int, int, int, int, int, int]
 
 
 def timelines(activity: Activity) -> dict[str, Timeline]:
@@ -73,9 +75,7 @@ class _Unit:
     """A timeline under construction: from ``starts[i]`` on others would blame ``holders[i]``.
 
     ``waiters``: for whom stretches were taken over (0: the unit worked), and how many. ``last``: by command, the holder
-    at its end, NOBODY when it took no time. ``waits``: of each command that waited (its number, end of the one before,
-    its start, producing unit or -1, producing command, its end, its last holder, waiter). ``ready``: commands up to
-    this one are on the timeline.
+    at its end, NOBODY when it took no time. ``ready``: commands before this one are on the timeline.
     """
 
     def __init__(self, records: Records, holders: Holders) -> None:
@@ -86,8 +86,9 @@ class _Unit:
         work, self._waiter = holders.unit(records, stretches, self.columns)
         self.last = np.full(len(records), NOBODY)
         self.last[stretches.record] = work
-        self.waits: list[Wait] = []
-        self._next = 0
+        self.ready = 0
+        self._waits: Iterator[Wait] = iter(())
+        self._wait: Wait = (0,) * 8
         self.starts: list[int] = []
         self.holders: list[int] = []
         self._waiters: list[tuple[int, int]] = []
@@ -106,18 +107,13 @@ class _Unit:
         columns, before_ps = self.columns, self.before_ps()
         at = np.flatnonzero(columns.start_ps > before_ps)
         cells = (before_ps, columns.start_ps, producer, columns.critical_index, ended_ps, last, self._waiter)
-        self.waits = list(zip(at.tolist(), *(cell[at].tolist() for cell in cells), strict=True))
-        self._work_until(0)
-
-    @property
-    def ready(self) -> int:
-        """Commands that are on the timeline."""
-        return self.waits[self._next][0] if self._next < len(self.waits) else len(self.records)
+        self._waits = zip(at.data, *(cell[at].data for cell in cells), strict=True)
+        self._work_until_next(0)
 
     def go(self, need: int, units: Sequence[_Unit]) -> tuple[int, int] | None:
         """Take commands until ``need`` are done; unit and command that the next one depends on, where that is not."""
         while self.ready < need:
-            index, now, start, producer, critical, ended, last, waiter = self.waits[self._next]
+            index, now, start, producer, critical, ended, last, waiter = self._wait
             count = len(self.starts)
             if producer >= 0:
                 unit = units[producer]
@@ -130,8 +126,7 @@ class _Unit:
                 self.starts.append(now)
                 self.holders.append(last)
             self._waiters.append((waiter, len(self.starts) - count))
-            self._next += 1
-            self._work_until(index)
+            self._work_until_next(index)
         return None
 
     def _take_over(self, unit: _Unit, start_ps: int, end_ps: int) -> None:
@@ -143,8 +138,13 @@ class _Unit:
         self.starts += starts[first + 1 : end]
         self.holders += unit.holders[first:end]
 
-    def _work_until(self, index: int) -> None:
+    def _work_until_next(self, index: int) -> None:
         """Append the runs of command ``index`` and of those after it that did not wait."""
+        following = next(self._waits, None)
+        if following is None:
+            self.ready = len(self.records)
+        else:
+            self._wait, self.ready = following, following[0]
         begin, end = self._work_begin[index], self._work_begin[self.ready]
         self.starts += self._work_starts[begin:end]
         self.holders += self._work[begin:end]
