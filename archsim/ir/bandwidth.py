@@ -54,9 +54,9 @@ class Streams:
 class BandwidthTrace:
     """Streams of all memories, by name; iterates as rows, in the order of their fields."""
 
-    def __init__(self, tables: Mapping[str, IntArray]) -> None:
-        """``tables``: memory -> its streams, see ``Streams.of``."""
-        self.by_memory = {memory: Streams.of(tables[memory]) for memory in sorted(tables) if len(tables[memory])}
+    def __init__(self, streams: Mapping[str, Streams]) -> None:
+        """``streams`` of each memory."""
+        self.by_memory = dict(sorted(streams.items()))
 
     @classmethod
     def of(cls, rows: Iterable[Bandwidth]) -> BandwidthTrace:
@@ -64,7 +64,7 @@ class BandwidthTrace:
         tables: dict[str, list[tuple[int, ...]]] = {}
         for memory, *fields in rows:
             tables.setdefault(memory, []).append(tuple(fields))
-        return cls({memory: np.array(table, dtype=np.int64) for memory, table in tables.items()})
+        return cls({memory: Streams.of(np.array(table, dtype=np.int64)) for memory, table in tables.items()})
 
     def __len__(self) -> int:
         return sum(map(len, self.by_memory.values()))

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from archsim.errors import SimulationError
 from archsim.ir.activity import Activity, Record
-from archsim.ir.records import Records
+from archsim.ir.records import Columns, Records
 from archsim.ir.timeline import State, Timeline
 from archsim.sim.holders import IDLE, NOBODY, Holders, core_and_kind
 
@@ -75,15 +75,15 @@ class _Unit:
     """A timeline under construction: from ``starts[i]`` on others would blame ``holders[i]``.
 
     ``waiters``: for whom stretches were taken over (0: the unit worked), and how many. ``last``: by command, the holder
-    at its end, NOBODY when it took no time. ``ready``: commands before this one are on the timeline.
+    at its end (``end_ps``), NOBODY when it took no time. ``ready``: commands before this one are on the timeline.
     """
 
     def __init__(self, records: Records, holders: Holders) -> None:
         self.records = records
         self.kind = core_and_kind(records.unit)[1]
-        self.columns = records.columns()
-        stretches = records.stretches()
-        work, self._waiter = holders.unit(records, stretches, self.columns)
+        stretches, columns = records.stretches(), records.columns()
+        work, self._waiter = holders.unit(records, stretches, columns)
+        self.end_ps = columns.end_ps.copy()
         self.last = np.full(len(records), NOBODY)
         self.last[stretches.record] = work
         self.ready = 0
@@ -98,13 +98,9 @@ class _Unit:
         self._work_starts: list[int] = stretches.start_ps[alone].tolist()
         self._work: list[int] = work[alone].tolist()
 
-    def before_ps(self) -> IntArray:
-        """When the command before each one ended."""
-        return np.concatenate(([0], self.columns.end_ps))[:-1]
-
-    def plan(self, producer: IntArray, ended_ps: IntArray, last: IntArray) -> None:
+    def plan(self, columns: Columns, producer: IntArray, ended_ps: IntArray, last: IntArray) -> None:
         """Say of each command its producing unit, when the command there ended, and its last holder."""
-        columns, before_ps = self.columns, self.before_ps()
+        before_ps = np.concatenate(([0], self.end_ps))[:-1]
         at = np.flatnonzero(columns.start_ps > before_ps)
         cells = (before_ps, columns.start_ps, producer, columns.critical_index, ended_ps, last, self._waiter)
         self._waits = zip(at.data, *(cell[at].data for cell in cells), strict=True)
@@ -159,7 +155,7 @@ class _Unit:
         new = (np.diff(holder, prepend=-1) != 0) | (np.diff(waiter, prepend=-1) != 0)
         starts: list[int] = []
         codes: list[int] = []
-        now = int(self.columns.end_ps[-1]) if len(self.records) else 0
+        now = int(self.end_ps[-1]) if len(self.records) else 0
         for end_ps, layer in last_ends:
             if end_ps > now:
                 starts.append(now)
@@ -178,14 +174,14 @@ def _look_back(units: Sequence[_Unit]) -> None:
     """Tell every command of its producer."""
     numbers = {unit.records.unit: number for number, unit in enumerate(units)}
     base = np.cumsum([0, *(len(unit.records) for unit in units)])
-    end_ps = np.concatenate([np.zeros(0, dtype=np.int64), *(unit.columns.end_ps for unit in units)])
+    end_ps = np.concatenate([np.zeros(0, dtype=np.int64), *(unit.end_ps for unit in units)])
     last = np.concatenate([np.zeros(0, dtype=np.int64), *(unit.last for unit in units)])
     for unit in units:
-        columns = unit.columns
+        columns = unit.records.columns()
         of_names = np.array([numbers.get(name, -1) for name in unit.records.names])
         producer = np.where(columns.critical_unit < 0, -1, of_names[columns.critical_unit])
         at = np.where(producer < 0, 0, base[producer] + columns.critical_index)
-        unit.plan(producer, end_ps[at], np.where(producer < 0, NOBODY, last[at]))
+        unit.plan(columns, producer, end_ps[at], np.where(producer < 0, NOBODY, last[at]))
 
 
 def _run(units: Sequence[_Unit], number: int, count: int) -> None:
@@ -211,8 +207,8 @@ def _last_ends(units: Sequence[_Unit]) -> dict[str, list[tuple[int, str]]]:
     found: dict[str, dict[str, int]] = {}
     for unit in units:
         ends = found.setdefault(unit.kind, {})
-        text, at = np.unique(unit.columns.text[::-1], return_index=True)
-        last_ps = unit.columns.end_ps[::-1][at]
+        text, at = np.unique(unit.records.columns().text[::-1], return_index=True)
+        last_ps = unit.end_ps[::-1][at]
         for number, end_ps in zip(text.tolist(), last_ps.tolist(), strict=True):
             layer = unit.records.texts[number].layer
             ends[layer] = max(ends.get(layer, 0), end_ps)

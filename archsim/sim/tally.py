@@ -7,14 +7,13 @@ the sums are those of writing every action down.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from archsim.ir.activity import Bandwidth, CountKey
-from archsim.ir.bandwidth import FIELDS, ON_CHIP, BandwidthTrace
+from archsim.ir.bandwidth import FIELDS, ON_CHIP, BandwidthTrace, Streams
 from archsim.sim.engine import Demand
 from archsim.spec.network import part_of
 
@@ -86,14 +85,13 @@ class Tally:
         return {key: total[key] for key in sorted(total) if total[key]}
 
     def bandwidth(self) -> BandwidthTrace:
-        """The trace by memory and start, empty when it was not asked for."""
-        wide = {memory: _table(cells, FIELDS) for memory, cells in self._transfers.items()}
-        return BandwidthTrace(wide | {memory: _table(cells, ON_CHIP) for memory, cells in self._streams.items()})
-
-
-def _table(cells: array[int], fields: Sequence[str]) -> NDArray[np.int64]:
-    """Rows of ``fields``."""
-    return np.frombuffer(cells, dtype=np.int64).reshape(-1, len(fields))
+        """The trace by memory and start, empty when it was not asked for; it is handed over, none is kept."""
+        found: dict[str, Streams] = {}
+        for kept, fields in ((self._transfers, FIELDS), (self._streams, ON_CHIP)):
+            for memory in [*kept]:
+                cells = np.frombuffer(kept.pop(memory), dtype=np.int64)
+                found[memory] = Streams.of(cells.reshape(-1, len(fields)))
+        return BandwidthTrace(found)
 
 
 def memory_entries(demands: Iterable[Demand]) -> list[Entry]:
