@@ -12,6 +12,7 @@ from archsim.errors import ProgramError, SimulationError
 from archsim.host.runtime import HostRuntime
 from archsim.ir.activity import Activity
 from archsim.ir.program import Program, Queue
+from archsim.ir.records import Records
 from archsim.memory.cache import TableCache
 from archsim.memory.dma import DmaEngine
 from archsim.memory.offchip import OffChip
@@ -93,13 +94,13 @@ class Machine:
         kernel.finish(total_ps)
         dram = {name: part.close() for name, part in self._drams.items()}
         noc = self._fabric.close() if self._fabric is not None else None
-        records = {queue.name: tuple(queue.records) for queue in queues}
+        records = {queue.name: queue.records for queue in queues}
         idle = idle_names(self._architecture, self._program.queues)
         return Activity(
             program=self._program.name,
             total_ps=total_ps,
             clock_hz=self._architecture.clock_hz,
-            records=records | dict.fromkeys(idle, ()),
+            records=records | {name: Records(name) for name in idle},
             counts=self._tally.counts(),
             dram=dram,
             bandwidth=self._tally.bandwidth(),

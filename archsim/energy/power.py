@@ -9,13 +9,16 @@ shorter than stated (unless the run is), their mean is the average power and the
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from archsim.energy.account import HOST, Energy
 from archsim.energy.tables import NW_PER_W, ZJ_PER_J, Tables
-from archsim.ir.activity import Activity, Record
+from archsim.ir.activity import Activity
+from archsim.ir.records import Records
 
 LEAST_WINDOW_PS = 10**6
 WINDOWS = 1000
@@ -51,15 +54,12 @@ def power(activity: Activity, energy: Energy, tables: Tables) -> Power:
     if not total_ps:
         return Power(0.0, 0.0, window_s, ())
     edges = _edges(total_ps)
-    spent_j = [0.0] * (len(edges) - 1)
+    spent_j = np.zeros(len(edges) - 1)
     rates, unplaced_j = _rates(activity, energy, tables)
-    for queue in activity.records.values():
-        for record in queue:
-            watts = rates.get((record.layer or HOST, record.op))
-            if watts:
-                _place(record, watts, edges, spent_j)
+    for records in activity.records.values():
+        _place(records, rates, edges, spent_j)
     constant_w = sum(energy.leakage_nw.values()) / NW_PER_W + unplaced_j / (total_ps / _PS)
-    windows = zip(spent_j, edges, edges[1:], strict=False)
+    windows = zip(spent_j.tolist(), edges, edges[1:], strict=False)
     levels = [joules / ((end - start) / _PS) + constant_w for joules, start, end in windows]
     avg_w = energy.total_j / (total_ps / _PS)
     trace = tuple((start / _PS, value) for start, value in zip(edges, levels, strict=False))
@@ -96,21 +96,29 @@ def _rates(activity: Activity, energy: Energy, tables: Tables) -> tuple[dict[tup
 
 def _busy_ps(activity: Activity) -> dict[tuple[str, str], int]:
     busy: dict[tuple[str, str], int] = {}
-    for queue in activity.records.values():
-        for record in queue:
-            if record.end_ps > record.start_ps:
-                key = (record.layer or HOST, record.op)
-                busy[key] = busy.get(key, 0) + record.end_ps - record.start_ps
+    for records in activity.records.values():
+        columns = records.columns()
+        of_text = np.zeros(len(records.texts), dtype=np.int64)
+        np.add.at(of_text, columns.text, columns.end_ps - columns.start_ps)
+        for text, busy_ps in zip(records.texts, of_text.tolist(), strict=True):
+            if busy_ps:
+                key = text.layer or HOST, text.op
+                busy[key] = busy.get(key, 0) + busy_ps
     return busy
 
 
-def _place(record: Record, watts: float, edges: list[int], spent_j: list[float]) -> None:
-    now, end = record.start_ps, record.end_ps
-    index = bisect_right(edges, now) - 1
-    while now < end:
-        until = edges[index + 1]
-        if until > end:
-            until = end
-        spent_j[index] += watts * ((until - now) / _PS)
-        now = until
-        index += 1
+def _place(
+    records: Records, rates: Mapping[tuple[str, str], float], edges: Sequence[int], spent_j: NDArray[np.float64]
+) -> None:
+    """Add what the commands of a unit spend to the windows, command by command, each evenly over its time."""
+    columns, bounds = records.columns(), np.array(edges)
+    rate = [rates.get((text.layer or HOST, text.op), 0.0) for text in records.texts]
+    watts = np.array(rate)[columns.text]
+    some = (watts > 0) & (columns.end_ps > columns.start_ps)
+    watts, start_ps, end_ps = watts[some], columns.start_ps[some], columns.end_ps[some]
+    first = np.searchsorted(bounds, start_ps, side="right") - 1
+    counts = np.searchsorted(bounds, end_ps, side="left") - first
+    command = np.repeat(np.arange(len(counts)), counts)
+    window = np.arange(len(command)) - (np.cumsum(counts) - counts - first)[command]
+    taken_ps = np.minimum(end_ps[command], bounds[window + 1]) - np.maximum(start_ps[command], bounds[window])
+    np.add.at(spent_j, window, watts[command] * (taken_ps / _PS))

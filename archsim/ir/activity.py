@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from archsim.ir.bandwidth import BandwidthTrace
+    from archsim.ir.records import Records
 
 CAUSES = (
     "busy",
@@ -22,7 +26,7 @@ CAUSES = (
 CountKey = tuple[str, str, str]  # (layer, part, action)
 
 
-@dataclass(slots=True)  # frozen ones take three times as long to make, and there are many
+@dataclass(slots=True)  # frozen ones take three times as long to make
 class Record:
     """One executed command; nobody may change it.
 
@@ -144,10 +148,10 @@ class Activity:
     program: str
     total_ps: int
     clock_hz: int
-    records: Mapping[str, tuple[Record, ...]]
+    records: Mapping[str, Records]
     counts: Mapping[CountKey, int]
     dram: Mapping[str, DramStats]
-    bandwidth: tuple[Bandwidth, ...]
+    bandwidth: BandwidthTrace
     fidelity: Mapping[str, str]
     caches: Mapping[str, CacheStats] = field(default_factory=dict)
     noc: NocStats | None = None

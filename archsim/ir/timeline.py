@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
 
 
 class State(NamedTuple):
@@ -15,14 +20,23 @@ class State(NamedTuple):
     operand: str
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Timeline:
-    """A unit's states over [0, total): ``states[i]`` holds from ``starts_ps[i]`` to the next start."""
+    """A unit's states over [0, total): ``states[state[i]]`` holds from ``start_ps[i]`` to the next start.
 
-    starts_ps: list[int]
-    states: list[State]
+    ``states`` are in the order in which they come first.
+    """
+
+    start_ps: IntArray
+    state: NDArray[np.int32]
+    states: Sequence[State]
+
+    def causes(self) -> list[str]:
+        """The cause of each segment."""
+        return [self.states[number].cause for number in self.state.tolist()]
 
     def segments(self, total_ps: int) -> Iterator[tuple[int, int, State]]:
         """(start_ps, end_ps, state), in order, without gap."""
-        ends_ps = [*self.starts_ps, total_ps][1:]
-        yield from zip(self.starts_ps, ends_ps, self.states, strict=True)
+        starts_ps = self.start_ps.tolist()
+        states = map(self.states.__getitem__, self.state.tolist())
+        yield from zip(starts_ps, [*starts_ps, total_ps][1:], states, strict=True)

@@ -136,7 +136,7 @@ def _facts(
 
 def _workload(workload: Workload | None, activity: Activity, dtypes: Mapping[str, str], macs: int) -> dict[str, Any]:
     if workload is None:
-        names = {record.layer for queue in activity.records.values() for record in queue if record.layer}
+        names = {text.layer for queue in activity.records.values() for text in queue.texts if text.layer}
         return {
             "name": activity.program,
             "layers": len(names),

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 
+import numpy as np
+
 from archsim.energy.account import HOST, STATIC
 from archsim.ir.activity import Activity, to_cycles
 from archsim.ir.result import LayerResult
@@ -60,12 +62,15 @@ def _spans(facts: Facts) -> dict[str, _Span]:
     found: dict[str, _Span] = {}
     for (layer, op), (start_ps, _) in sorted(_starts(facts.activity).items(), key=itemgetter(1)):
         found.setdefault(layer, _Span(start_ps)).ops[op] = None
-    for queue in facts.activity.records.values():
-        for record in queue:
-            span = found[record.layer or HOST]
-            span.macs += record.macs
-            if record.end_ps > span.end_ps:
-                span.end_ps = record.end_ps
+    for records in facts.activity.records.values():
+        columns = records.columns()
+        macs, end_ps = (np.zeros(len(records.texts), dtype=np.int64) for _ in range(2))
+        np.add.at(macs, columns.text, columns.macs)
+        np.maximum.at(end_ps, columns.text, columns.end_ps)
+        for text, done, ended_ps in zip(records.texts, macs.tolist(), end_ps.tolist(), strict=True):
+            span = found[text.layer or HOST]
+            span.macs += done
+            span.end_ps = max(span.end_ps, ended_ps)
     for (layer, _, action), count in facts.activity.counts.items():
         span = found.setdefault(layer or HOST, _Span())
         if action in _PINS:
@@ -78,12 +83,16 @@ def _spans(facts: Facts) -> dict[str, _Span]:
 def _starts(activity: Activity) -> dict[tuple[str, str], tuple[int, int]]:
     """(layer, op) -> first start, and the number of the first command that starts then, unit by unit."""
     found: dict[tuple[str, str], tuple[int, int]] = {}
-    records = (record for queue in activity.records.values() for record in queue)
-    for number, record in enumerate(records):
-        key = (record.layer or HOST, record.op)
-        known = found.get(key)
-        if known is None or record.start_ps < known[0]:
-            found[key] = (record.start_ps, number)
+    number = 0
+    for records in activity.records.values():
+        columns = records.columns()
+        texts, first = np.unique(columns.text, return_index=True)  # starts ascend
+        for at, text, start_ps in zip(first.tolist(), texts.tolist(), columns.start_ps[first].tolist(), strict=True):
+            _, op, layer, _ = records.texts[text]
+            begun = start_ps, number + at
+            key = layer or HOST, op
+            found[key] = min(found.get(key, begun), begun)
+        number += len(records)
     return found
 
 

@@ -7,16 +7,21 @@ hold beyond the peak is moved to its neighbours, the later ones first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from math import ceil
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from archsim.energy.account import HOST
-from archsim.ir.activity import Activity, Bandwidth, DramStats
+from archsim.ir.activity import Activity, DramStats
+from archsim.ir.bandwidth import Streams
 
 WINDOWS = 200
 PS_PER_S = 10**12
+IntArray = NDArray[np.int64]
 _ROWS = ("row_hits", "row_misses", "row_conflicts")
+_MOST = np.iinfo(np.int64).max // 2
 
 
 def dram_parts(activity: Activity) -> dict[str, dict[str, Any]]:
@@ -39,23 +44,32 @@ def row_hit_rates(activity: Activity) -> dict[str, float]:
     return {layer: hits / bursts for layer, (hits, bursts) in found.items()}
 
 
-def edge(index: int, total_ps: int, windows: int) -> int:
+def edge(index: Any, total_ps: int, windows: int) -> Any:
     """Where window ``index`` of ``windows`` begins: equal to within a picosecond."""
     return index * total_ps // windows
 
 
-def spread(amounts: Iterable[tuple[int, int, int]], total_ps: int, windows: int) -> list[int]:
-    """What falls into each of ``windows`` equal windows of [0, total_ps): each (start_ps, end_ps, amount) evenly, in
-    whole numbers that sum to it."""
-    bins = [0] * windows
-    for start, end, amount in amounts:
-        done = 0
-        for index in range(_window(start, total_ps, windows), _window(end - 1, total_ps, windows)):
-            upto = amount * (edge(index + 1, total_ps, windows) - start) // (end - start)
-            bins[index] += upto - done
-            done = upto
-        bins[_window(max(start, end - 1), total_ps, windows)] += amount - done
-    return bins
+def spread(start_ps: IntArray, end_ps: IntArray, amounts: IntArray, total_ps: int, windows: int) -> list[int]:
+    """What falls into each of ``windows`` equal windows of [0, total_ps): each amount evenly over its time, in whole
+    numbers that sum to it.
+
+    Shapes (streams,). Where products are beyond 64 bits, Python's integers take their place.
+    """
+    most = max(int(amounts.max(initial=0)), windows) * max(int(end_ps.max(initial=0)), total_ps)
+    start, end, amount = (
+        values.astype(np.int64 if most <= _MOST else object) for values in (start_ps, end_ps, amounts)
+    )
+    first, last = (_window(time, total_ps, windows) for time in (start, np.maximum(start, end - 1)))
+    bins = np.zeros(windows, dtype=amount.dtype)
+    np.add.at(bins, last, amount)
+    crossed = last - first
+    at = np.repeat(np.arange(len(start)), crossed)
+    index = np.arange(len(at)) - (np.cumsum(crossed) - crossed - first)[at]
+    upto = amount[at] * (edge(index.astype(bins.dtype) + 1, total_ps, windows) - start[at]) // (end - start)[at]
+    np.add.at(bins, index, upto)
+    np.subtract.at(bins, index + 1, upto)
+    found: list[int] = bins.tolist()
+    return found
 
 
 def hit_rate(hits: int, misses: int, conflicts: int) -> float | None:
@@ -64,18 +78,19 @@ def hit_rate(hits: int, misses: int, conflicts: int) -> float | None:
     return hits / bursts if bursts else None
 
 
-def by_window(streams: Sequence[Bandwidth], name: str, total_ps: int, windows: int) -> list[int]:
+def by_window(streams: Streams, name: str, total_ps: int, windows: int) -> list[int]:
     """The field ``name`` of ``streams`` spread over the windows."""
-    return spread(((s.start_ps, s.end_ps, getattr(s, name)) for s in streams), total_ps, windows)
+    return spread(streams.start_ps, streams.end_ps, streams.column(name), total_ps, windows)
 
 
-def _window(time_ps: int, total_ps: int, windows: int) -> int:
-    """The window that holds ``time_ps``: the last one whose edge is not after it."""
-    return min(max(-(-(time_ps + 1) * windows // total_ps) - 1, 0), windows - 1)
+def _window(time_ps: NDArray[Any], total_ps: int, windows: int) -> IntArray:
+    """The windows that hold each ``time_ps``: the last ones whose edge is not after it."""
+    found: IntArray = np.clip(-(-(time_ps + 1) * windows // total_ps) - 1, 0, windows - 1).astype(np.int64)
+    return found
 
 
 def _part(name: str, stats: DramStats, activity: Activity) -> dict[str, Any]:
-    streams = [stream for stream in activity.bandwidth if stream.memory == name]
+    streams = activity.bandwidth.by_memory.get(name)
     return {
         "read_bytes": stats.read_bytes,
         "write_bytes": stats.write_bytes,
@@ -89,11 +104,11 @@ def _part(name: str, stats: DramStats, activity: Activity) -> dict[str, Any]:
     }
 
 
-def _windows(streams: Sequence[Bandwidth], total_ps: int, peak_bytes_per_s: float) -> dict[str, Any]:
+def _windows(streams: Streams, total_ps: int, peak_bytes_per_s: float) -> dict[str, Any]:
     count = min(WINDOWS, total_ps)
     rows = {name: by_window(streams, name, total_ps, count) for name in _ROWS}
-    read = by_window([s for s in streams if not s.write], "pin_bytes", total_ps, count)
-    written = by_window([s for s in streams if s.write], "pin_bytes", total_ps, count)
+    read = by_window(streams.pick(~streams.write), "pin_bytes", total_ps, count)
+    written = by_window(streams.pick(streams.write), "pin_bytes", total_ps, count)
     levelled(read, written, ceil(peak_bytes_per_s * total_ps / count / PS_PER_S))
     return {
         "seconds": total_ps / count / PS_PER_S,

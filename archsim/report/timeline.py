@@ -14,7 +14,8 @@ from typing import Any
 from archsim.ir.activity import Activity, Record, edge_ps, to_cycles
 from archsim.ir.result import LayerResult
 from archsim.ir.timeline import Timeline
-from archsim.sim.blame import MOVE_STALLS, phases
+from archsim.sim.blame import phases
+from archsim.sim.holders import MOVE_STALLS
 from archsim.spec.network import queue_core
 
 LAYERS = 4
@@ -49,7 +50,8 @@ def _window(activity: Activity, states: Mapping[str, Timeline], layer: LayerResu
     for unit in sorted(activity.records, key=place):
         found = _Stretches(hz, low, high)
         work = _work(activity.records[unit], layer.name, edge_ps(low, hz), edge_ps(high, hz))
-        _fill(found, work, states[unit], edge_ps(low, hz), edge_ps(high, hz), activity.total_ps)
+        edges_ps, causes = [*states[unit].start_ps.tolist(), activity.total_ps], states[unit].causes()
+        _fill(found, work, edges_ps, causes, edge_ps(low, hz), edge_ps(high, hz))
         if found.done:
             units[unit] = found.done
     return {"layer": layer.name, "cycles_start": low, "cycles_end": high, "units": units}
@@ -94,7 +96,8 @@ class _Stretches:
 def _work(records: Sequence[Record], layer: str, low_ps: int, high_ps: int) -> Iterator[Stretch]:
     """Phases of the commands that run in [low, high)."""
     first = bisect_right(records, low_ps, key=lambda record: record.end_ps)
-    for record in records[first:]:
+    for at in range(first, len(records)):
+        record = records[at]
         if record.start_ps >= high_ps:
             return
         for start, end, phase in phases(record):
@@ -103,27 +106,25 @@ def _work(records: Sequence[Record], layer: str, low_ps: int, high_ps: int) -> I
 
 
 def _fill(
-    found: _Stretches, work: Iterator[Stretch], states: Timeline, low_ps: int, high_ps: int, total_ps: int
+    found: _Stretches, work: Iterator[Stretch], edges_ps: list[int], causes: list[str], low_ps: int, high_ps: int
 ) -> None:
-    """Add ``work``, and between its stretches what the unit waits for."""
+    """Add ``work``, and between its stretches what the unit waits for: ``causes[i]`` from edge i to the next."""
     now = low_ps
     for stretch in work:
-        _wait(found, states, now, stretch[0], total_ps)
+        _wait(found, edges_ps, causes, now, stretch[0])
         found.add(*stretch)
         now = stretch[1]
-    _wait(found, states, now, high_ps, total_ps)
+    _wait(found, edges_ps, causes, now, high_ps)
 
 
-def _wait(found: _Stretches, states: Timeline, low_ps: int, high_ps: int, total_ps: int) -> None:
-    """Add the states of [low, high), idle time left out."""
+def _wait(found: _Stretches, edges_ps: list[int], causes: list[str], low_ps: int, high_ps: int) -> None:
+    """Add the causes of [low, high), idle time left out."""
     if low_ps >= high_ps:
         return
-    starts = states.starts_ps
-    first, last = bisect_right(starts, low_ps) - 1, bisect_left(starts, high_ps)
+    first, last = bisect_right(edges_ps, low_ps) - 1, bisect_left(edges_ps, high_ps)
     begin = low_ps
-    for index in range(first, last):
-        end = starts[index + 1] if index + 1 < len(starts) else total_ps
-        cause = states.states[index].cause
-        if cause != "idle":
-            found.add(begin, min(end, high_ps), cause, "wait")
+    for index in range(first, min(last, len(causes))):
+        end = edges_ps[index + 1]
+        if causes[index] != "idle":
+            found.add(begin, min(end, high_ps), causes[index], "wait")
         begin = end

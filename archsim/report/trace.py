@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from archsim.ir.activity import Activity, Bandwidth, Record
+from archsim.ir.activity import Activity, Record
 from archsim.ir.program import Program
 from archsim.ir.result import Result
 from archsim.report.dram_windows import by_window, edge, hit_rate
@@ -108,12 +108,9 @@ def _span(tid: int, category: str, name: str, start_ps: int, end_ps: int, args: 
 def _bandwidth(activity: Activity) -> Iterator[Event]:
     """GB/s of each memory, read and written, averaged over windows of 1/BINS of the run."""
     total_ps, bins = activity.total_ps, min(BINS, activity.total_ps)
-    by_memory: dict[str, list[Bandwidth]] = {}
-    for stream in activity.bandwidth:
-        by_memory.setdefault(stream.memory, []).append(stream)
-    for memory, streams in sorted(by_memory.items()):
+    for memory, streams in activity.bandwidth.by_memory.items():
         reads, writes = (
-            by_window([s for s in streams if s.write is write], "size_bytes", total_ps, bins) for write in (False, True)
+            by_window(streams.pick(way), "size_bytes", total_ps, bins) for way in (~streams.write, streams.write)
         )
         for index, (read, written) in enumerate(zip(reads, writes, strict=True)):
             start_ps = edge(index, total_ps, bins)
@@ -126,7 +123,9 @@ def _rows(activity: Activity) -> Iterator[Event]:
     """Row-hit rate of each DRAM part in the windows in which something moved, and its row conflicts in all."""
     total_ps, bins = activity.total_ps, min(BINS, activity.total_ps)
     for memory in sorted(activity.dram):
-        streams = [stream for stream in activity.bandwidth if stream.memory == memory]
+        streams = activity.bandwidth.by_memory.get(memory)
+        if streams is None:
+            continue
         names = ("row_hits", "row_misses", "row_conflicts")
         rows = [by_window(streams, name, total_ps, bins) for name in names]
         if not any(map(any, rows)):

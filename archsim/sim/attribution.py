@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import gcd
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archsim.ir.activity import CAUSES, Activity, to_cycles
 from archsim.ir.timeline import State, Timeline
@@ -80,21 +82,19 @@ def attribute(activity: Activity) -> Cube:
 
 
 def _row(timeline: Timeline, total_ps: int, clock_hz: int) -> dict[State, int]:
-    row: dict[State, int] = {}
-    before = 0
-    boundaries = _boundaries([*timeline.starts_ps, total_ps][1:], clock_hz)
-    for state, boundary in zip(timeline.states, boundaries, strict=True):
-        row[state] = row.get(state, 0) + boundary - before
-        before = boundary
-    return row
+    if not timeline.states:
+        return {}
+    edges = boundaries(np.append(timeline.start_ps[1:], total_ps), clock_hz)
+    cycles = np.zeros(len(timeline.states), dtype=edges.dtype)
+    np.add.at(cycles, timeline.state, np.diff(edges, prepend=0))
+    return dict(zip(timeline.states, cycles.tolist(), strict=True))
 
 
-def _boundaries(times_ps: list[int], hz: int) -> list[int]:
-    """``to_cycles`` of ascending times, at once where 64 bits hold them."""
+def boundaries(times_ps: NDArray[np.int64], hz: int) -> NDArray[Any]:
+    """``to_cycles`` of each time; Python's integers where 64 bits do not hold the products."""
     common = gcd(hz, _PS)
-    if not times_ps or times_ps[-1] * (hz // common) > np.iinfo(np.int64).max:
-        return [to_cycles(time_ps, hz) for time_ps in times_ps]
-    found: list[int] = (-(-np.array(times_ps, dtype=np.int64) * (hz // common) // (_PS // common))).tolist()
+    fits = int(times_ps.max(initial=0)) * (hz // common) <= np.iinfo(np.int64).max
+    found: NDArray[Any] = -(-times_ps.astype(np.int64 if fits else object) * (hz // common) // (_PS // common))
     return found
 
 

@@ -24,68 +24,40 @@ holder's.
 
 DONE. imbalance while the same kind of unit in another core still runs the layer that ran last, else idle.
 
-A wait depends only on commands that happened before it, so commands are taken in that order, each once; the
-stretch of the producer's timeline is found by bisection.
+A wait depends only on commands that happened before it, so waits are taken in that order, each once; the stretch of
+the producer's timeline is found by bisection and taken over as it is. What holders and waiters are to each other
+(``holders``) is worked out for all of a unit's stretches at once.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from archsim.errors import SimulationError
 from archsim.ir.activity import Activity, Record
+from archsim.ir.records import Columns, Records
 from archsim.ir.timeline import State, Timeline
+from archsim.sim.holders import IDLE, NOBODY, Holders, core_and_kind
 
-MOVES = ("MOVE", "GATHER", "SCATTER")
-MOVE_STALLS = {"dram": "stall_dram", "noc": "stall_noc", "sram_port": "stall_sram_port"}
-_BUSY = {"fill_drain": "fill_drain", "sram_port": "stall_sram_port"}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Holder:
-    """A BUSY unit that others wait for: unit, the command's op, layer and role, its phase. One object for each.
-
-    ``cause`` of all waits for it, '' where that depends on who waits.
-    """
-
-    unit: str
-    op: str
-    layer: str
-    role: str
-    phase: str
-    cause: str
-
-
-@dataclass(slots=True, eq=False)  # there are many, and frozen ones take twice as long to make
-class Entry:
-    """What a stretch of a unit's timeline says: who others would blame, and what the unit itself is charged.
-
-    Nobody may change one.
-    """
-
-    holder: Holder
-    state: State
-
-
-NOBODY = Holder("", "", "", "", "", "stall_dependency")
-IDLE = State("", "idle", "")
+IntArray = NDArray[np.int64]
+# Of a command that waited: its number, end of the one before, its start, producing unit or -1, producing command, its
+# end, its last holder, the waiter.
+Wait = tuple[int, int, int, int, int, int, int, int]
 
 
 def timelines(activity: Activity) -> dict[str, Timeline]:
     """The timeline of every unit of ``activity``; raises SimulationError when waits depend on each other."""
-    units = {name: _Unit(name) for name in activity.records}
-    for name, records in activity.records.items():
-        _run(units, activity.records, name, len(records))
-    last_ends = _last_ends(activity.records)
-    return {name: unit.close(activity, last_ends[unit.kind]) for name, unit in units.items()}
-
-
-def core_and_kind(unit: str) -> tuple[str, str]:
-    """('core[3]', 'load') of ``core[3].load``; units outside cores have core ''."""
-    core, _, kind = unit.rpartition(".")
-    return core, kind
+    holders = Holders()
+    units = [_Unit(records, holders) for records in activity.records.values()]
+    _look_back(units)
+    for number, unit in enumerate(units):
+        _run(units, number, len(unit.records))
+    last_ends = _last_ends(units)
+    return {unit.records.unit: unit.close(holders, activity.total_ps, last_ends[unit.kind]) for unit in units}
 
 
 def phases(record: Record) -> Iterator[tuple[int, int, str]]:
@@ -99,149 +71,145 @@ def phases(record: Record) -> Iterator[tuple[int, int, str]]:
         yield now, record.end_ps, ""
 
 
-def _run(units: dict[str, _Unit], records: Mapping[str, tuple[Record, ...]], name: str, count: int) -> None:
-    """Resolve the first ``count`` commands of a unit, and before each one those that it depends on."""
-    pending = [(name, count)]
-    under_way: set[tuple[str, int]] = set()
-    while pending:
-        unit, need = pending[-1]
-        done = units[unit].done
-        if done >= need:
-            pending.pop()
-            continue
-        record = records[unit][done]
-        if record.critical is not None and units[record.critical[0]].done <= record.critical[1]:
-            if (unit, done) in under_way:
-                raise SimulationError(f"waits depend on each other around '{record.name}' of {unit}")
-            under_way.add((unit, done))
-            pending.append((record.critical[0], record.critical[1] + 1))
-            continue
-        units[unit].take(record, units, records)
-
-
 class _Unit:
-    """A timeline under construction. ``_starts[i]``: where ``_entries[i]`` begins; equal neighbours are merged."""
+    """A timeline under construction: from ``starts[i]`` on others would blame ``holders[i]``.
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.core, self.kind = core_and_kind(name)
-        self.done = 0
-        self._end_ps = 0
-        self._layer = ""
-        self._starts: list[int] = []
-        self._entries: list[Entry] = []
-        self._works: dict[tuple[str, str, str, str], Entry] = {}
-        self._waits: dict[tuple[str, str], dict[Holder, Entry]] = {}
+    ``waiters``: for whom stretches were taken over (0: the unit worked), and how many. ``last``: by command, the holder
+    at its end (``end_ps``), NOBODY when it took no time. ``ready``: commands before this one are on the timeline.
+    """
 
-    def take(self, record: Record, units: Mapping[str, _Unit], records: Mapping[str, tuple[Record, ...]]) -> None:
-        """Append the wait and the run of the next command."""
-        if record.start_ps > self._end_ps:
-            self._wait(record, units, records)
-        for start, _, phase in phases(record):
-            self._append(start, self._work(record, phase))
-        self._end_ps, self._layer = record.end_ps, record.layer
-        self.done += 1
+    def __init__(self, records: Records, holders: Holders) -> None:
+        self.records = records
+        self.kind = core_and_kind(records.unit)[1]
+        stretches, columns = records.stretches(), records.columns()
+        work, self._waiter = holders.unit(records, stretches, columns)
+        self.end_ps = columns.end_ps.copy()
+        self.last = np.full(len(records), NOBODY)
+        self.last[stretches.record] = work
+        self.ready = 0
+        self._waits: Iterator[Wait] = iter(())
+        self._wait: Wait = (0,) * 8
+        self.starts: list[int] = []
+        self.holders: list[int] = []
+        self._waiters: list[tuple[int, int]] = []
+        gaps = stretches.start_ps != np.concatenate(([-1], stretches.end_ps))[:-1]
+        alone = gaps | (np.diff(work, prepend=NOBODY) != 0)
+        self._work_begin = np.searchsorted(stretches.record[alone], np.arange(len(records) + 1)).tolist()
+        self._work_starts: list[int] = stretches.start_ps[alone].tolist()
+        self._work: list[int] = work[alone].tolist()
 
-    def _wait(self, record: Record, units: Mapping[str, _Unit], records: Mapping[str, tuple[Record, ...]]) -> None:
-        """Append [end of the last command, start) of ``record`` as its critical producer's timeline says."""
-        now, last = self._end_ps, NOBODY
-        known = self._waits.setdefault((record.layer, record.op), {})
-        if record.critical is not None:
-            name, index = record.critical
-            producer, unit = records[name][index], units[name]
-            self._take_over(unit, now, min(producer.end_ps, record.start_ps), record, known)
-            last = unit.last_holder(producer)
-            now = max(now, producer.end_ps)
-        if now < record.start_ps:
-            self._append(now, known.get(last) or self._blame(last, record, known))
+    def plan(self, columns: Columns, producer: IntArray, ended_ps: IntArray, last: IntArray) -> None:
+        """Say of each command its producing unit, when the command there ended, and its last holder."""
+        before_ps = np.concatenate(([0], self.end_ps))[:-1]
+        at = np.flatnonzero(columns.start_ps > before_ps)
+        cells = (before_ps, columns.start_ps, producer, columns.critical_index, ended_ps, last, self._waiter)
+        self._waits = zip(at.data, *(cell[at].data for cell in cells), strict=True)
+        self._work_until_next(0)
 
-    def _take_over(self, unit: _Unit, start_ps: int, end_ps: int, record: Record, known: dict[Holder, Entry]) -> None:
-        """Append who holds ``unit`` in [start_ps, end_ps), as what ``record`` waits for."""
-        if start_ps >= end_ps:
-            return
-        starts, entries = unit._starts, unit._entries
+    def go(self, need: int, units: Sequence[_Unit]) -> tuple[int, int] | None:
+        """Take commands until ``need`` are done; unit and command that the next one depends on, where that is not."""
+        while self.ready < need:
+            index, now, start, producer, critical, ended, last, waiter = self._wait
+            count = len(self.starts)
+            if producer >= 0:
+                unit = units[producer]
+                if unit.ready <= critical:
+                    return producer, critical
+                if now < ended:
+                    self._take_over(unit, now, min(ended, start))
+                    now = ended
+            if now < start:
+                self.starts.append(now)
+                self.holders.append(last)
+            self._waiters.append((waiter, len(self.starts) - count))
+            self._work_until_next(index)
+        return None
+
+    def _take_over(self, unit: _Unit, start_ps: int, end_ps: int) -> None:
+        """Append who holds ``unit`` in [start_ps, end_ps)."""
+        starts = unit.starts
         first = bisect_right(starts, start_ps) - 1
-        own_starts, own = self._starts, self._entries
-        last = own[-1] if own else None
-        for at in range(first, bisect_left(starts, end_ps, first + 1)):
-            holder = entries[at].holder
-            entry = known.get(holder) or self._blame(holder, record, known)
-            if entry is not last:
-                own_starts.append(start_ps if at == first else starts[at])
-                own.append(entry)
-                last = entry
+        end = bisect_left(starts, end_ps, first + 1)
+        self.starts.append(start_ps)
+        self.starts += starts[first + 1 : end]
+        self.holders += unit.holders[first:end]
 
-    def last_holder(self, record: Record) -> Holder:
-        """The holder at the end of one of this unit's commands; NOBODY when it took no time."""
-        last = ""
-        for _, _, phase in phases(record):
-            last = phase
-        return self._work(record, last).holder if record.end_ps > record.start_ps else NOBODY
+    def _work_until_next(self, index: int) -> None:
+        """Append the runs of command ``index`` and of those after it that did not wait."""
+        following = next(self._waits, None)
+        if following is None:
+            self.ready = len(self.records)
+        else:
+            self._wait, self.ready = following, following[0]
+        begin, end = self._work_begin[index], self._work_begin[self.ready]
+        self.starts += self._work_starts[begin:end]
+        self.holders += self._work[begin:end]
+        self._waiters.append((0, end - begin))
 
-    def _work(self, record: Record, phase: str) -> Entry:
-        key = (record.op, record.layer, record.role, phase)
-        found = self._works.get(key)
-        if found is None:
-            holder = Holder(self.name, record.op, record.layer, record.role, phase, _cause(record.op, phase))
-            found = self._works[key] = Entry(holder, _working(record, phase))
-        return found
-
-    def _blame(self, holder: Holder, record: Record, known: dict[Holder, Entry]) -> Entry:
-        """What a wait of commands such as ``record`` for ``holder`` is; ``known``: those found before."""
-        cause = holder.cause or _compute_cause(holder, self, record)
-        operand = holder.role if cause.startswith("stall_") else ""
-        found = known[holder] = Entry(holder, State(record.layer, cause, operand))
-        return found
-
-    def _append(self, start_ps: int, entry: Entry) -> None:
-        if not self._entries or self._entries[-1] is not entry:
-            self._starts.append(start_ps)
-            self._entries.append(entry)
-
-    def close(self, activity: Activity, last_ends: Sequence[tuple[int, str]]) -> Timeline:
+    def close(self, holders: Holders, total_ps: int, last_ends: Sequence[tuple[int, str]]) -> Timeline:
         """Append what follows the last command and hand over the timeline: imbalance while others of its kind still run
         a layer, else idle."""
-        now = self._end_ps
+        waiters = np.array(self._waiters, dtype=np.int64)
+        waiter = np.repeat(waiters[:, 0], waiters[:, 1])
+        holder = np.array(self.holders, dtype=np.int64)
+        new = (np.diff(holder, prepend=-1) != 0) | (np.diff(waiter, prepend=-1) != 0)
+        starts: list[int] = []
+        codes: list[int] = []
+        now = int(self.end_ps[-1]) if len(self.records) else 0
         for end_ps, layer in last_ends:
             if end_ps > now:
-                self._append(now, Entry(NOBODY, State(layer, "imbalance", "")))
+                starts.append(now)
+                codes.append(holders.code(State(layer, "imbalance", "")))
                 now = end_ps
-        if now < activity.total_ps:
-            self._append(now, Entry(NOBODY, IDLE))
-        return Timeline(self._starts, [entry.state for entry in self._entries])
+        if now < total_ps:
+            starts.append(now)
+            codes.append(holders.code(IDLE))
+        return holders.timeline(
+            np.concatenate((np.array(self.starts, dtype=np.int64)[new], np.array(starts, dtype=np.int64))),
+            np.concatenate((holders.codes(holder[new], waiter[new]), np.array(codes, dtype=np.int64))),
+        )
 
 
-def _working(record: Record, phase: str) -> State:
-    if record.op in ("MATMUL", "VECTOR") and phase in _BUSY:
-        return State(record.layer, _BUSY[phase], record.role if phase == "sram_port" else "")
-    return State(record.layer, "launch" if record.op == "SETUP" else "busy", "")
+def _look_back(units: Sequence[_Unit]) -> None:
+    """Tell every command of its producer."""
+    numbers = {unit.records.unit: number for number, unit in enumerate(units)}
+    base = np.cumsum([0, *(len(unit.records) for unit in units)])
+    end_ps = np.concatenate([np.zeros(0, dtype=np.int64), *(unit.end_ps for unit in units)])
+    last = np.concatenate([np.zeros(0, dtype=np.int64), *(unit.last for unit in units)])
+    for unit in units:
+        columns = unit.records.columns()
+        of_names = np.array([numbers.get(name, -1) for name in unit.records.names])
+        producer = np.where(columns.critical_unit < 0, -1, of_names[columns.critical_unit])
+        at = np.where(producer < 0, 0, base[producer] + columns.critical_index)
+        unit.plan(columns, producer, end_ps[at], np.where(producer < 0, NOBODY, last[at]))
 
 
-def _last_ends(records: Mapping[str, tuple[Record, ...]]) -> dict[str, list[tuple[int, str]]]:
+def _run(units: Sequence[_Unit], number: int, count: int) -> None:
+    """Resolve the first ``count`` commands of a unit, and before each one those that it depends on."""
+    pending = [(number, count)]
+    under_way: set[tuple[int, int]] = set()
+    while pending:
+        unit, need = pending[-1]
+        awaited = units[unit].go(need, units)
+        if awaited is None:
+            pending.pop()
+            continue
+        at = unit, units[unit].ready
+        if at in under_way:
+            row = units[unit].records[at[1]]
+            raise SimulationError(f"waits depend on each other around '{row.name}' of {row.unit}")
+        under_way.add(at)
+        pending.append((awaited[0], awaited[1] + 1))
+
+
+def _last_ends(units: Sequence[_Unit]) -> dict[str, list[tuple[int, str]]]:
     """Kind -> when the last of its units ended each layer, and the layer, in the order of time."""
     found: dict[str, dict[str, int]] = {}
-    for unit, queue in records.items():
-        ends = found.setdefault(core_and_kind(unit)[1], {})
-        for record in queue:
-            ends[record.layer] = max(ends.get(record.layer, 0), record.end_ps)
+    for unit in units:
+        ends = found.setdefault(unit.kind, {})
+        text, at = np.unique(unit.records.columns().text[::-1], return_index=True)
+        last_ps = unit.end_ps[::-1][at]
+        for number, end_ps in zip(text.tolist(), last_ps.tolist(), strict=True):
+            layer = unit.records.texts[number].layer
+            ends[layer] = max(ends.get(layer, 0), end_ps)
     return {kind: sorted((end_ps, layer) for layer, end_ps in ends.items()) for kind, ends in found.items()}
-
-
-def _cause(op: str, phase: str) -> str:
-    """What waits for such a command are for, whoever waits; '' where that is not so."""
-    if op in ("HOST", "SETUP"):
-        return "launch"
-    if op in MOVES:
-        return MOVE_STALLS.get(phase, "stall_dependency")
-    return "" if op in ("MATMUL", "VECTOR") else "stall_dependency"
-
-
-def _compute_cause(holder: Holder, waiter: _Unit, record: Record) -> str:
-    core, kind = core_and_kind(holder.unit)
-    same_core, same_layer = core == waiter.core, holder.layer == record.layer
-    if same_layer and not same_core and kind == waiter.kind:
-        return "imbalance"
-    if holder.phase == "sram_port":
-        return "stall_sram_port"
-    waits_for_array = holder.op == "MATMUL" and record.op != "MATMUL"
-    return "stall_compute" if waits_for_array and same_core and same_layer else "stall_dependency"

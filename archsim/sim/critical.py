@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from archsim.ir.activity import Activity, Record, to_cycles
+from archsim.ir.records import Records
 from archsim.sim.blame import phases
 
 HOST = "_host"
@@ -87,7 +88,7 @@ def _last(activity: Activity) -> Record | None:
     return None
 
 
-def _predecessor(records: Mapping[str, tuple[Record, ...]], record: Record) -> Record | None:
+def _predecessor(records: Mapping[str, Records], record: Record) -> Record | None:
     if record.critical is None:
         return records[record.unit][record.index - 1] if record.index else None
     unit, index = record.critical

@@ -17,11 +17,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import ceil, floor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from archsim.errors import SimulationError
-from archsim.ir.activity import CAUSES, Activity, Record, to_cycles
-from archsim.sim.attribution import Cube
-from archsim.sim.blame import core_and_kind, phases
+from archsim.ir.activity import CAUSES, Activity
+from archsim.ir.records import Records
+from archsim.sim.attribution import Cube, boundaries
+from archsim.sim.holders import core_and_kind
 from archsim.spec.architecture import Architecture, Array
 
 _STALLS = tuple(cause for cause in CAUSES if cause.startswith("stall_"))
@@ -50,7 +55,7 @@ def array_units(activity: Activity, architecture: Architecture) -> dict[str, Arr
         part = unnamed[0] if kind == "array" and unnamed else named.get(kind)
         if part is not None:
             found[unit] = part
-        elif any(record.op == "MATMUL" for record in records):
+        elif any(text.op == "MATMUL" for text in records.texts):
             raise SimulationError(f"unit '{unit}' runs MATMULs but is none of the arrays: {', '.join(named)}")
     return found
 
@@ -80,26 +85,27 @@ def whole(shares: Mapping[str, Fraction], total: int) -> dict[str, int]:
     return floors
 
 
-def _unit_slots(records: tuple[Record, ...], array: Array, cube: Cube, unit: str) -> Iterator[tuple[str, Fraction]]:
+def _unit_slots(records: Records, array: Array, cube: Cube, unit: str) -> Iterator[tuple[str, Fraction]]:
     peak = array.peak_macs_per_cycle
     for state, cycles in cube.cycles(unit, array.clock_hz).items():
         if state.cause not in ("busy", "idle"):
             yield state.cause, cycles * peak
-    done: dict[int, tuple[int, int]] = {}  # slots per cycle -> busy cycles, MACs
-    for record in records:
-        if record.op == "MATMUL":
-            busy, macs = done.get(record.slots_per_cycle, (0, 0))
-            done[record.slots_per_cycle] = busy + _busy_cycles(record, array.clock_hz), macs + record.macs
-    for slots, (busy, macs) in done.items():
+    columns, busy = records.columns(), _busy_cycles(records, array.clock_hz)
+    matmul = np.array([text.op == "MATMUL" for text in records.texts], dtype=np.bool_)[columns.text]
+    for slots in dict.fromkeys(columns.slots_per_cycle[matmul].tolist()):
+        done = matmul & (columns.slots_per_cycle == slots)
+        cycles, macs = int(busy[done].sum()), int(columns.macs[done].sum())
         offered = min(Fraction(slots), peak)
         yield "useful", Fraction(macs)
-        yield "edge_underfill", busy * offered - macs
-        yield "dtype_loss", busy * (peak - offered)
+        yield "edge_underfill", cycles * offered - macs
+        yield "dtype_loss", cycles * (peak - offered)
 
 
-def _busy_cycles(record: Record, clock_hz: int) -> int:
-    return sum(
-        to_cycles(end, clock_hz) - to_cycles(start, clock_hz)
-        for start, end, phase in phases(record)
-        if phase not in ("fill_drain", "sram_port")
-    )
+def _busy_cycles(records: Records, clock_hz: int) -> NDArray[Any]:
+    """Of each command the cycles that are neither fill and drain nor a stretch by shared ports."""
+    stretches = records.stretches()
+    other = [number for number, name in enumerate(records.names) if name in ("fill_drain", "sram_port")]
+    cycles = boundaries(stretches.end_ps, clock_hz) - boundaries(stretches.start_ps, clock_hz)
+    busy = np.zeros(len(records), dtype=cycles.dtype)
+    np.add.at(busy, stretches.record, np.where(np.isin(stretches.phase, other), 0, cycles))
+    return busy

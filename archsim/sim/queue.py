@@ -11,8 +11,8 @@ from functools import partial
 from itertools import chain, islice
 
 from archsim.errors import ProgramError
-from archsim.ir.activity import Record
 from archsim.ir.program import Queue
+from archsim.ir.records import Records, Text
 from archsim.ir.unroll import Resolved, Step, unroll
 from archsim.sim.engine import Engine, Outcome, Phases, Pipeline
 from archsim.sim.kernel import Event, Kernel, ProcessBody
@@ -32,7 +32,7 @@ class TokenQueue:
         self.name = queue.name
         self.queue = queue
         self.head: Step | None = None
-        self.records: list[Record] = []
+        self.records = Records(queue.name)
         self.ended = False
         self._wiring: Wiring | None = None
         self._lacking = 0
@@ -86,22 +86,13 @@ class TokenQueue:
                 sink.give(count, arrival)
         command = step.command
         seen_ps, unit, number = last
-        self.records.append(
-            Record(
-                self.name,
-                step.index,
-                command.name,
-                command.op,
-                command.layer,
-                command.role,
-                head_ps,
-                start_ps,
-                end_ps,
-                (unit, number) if seen_ps > head_ps else None,
-                _tiled(outcome.phases, start_ps, end_ps),
-                outcome.macs,
-                outcome.slots_per_cycle,
-            )
+        self.records.add(
+            Text(command.name, command.op, command.layer, command.role),
+            (head_ps, start_ps, end_ps),
+            (unit, number) if seen_ps > head_ps else None,
+            _tiled(outcome.phases, start_ps, end_ps),
+            outcome.macs,
+            outcome.slots_per_cycle,
         )
 
     def _waits(self, tokens: Resolved) -> Waits:

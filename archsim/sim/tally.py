@@ -6,15 +6,17 @@ are those of writing every action down.
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
 
 from archsim.ir.activity import Bandwidth, CountKey
+from archsim.ir.bandwidth import FIELDS, ON_CHIP, BandwidthTrace, Streams
 from archsim.sim.engine import Demand
 from archsim.spec.network import part_of
-
-_ON_CHIP = tuple(Bandwidth._field_defaults.values())  # what on-chip streams leave as it is
 
 
 class Entry(NamedTuple):
@@ -42,8 +44,8 @@ class Tally:
         self._bills: list[Bill] = []
         self._counts: dict[CountKey, int] = {}
         self._tracing = trace
-        self._trace: list[Bandwidth] = []
-        self._streamed: list[Any] = []  # demands, start, end; demands, start, end; ...: tuples of them take up memory
+        self._transfers: dict[str, array[int]] = {}  # DRAM part -> its streams, one after the other
+        self._streams: dict[str, array[int]] = {}  # on-chip memory -> its streams without what only DRAM has
 
     def bill(self, entries: Iterable[Entry]) -> Bill:
         """A bill to be stamped with ``bill.times[layer] += 1`` whenever its actions were performed."""
@@ -59,12 +61,19 @@ class Tally:
     def moved(self, stream: Bandwidth) -> None:
         """Put a stream on the bandwidth trace."""
         if self._tracing and stream.size_bytes:
-            self._trace.append(stream)
+            self._transfers.setdefault(stream.memory, array("q")).extend(stream[1:])
 
     def streamed(self, demands: tuple[Demand, ...], start_ps: int, end_ps: int) -> None:
         """Put the streams of a command on the bandwidth trace."""
-        if self._tracing:
-            self._streamed += demands, start_ps, end_ps
+        if not self._tracing:
+            return
+        streams = self._streams
+        for demand in demands:
+            if demand[2]:
+                cells = streams.get(demand[0])
+                if cells is None:
+                    cells = streams[demand[0]] = array("q")
+                cells.extend((start_ps, end_ps, demand[2], demand[1]))
 
     def counts(self) -> Mapping[CountKey, int]:
         """All counts so far, sorted by key; actions never performed are absent."""
@@ -76,19 +85,14 @@ class Tally:
                     total[key] = total.get(key, 0) + amount * times
         return {key: total[key] for key in sorted(total) if total[key]}
 
-    def bandwidth(self) -> tuple[Bandwidth, ...]:
-        """The trace by memory and start, empty when it was not asked for."""
-        by_memory: defaultdict[str, list[Bandwidth]] = defaultdict(list)
-        for entry in self._trace:
-            by_memory[entry.memory].append(entry)
-        new = tuple.__new__  # what Bandwidth(...) comes to, in half the time: there are many
-        fields = iter(self._streamed)
-        for demands, start_ps, end_ps in zip(fields, fields, fields, strict=True):
-            for memory, write, size_bytes, *_ in demands:
-                if size_bytes:
-                    entry = new(Bandwidth, (memory, start_ps, end_ps, size_bytes, write, *_ON_CHIP))
-                    by_memory[memory].append(entry)
-        return tuple([entry for memory in sorted(by_memory) for entry in sorted(by_memory[memory])])
+    def bandwidth(self) -> BandwidthTrace:
+        """The trace by memory and start, empty when it was not asked for; it is handed over, none is kept."""
+        found: dict[str, Streams] = {}
+        for kept, fields in ((self._transfers, FIELDS), (self._streams, ON_CHIP)):
+            for memory in [*kept]:
+                cells = np.frombuffer(kept.pop(memory), dtype=np.int64)
+                found[memory] = Streams.of(cells.reshape(-1, len(fields)))
+        return BandwidthTrace(found)
 
 
 def memory_entries(demands: Iterable[Demand]) -> list[Entry]:

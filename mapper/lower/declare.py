@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from sys import intern
 from typing import NamedTuple
 
 from archsim.ir.program import Ring, Semaphore, Tensor
@@ -11,7 +12,7 @@ from mapper.channels import load_channel, store_channel
 from mapper.lower.fences import Span
 from mapper.lower.frame import Frame
 from mapper.lower.instance import Cores
-from mapper.lower.item import Lane, unit_engine
+from mapper.lower.item import Lane, of_core, unit_engine
 from mapper.lower.partials import NOBODY, SUM, Adding
 from mapper.numbers import Numbers
 from mapper.operands import ACC, OUT, OperandPlan
@@ -54,8 +55,8 @@ def layer_rings(
                 slot.slots,
                 role,
                 plan.dtype,
-                queues[wrote].replace("core[0]", f"core[{made.writer}]"),
-                (queues[read].replace("core[0]", f"core[{made.reader}]"),),
+                of_core(queues[wrote], made.writer),
+                (of_core(queues[read], made.reader),),
                 retain,
                 *numbers[operand],
             )
@@ -87,7 +88,7 @@ def _instances(frame: Frame, cores: Cores | None, plan: OperandPlan, slot: Slot)
             continue
         name, leader = cores.name(frame.ring(plan.name), core), cores.leader(plan, core)
         if slot.memory not in spread.shared:
-            yield Instance(name, instance(slot.memory, core), slot.address, leader, core)
+            yield Instance(name, intern(instance(slot.memory, core)), slot.address, leader, core)
         elif leader == core:
             yield Instance(name, slot.memory, slot.copy(cores.group(plan, core)), core, core)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from sys import intern
 
 from archsim.ir.program import Command, Engine
 from mapper.problem import Problem
@@ -39,3 +40,8 @@ def unit_engine(problem: Problem) -> Engine:
     if problem.engine == "copy":
         return "store"
     return "array" if problem.engine == "array" else "vector"
+
+
+def of_core(name: str, core: int) -> str:
+    """What a queue or token of the first core is called on another; one object for equal names."""
+    return intern(name.replace("core[0]", f"core[{core}]"))

@@ -9,11 +9,12 @@ takes all of them: each gives ``store.5>load``, the first one's queue collects t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from sys import intern
 from typing import NamedTuple
 
 from archsim.ir.program import Command, Semaphore, Token, When
 from mapper.lower.fences import Fences, Span
-from mapper.lower.item import Lane
+from mapper.lower.item import Lane, of_core
 
 HOST: Lane = ("host", 0)
 Touches = tuple[tuple[str, bool], ...]
@@ -41,9 +42,7 @@ class Order:
         self._own = Fences(spans)
         self._all = Fences(spans, across=True)
         self._labels = {label(lane): lane for lane in names}
-        self._queues = {
-            lane: [name.replace("core[0]", f"core[{core}]") for core in range(cores)] for lane, name in names.items()
-        }
+        self._queues = {lane: [of_core(name, core) for core in range(cores)] for lane, name in names.items()}
 
     def queue(self, lane: Lane, core: int) -> str:
         """Name of a lane's queue on a core."""
@@ -71,7 +70,7 @@ class Order:
 
     def waits(self, lane: Lane, core: int, waits: Waits, when: When) -> tuple[Token, ...]:
         """The tokens that a core's queue takes."""
-        own = [Token(token.replace("core[0]", f"core[{core}]"), when=when) for token in waits.own]
+        own = [Token(of_core(token, core), when=when) for token in waits.own]
         if core:
             return (*own, *(Token(self._released(token, lane, core), when=when) for token in waits.every))
         if len(self.instances(lane)) > 1:
@@ -88,14 +87,14 @@ class Order:
 
     def signals(self, lane: Lane, core: int, layer: int) -> tuple[Token, ...]:
         """What a core's queue gives when it is done with a layer."""
-        own = [token.replace("core[0]", f"core[{core}]") for token in self._own.signals(self.names[lane], layer)]
+        own = [of_core(token, core) for token in self._own.signals(self.names[lane], layer)]
         return tuple(Token(token) for token in (*own, *self._all.signals(label(lane), layer)))
 
     def semaphores(self) -> Iterator[Semaphore]:
         """All tokens."""
         for semaphore in self._own.semaphores():
             for core in range(self.cores):
-                yield Semaphore(semaphore.name.replace("core[0]", f"core[{core}]"))
+                yield Semaphore(of_core(semaphore.name, core))
         for semaphore in self._all.semaphores():
             yield semaphore
             lane = self._labels[semaphore.name.rpartition(">")[2]]
@@ -106,4 +105,4 @@ class Order:
         return len(self.instances(self._labels[token.rpartition(">")[0].rpartition(".")[0]]))
 
     def _released(self, token: str, lane: Lane, core: int) -> str:
-        return f"{token.rpartition('>')[0]}>{self.queue(lane, core)}"
+        return intern(f"{token.rpartition('>')[0]}>{self.queue(lane, core)}")

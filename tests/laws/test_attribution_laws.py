@@ -27,7 +27,7 @@ def test_each_row_sums_to_the_run(activity: Activity) -> None:
         assert tuple(row) == CAUSES
         assert sum(row.values()) == cube.cycles_total == to_cycles(activity.total_ps, activity.clock_hz)
         assert min(row.values()) >= 0
-        starts = cube.timelines[unit].starts_ps
+        starts = cube.timelines[unit].start_ps.tolist()
         assert starts == sorted(set(starts))
         assert starts[:1] == [0] or activity.total_ps == 0
 

@@ -16,6 +16,8 @@ from archsim.energy.account import account
 from archsim.energy.chip import tables_for
 from archsim.energy.power import power
 from archsim.ir.activity import Activity, Record, edge_ps
+from archsim.ir.bandwidth import BandwidthTrace
+from archsim.ir.records import Records
 from archsim.sim.attribution import attribute
 from archsim.sim.mac_breakdown import mac_breakdown, peak_macs_per_cycle
 from archsim.spec.architecture import Architecture
@@ -142,7 +144,16 @@ def multiplying(draw: st.DrawFn) -> tuple[Activity, Architecture]:
         )
         now = start + fill + busy
     total = records[-1].end_ps + draw(st.sampled_from((0, 0, 1, 1700)))
-    return Activity("macs", total, chip.clock_hz, {"core[0].array": tuple(records)}, {}, {}, (), {}), chip
+    return Activity(
+        "macs",
+        total,
+        chip.clock_hz,
+        {"core[0].array": Records.of("core[0].array", records)},
+        {},
+        {},
+        BandwidthTrace({}),
+        {},
+    ), chip
 
 
 @RANDOM
@@ -187,7 +198,7 @@ def test_flits_of_a_network_are_charged_where_they_pass(counts: dict[tuple[str, 
     chip = loads(GRID.replace("[0, 0]", str([0] * len(shape))), {"mesh.shape": shape})
     tables = tables_for(chip)
     keyed = {(layer, "mesh", action): count for (layer, action), count in counts.items()}
-    energy = account(Activity("p", 10**6, 10**9, {}, keyed, {}, (), {}), chip, tables)
+    energy = account(Activity("p", 10**6, 10**9, {}, keyed, {}, BandwidthTrace({}), {}), chip, tables)
     spent = {action: sum(n for (_, own), n in counts.items() if own == action) for _, action in counts}
     dynamic = sum(n * tables.charge_zj("mesh", action) for action, n in spent.items())
     assert energy.by_part_zj()["mesh"] == dynamic + energy.static_zj["mesh"]

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from archsim.ir.activity import Activity, Record
+from archsim.ir.bandwidth import BandwidthTrace
+from archsim.ir.records import Records
 
 OPS = {"load": "MOVE", "store": "MOVE", "array": "MATMUL", "vector": "VECTOR", "host": "HOST"}
 PHASES = {
@@ -90,7 +92,9 @@ def simulate(queue: tuple[Job, ...], units: tuple[str, ...], tail: int, clock_hz
         own.append(record)
         done.append(record)
     total = max(record.end_ps for record in done) + tail
-    return Activity("random", total, clock_hz, {u: tuple(r) for u, r in records.items()}, {}, {}, (), {})
+    return Activity(
+        "random", total, clock_hz, {u: Records.of(u, r) for u, r in records.items()}, {}, {}, BandwidthTrace({}), {}
+    )
 
 
 @st.composite

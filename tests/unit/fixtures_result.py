@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from archsim.ir.activity import Activity, Bandwidth, DramStats, Record
+from archsim.ir.bandwidth import BandwidthTrace
+from archsim.ir.records import Records
 from archsim.ir.result import LayerResult, Result
 from archsim.sim.blame import timelines
 
@@ -207,10 +209,10 @@ def _activity(records: dict[str, tuple[Record, ...]], total_ps: int) -> Activity
         program="toy60",
         total_ps=total_ps,
         clock_hz=HZ,
-        records=records,
+        records={unit: Records.of(unit, rows) for unit, rows in records.items()},
         counts={},
         dram={"dram": _stats(streams)},
-        bandwidth=streams,
+        bandwidth=BandwidthTrace.of(streams),
         fidelity={"dram": "exact"},
     )
 

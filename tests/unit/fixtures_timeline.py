@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from archsim.ir.activity import Activity, Record
+from archsim.ir.bandwidth import BandwidthTrace
+from archsim.ir.records import Records
 
 NS = 1000
 UNITS = ("core[0].load", "core[0].array", "core[0].vector", "core[0].store")
@@ -19,9 +21,9 @@ def record(unit, index, times, critical=None, phases=(), op="", layer="l0", role
 
 def activity(*records: Record, total: int = 0, units: tuple[str, ...] = UNITS) -> Activity:
     """An Activity of these records; every unit of ``units`` is a key."""
-    queues = {unit: tuple(r for r in records if r.unit == unit) for unit in units}
+    queues = {unit: Records.of(unit, (r for r in records if r.unit == unit)) for unit in units}
     end = total * NS or max(r.end_ps for r in records)
-    return Activity("hand", end, 10**9, queues, {}, {}, (), {})
+    return Activity("hand", end, 10**9, queues, {}, {}, BandwidthTrace({}), {})
 
 
 def row(cube, unit: str) -> dict[str, int]:

@@ -15,7 +15,9 @@ from fixtures_timeline import NS, UNITS, activity, record
 from archsim.errors import SimulationError
 from archsim.ir.activity import Activity, DramStats
 from archsim.ir.asm.parser import parse_program
+from archsim.ir.bandwidth import BandwidthTrace
 from archsim.ir.mapping import ModelMapping
+from archsim.ir.records import Records
 from archsim.ir.result import Result
 from archsim.ir.workload import Axis, Layer, Operand, Tensor, View, ViewNode, Workload
 from archsim.lab.account import assemble
@@ -224,7 +226,7 @@ def test_bytes_that_get_lost_are_an_error() -> None:
 
 
 def test_an_empty_run() -> None:
-    empty = Activity("none", 0, 10**9, {"core[0].array": ()}, {}, {}, (), {})
+    empty = Activity("none", 0, 10**9, {"core[0].array": Records("core[0].array")}, {}, {}, BandwidthTrace({}), {})
     found = assemble(None, CHIP, empty, options={}).to_json()
     assert (found["cycles_total"], found["throughput_per_s"], found["energy_j"]) == (0, 0.0, 0.0)
     assert found["dram"]["row_hit_rate"] is None

@@ -7,8 +7,10 @@ from fixtures_timeline import UNITS, activity, record, row, tile_pipeline
 
 from archsim.errors import SimulationError
 from archsim.ir.activity import Activity
+from archsim.ir.bandwidth import BandwidthTrace
+from archsim.ir.records import Records
+from archsim.ir.timeline import State
 from archsim.sim.attribution import attribute
-from archsim.sim.blame import State
 
 
 def test_a_pipeline_of_two_tiles() -> None:
@@ -149,13 +151,13 @@ def test_commands_without_length() -> None:
 def test_boundaries_are_rounded_not_durations() -> None:
     """Three commands of 1.5 cycles: durations rounded up would make 6 cycles of 4.5; boundaries make 2 + 1 + 2 = 5."""
     base = activity(*(record(UNITS[1], i, (3 * i, 3 * i, 3 * i + 3), layer=f"l{i}") for i in range(3)))
-    cube = attribute(Activity("half", base.total_ps, 5 * 10**8, base.records, {}, {}, (), {}))
+    cube = attribute(Activity("half", base.total_ps, 5 * 10**8, base.records, {}, {}, BandwidthTrace({}), {}))
     assert cube.cycles_total == 5
     assert [cube.rows[UNITS[1]][State(f"l{i}", "busy", "")] for i in range(3)] == [2, 1, 2]
 
 
 def test_an_empty_run_and_unused_units() -> None:
-    cube = attribute(Activity("none", 0, 10**9, {"host": ()}, {}, {}, (), {}))
+    cube = attribute(Activity("none", 0, 10**9, {"host": Records("host")}, {}, {}, BandwidthTrace({}), {}))
     assert cube.cycles_total == 0
     assert sum(cube.time_breakdown()["host"].values()) == 0
 
@@ -178,4 +180,4 @@ def test_twenty_thousand_commands_are_linear_work() -> None:
         records.append(record(UNITS[1], i, (end - 1 if i else 0, end, end + 2), (UNITS[0], i)))
         records.append(record(UNITS[3], i, (end if i else 0, end + 2, end + 3), (UNITS[1], i), (("dram", end + 3),)))
     cube = attribute(activity(*records))
-    assert sum(len(timeline.starts_ps) for timeline in cube.timelines.values()) < 60_000
+    assert sum(len(timeline.start_ps) for timeline in cube.timelines.values()) < 60_000

@@ -11,6 +11,8 @@ from fixtures_timeline import NS, UNITS, activity, record, tile_pipeline
 
 from archsim.errors import SimulationError
 from archsim.ir.activity import Activity
+from archsim.ir.bandwidth import BandwidthTrace
+from archsim.ir.records import Records
 from archsim.sim.attribution import attribute
 from archsim.sim.critical import HOST, bound_by, critical_cycles, critical_path
 from archsim.sim.mac_breakdown import KEYS, array_units, mac_breakdown, peak_macs_per_cycle
@@ -97,7 +99,7 @@ def test_of_commands_that_end_together_the_first_unit_counts() -> None:
 
 
 def test_an_empty_run_has_an_empty_path() -> None:
-    assert critical_path(Activity("none", 0, 10**9, {"host": ()}, {}, {}, (), {})) == ()
+    assert critical_path(Activity("none", 0, 10**9, {"host": Records("host")}, {}, {}, BandwidthTrace({}), {})) == ()
 
 
 @pytest.mark.parametrize(
@@ -118,7 +120,7 @@ def test_slots_of_two_tiles() -> None:
     """Peak 8: 65 cycles are 520 slots. 28 busy cycles at 4 slots for 100 MACs: half the slots go to the dtype."""
     run = tile_pipeline()
     used = tuple(replace(r, macs=50, slots_per_cycle=4) for r in run.records[UNITS[1]])
-    run = replace(run, records={**run.records, UNITS[1]: used})
+    run = replace(run, records={**run.records, UNITS[1]: Records.of(UNITS[1], used)})
     found = slots(run, FakeArray("mxu", 10**9, Fraction(8)))
     assert tuple(found) == KEYS
     assert nonzero(found) == {

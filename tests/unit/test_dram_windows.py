@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from fixtures_result import make_result
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import archsim as ax
 from archsim.report import html, markdown
@@ -36,16 +38,29 @@ WORKLOAD = Path(__file__).resolve().parents[2] / "studies" / "workloads" / "ever
 def test_spread_conserves_and_stays_in_time(case: tuple[int, int, list[tuple[int, int, int]]]) -> None:
     total, windows, drawn = case
     amounts = [(start, max(start, end), amount) for start, end, amount in drawn]
-    found = spread(amounts, total, windows)
+    found = spread(*columns(amounts), total, windows)
     assert len(found) == windows and sum(found) == sum(amount for _, _, amount in amounts)
     for start, end, amount in amounts:
-        for index, share in enumerate(spread([(start, end, amount)], total, windows)):
+        for index, share in enumerate(spread(*columns([(start, end, amount)]), total, windows)):
             first, last = edge(index, total, windows), edge(index + 1, total, windows)
             overlap = min(last, end) - max(first, start)
             if end > start:
                 assert abs(share - amount * max(overlap, 0) / (end - start)) <= 1
             elif share:
                 assert first <= start < last
+
+
+def columns(amounts: list[tuple[int, int, int]]) -> NDArray[np.int64]:
+    """Starts, ends, amounts."""
+    return np.array(amounts, dtype=np.int64).reshape(-1, 3).T
+
+
+def test_spread_beyond_64_bits() -> None:
+    """A transfer of 10^15 bytes in 10^16 ps: a share is the amount times a time, over the time."""
+    total, amount = 10**16, 10**15 + 7
+    found = spread(*columns([(0, total, amount), (1, 2, 5)]), total, 3)
+    ends = [amount * edge(index, total, 3) // total for index in range(4)]
+    assert found == [ends[1] + 5, ends[2] - ends[1], ends[3] - ends[2]]
 
 
 @given(st.lists(st.tuples(st.integers(0, 90), st.integers(0, 90)), min_size=1, max_size=12), st.integers(0, 99))

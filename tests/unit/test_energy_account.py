@@ -17,6 +17,7 @@ from archsim.energy.power import power
 from archsim.energy.tables import ZJ_PER_J
 from archsim.errors import SimulationError
 from archsim.ir.activity import Activity
+from archsim.ir.bandwidth import BandwidthTrace
 
 CHIP = small_chip(
     l1__energy={"read": "2 pJ"},
@@ -125,6 +126,6 @@ def test_windows_tile_the_run(total: int, windows: int) -> None:
 
 
 def test_a_run_of_no_time_has_no_power() -> None:
-    empty = Activity("none", 0, 10**9, {}, {}, {}, (), {})
+    empty = Activity("none", 0, 10**9, {}, {}, {}, BandwidthTrace({}), {})
     watts = power(empty, account(empty, CHIP, TABLES), TABLES)
     assert (watts.avg_w, watts.peak_w, watts.trace) == (0.0, 0.0, ())

@@ -11,6 +11,7 @@ from archsim.energy.chip import tables_for
 from archsim.energy.technology import load_technology
 from archsim.errors import ConfigError, SimulationError
 from archsim.ir.activity import Activity
+from archsim.ir.bandwidth import BandwidthTrace
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import loads
 
@@ -88,5 +89,12 @@ def test_flits_are_charged_once_each() -> None:
 
 def _idle() -> Activity:
     return Activity(
-        program="p", total_ps=10**6, clock_hz=10**9, records={}, counts={}, dram={}, bandwidth=(), fidelity={}
+        program="p",
+        total_ps=10**6,
+        clock_hz=10**9,
+        records={},
+        counts={},
+        dram={},
+        bandwidth=BandwidthTrace({}),
+        fidelity={},
     )

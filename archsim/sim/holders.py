@@ -1,0 +1,150 @@
+"""Who may hold units up and who waits, by number; and what a wait of one for the other is charged to.
+
+A *holder* is a unit that runs commands of one op, layer and role in one phase; a *waiter* a unit whose commands of one
+layer and op wait. The rules are those of ``blame``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archsim.ir.activity import CAUSES
+from archsim.ir.records import Columns, Records, Stretches
+from archsim.ir.timeline import State, Timeline
+
+IntArray = NDArray[np.int64]
+MOVES = ("MOVE", "GATHER", "SCATTER")
+MOVE_STALLS = {"dram": "stall_dram", "noc": "stall_noc", "sram_port": "stall_sram_port"}
+NOBODY = 0  # the holder where no command is to blame
+IDLE = State("", "idle", "")
+_BUSY = {"fill_drain": "fill_drain", "sram_port": "stall_sram_port"}
+_CAUSE = {cause: number for number, cause in enumerate(CAUSES)}
+_STALLS = np.array([cause.startswith("stall_") for cause in CAUSES])
+_BY_WAITER = -1  # in place of a cause
+
+
+class _Holder(NamedTuple):
+    """Numbers and flags of a holder. ``works``: what the unit itself is charged; ``cause`` of all waits for it, or
+    _BY_WAITER; ``port``: stretched by ports."""
+
+    core: int
+    kind: int
+    layer: int
+    role: int
+    works: int
+    cause: int
+    port: int
+    array: int
+
+
+class _Waiter(NamedTuple):
+    """Numbers of a waiter; ``array``: whether it waits to run on an array."""
+
+    core: int
+    kind: int
+    layer: int
+    array: int
+
+
+class Holders:
+    """All holders and waiters so far, and the states that their stretches are charged to."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, int] = {"": 0}
+        self._holders = [_Holder(0, 0, 0, 0, 0, _CAUSE["stall_dependency"], 0, 0)]
+        self._waiters = [_Waiter(0, 0, 0, 0)]  # 0: who works
+        self._states: dict[int, State] = {}
+        self._tables: tuple[IntArray, IntArray] | None = None
+
+    def unit(self, records: Records, stretches: Stretches, columns: Columns) -> tuple[IntArray, IntArray]:
+        """The holder of each stretch of a unit, and the waiter of each command; numbers them anew."""
+        core, kind = map(self._name, core_and_kind(records.unit))
+        kinds: dict[tuple[str, str, str], int] = {}
+        waits: dict[tuple[str, str], int] = {}
+        of_text, waiter_of_text = [], []
+        for _, op, layer, role in records.texts:
+            of_text.append(kinds.setdefault((op, layer, role), len(kinds)))
+            if (layer, op) not in waits:
+                waits[layer, op] = len(self._waiters)
+                self._waiters.append(_Waiter(core, kind, self._name(layer), op == "MATMUL"))
+            waiter_of_text.append(waits[layer, op])
+        text_kind = np.array(of_text, dtype=np.int64)[columns.text]
+        names, listed = records.names, list(kinds)
+        keys, work = np.unique(text_kind[stretches.record] * len(names) + stretches.phase, return_inverse=True)
+        first = len(self._holders)
+        for key in keys.tolist():
+            at, phase = divmod(key, len(names))
+            op, layer, role = listed[at]
+            self._holders.append(self._holder(core, kind, op, layer, role, names[phase]))
+        self._tables = None
+        return work + first, np.array(waiter_of_text, dtype=np.int64)[columns.text]
+
+    def codes(self, holder: IntArray, waiter: IntArray) -> IntArray:
+        """What stretches are charged to, see ``timeline``: waiters' for holders, or (waiter 0) the holder's work."""
+        if self._tables is None:
+            self._tables = np.array(self._holders).T, np.array(self._waiters).T
+        core, kind, layer, role, works, cause, port, array = self._tables[0][:, holder]
+        own_core, own_kind, own_layer, own_array = self._tables[1][:, waiter]
+        near, same = core == own_core, layer == own_layer
+        found = np.where((array > own_array) & near & same, _CAUSE["stall_compute"], _CAUSE["stall_dependency"])
+        found = np.where(port > 0, _CAUSE["stall_sram_port"], found)
+        found = np.where(same & ~near & (kind == own_kind), _CAUSE["imbalance"], found)
+        found = np.where(cause == _BY_WAITER, found, cause)
+        found = np.where(waiter == 0, works, found)
+        return self._code(np.where(waiter == 0, layer, own_layer), found, np.where(_STALLS[found], role, 0))
+
+    def code(self, state: State) -> int:
+        """The code of a state."""
+        layer, cause, operand = state
+        return int(self._code(np.array(self._name(layer)), np.array(_CAUSE[cause]), np.array(self._name(operand))))
+
+    def timeline(self, starts_ps: IntArray, codes: IntArray) -> Timeline:
+        """The timeline of states by their codes, each from a start on."""
+        found, first, state = np.unique(codes, return_index=True, return_inverse=True)
+        order, names = np.argsort(first), list(self._names)
+        number = np.argsort(order).astype(np.int32)
+        return Timeline(starts_ps, number[state], [self._state(code, names) for code in found[order].tolist()])
+
+    def _holder(self, core: int, kind: int, op: str, layer: str, role: str, phase: str) -> _Holder:
+        numbers = core, kind, self._name(layer), self._name(role)
+        return _Holder(*numbers, _works(op, phase), _cause(op, phase), phase == "sram_port", op == "MATMUL")
+
+    def _name(self, name: str) -> int:
+        return self._names.setdefault(name, len(self._names))
+
+    def _code(self, layer: IntArray, cause: IntArray, operand: IntArray) -> IntArray:
+        found: IntArray = (layer << 32 | operand << 8) | cause
+        return found
+
+    def _state(self, code: int, names: Sequence[str]) -> State:
+        found = self._states.get(code)
+        if found is None:
+            found = State(names[code >> 32], CAUSES[code & 0xFF], names[code >> 8 & 0xFFFFFF])
+            self._states[code] = found
+        return found
+
+
+def core_and_kind(unit: str) -> tuple[str, str]:
+    """('core[3]', 'load') of ``core[3].load``; units outside cores have core ''."""
+    core, _, kind = unit.rpartition(".")
+    return core, kind
+
+
+def _works(op: str, phase: str) -> int:
+    """What a unit that works is charged."""
+    if op in ("MATMUL", "VECTOR") and phase in _BUSY:
+        return _CAUSE[_BUSY[phase]]
+    return _CAUSE["launch" if op == "SETUP" else "busy"]
+
+
+def _cause(op: str, phase: str) -> int:
+    """What waits for such a command are for, whoever waits; _BY_WAITER where that is not so."""
+    if op in ("HOST", "SETUP"):
+        return _CAUSE["launch"]
+    if op in MOVES:
+        return _CAUSE[MOVE_STALLS.get(phase, "stall_dependency")]
+    return _BY_WAITER if op in ("MATMUL", "VECTOR") else _CAUSE["stall_dependency"]
