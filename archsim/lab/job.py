@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from archsim.caches import folder
 from archsim.errors import ArchsimError, ConfigError, MappingError
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.program import Program
 from archsim.ir.workload import Workload
-from archsim.lab import cache, options
+from archsim.lab import options
 from archsim.lab.fidelity import affordable, with_fidelity
 from archsim.lab.offchip import outer_rates
 from archsim.lab.uncollected import collect_stopped, uncollected
@@ -151,7 +152,7 @@ def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Aske
     workload = _workload(job)
     say(f"mapping {len(workload.layers)} layers")
     asked = Options(
-        objective, dtypes, cache.folder(), outer_rates(architecture), numbers=job.numbers, workers=job.workers,
+        objective, dtypes, folder(), outer_rates(architecture), numbers=job.numbers, workers=job.workers,
         refine=job.refine, simulate=_alone(job, architecture, say) if job.refine else None,
     )  # fmt: skip
     if job.mapping is None:
