@@ -239,9 +239,7 @@ def test_law_30_lone_messages_take_the_formula(name: str, fidelity: str) -> None
                 assert came == Delivery(0, at_ps + 1000 + cycles * 1000, 3 * hops, 3 * (hops + 1))
                 assert network.least_ps(2, source, (target,)) == cycles * 1000 >= network.least_ps(2)
                 seen.add(hops)
-    assert seen >= set(range({"mesh": 4, "torus": 4, "crossbar": 1, "fat_tree": 3}[name])) - {
-        1 if name == "fat_tree" else -1
-    }
+    assert seen == HOPS[name]
 
 
 @settings(max_examples=40, deadline=None)

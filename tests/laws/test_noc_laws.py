@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.errors import ConfigError
-from archsim.noc import catalogue, deadlock, load, multicast, routing, traffic
+from archsim.noc import catalogue, deadlock, load, multicast, routing
 from archsim.noc.catalogue import network
-from archsim.noc.offered import Procedure, offer
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
 from archsim.noc.ways import Ways
@@ -137,18 +136,3 @@ def test_law_30_crowds_of_multicasts_do_not_block(name: tuple[str, tuple[int, ..
     )
     sizes = np.array([1] * nodes + [len(group) for group in groups])
     assert found.router_flits - found.link_flits.sum() == flits * sizes[targets].sum()
-
-
-@pytest.mark.parametrize(("shape", "pattern"), [((4, 4), "uniform"), ((4, 4), "transpose"), ((8,), "tornado")])
-def test_law_30_no_more_than_the_cut(shape: tuple[int, ...], pattern: str) -> None:
-    """Law 30: no link carries more than a flit a cycle; of uniform traffic half crosses the bisection, so that a mesh
-    accepts at most four flits of each cut link per node."""
-    topology, routes = network("mesh", shape)
-    drawn = traffic.by_name(pattern, len(topology.nodes), topology.shape)
-    ideal = load.ideal_rate(topology, routes, drawn)
-    how = Procedure(period_cycles=1000, warm_up=1, periods=2)
-    found = offer(topology, routes, RouterParameters(), drawn, rate=1.0, flits=1, procedure=how)
-    assert max(found.link_load) <= 1.0
-    if pattern == "uniform":
-        assert ideal == pytest.approx(min(1.0, 4 * topology.bisection_links / len(topology.nodes)))
-        assert found.accepted <= ideal * 1.02
