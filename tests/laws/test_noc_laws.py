@@ -101,8 +101,8 @@ def test_law_30_a_circle_is_refused(name: str, shape: tuple[int, ...]) -> None:
 @given(networks, routers, st.data())
 def test_law_28_multicast(name: tuple[str, tuple[int, ...]], router: RouterParameters, data: st.DataObject) -> None:
     """Law 28: the source sends once, each router and link of the tree passes each flit once, every node receives it,
-    and not later than the last of as many packets to one node each; a cycle where heads guess and then hold the switch,
-    for the head of a branch that guessed wrong waits for its others."""
+    and not later than the last of as many packets to one node each; at most a cycle later where heads guess and then
+    hold the switch."""
     topology, routes = network(*name)
     nodes = len(topology.nodes)
     source = data.draw(st.integers(0, nodes - 1))
