@@ -97,8 +97,8 @@ class Plans(Generic[Plan]):
         if self._core is not None and core_of(memory) == self._core:
             memory = part_of(memory) + OWN
         bounds = tuple([(clip.dim, clip.length) for clip in region.clips])
-        role = self._stores.role(step, region)
-        return region.operand, memory, role, region.element_bytes, region.strides, bounds
+        role, dtype = self._stores.role(step, region), self._stores.dtype(step, region)
+        return region.operand, memory, role, dtype, region.element_bytes, region.strides, bounds
 
 
 def _clips(command: Command) -> tuple[Clip, ...]:
