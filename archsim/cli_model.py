@@ -62,8 +62,11 @@ def run(
         raise typer.BadParameter("one process simulates and searches; leave out --jobs", param_hint="--refine")
     from archsim.lab.options import Requirement
     from archsim.lab.run import execute
+    from archsim.outputs import check_directory
 
     requirements = [Requirement.parse(text) for text in require or []]
+    if out is not None:
+        check_directory(out)
     with progress() as say:
         job = _job(
             no_cache,
@@ -120,12 +123,14 @@ def map_(
 ) -> None:
     """Only map: loop nests, bounds, and how far the search went."""
     from archsim.lab.mapping import mapped, texts
-    from archsim.lab.mapping_file import write
+    from archsim.lab.mapping_file import check_writable, write
 
     if explain is None and format_ is opt.Format.JSON:
         raise typer.BadParameter("loop nests are text; JSON is what --explain LAYER prints", param_hint="--format")
     if explain is not None and layer is not None:
         raise typer.BadParameter("give the layer to one of --layer and --explain", param_hint="--explain")
+    if export is not None:
+        check_writable(export)
     with progress() as say:
         job = _job(
             no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported, lookups, parameter, mapping, workers

@@ -14,6 +14,7 @@ from pathlib import Path
 from archsim.errors import ConfigError, MappingError
 from archsim.ir.mapping import MappingFile, ModelMapping
 from archsim.ir.workload import Workload
+from archsim.outputs import check_file, unwritable
 from archsim.spec.architecture import Architecture
 from mapper.options import Given
 
@@ -115,6 +116,12 @@ def to_text(mapping: ModelMapping, workload: Workload | None = None) -> str:
     return mapping_to_text(mapping, {layer.name: layer.dims for layer in workload.layers})
 
 
+def check_writable(path: Path) -> None:
+    """Raises ConfigError when a mapping cannot be written there."""
+    _check_suffix(path)
+    check_file(path)
+
+
 def write(mapping: ModelMapping, workload: Workload, path: Path) -> None:
     """Write the mapping in the form that the suffix says; raises ConfigError when the file cannot be written."""
     _check_suffix(path)
@@ -122,7 +129,7 @@ def write(mapping: ModelMapping, workload: Workload, path: Path) -> None:
         text = to_text(mapping, workload if path.suffix in TEXT else None)
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be written ({error.strerror})") from error
+        raise unwritable(path, error.errno) from error
 
 
 def _check_suffix(path: Path) -> None:

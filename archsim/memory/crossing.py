@@ -62,15 +62,15 @@ class Crossings:
         for route in routes:
             side = route.side
             address = self._address(step, side) if side is not None else 0
-            journey.start(route.way, self._freight(journey, route, address))
+            if side is None or side.leg is None:
+                journey.ship(self.routes.load(route, address))
+            else:
+                journey.start(route.way, self._freight(journey, route, side.leg, address))
         return journey
 
-    def _freight(self, journey: Journey, route: Route, address: int) -> list[Freight]:
-        """The parts of a route."""
-        leg = route.side.leg if route.side is not None else None
+    def _freight(self, journey: Journey, route: Route, leg: Leg, address: int) -> list[Freight]:
+        """The parts of a route from or to a DRAM."""
         starts = [address + part.offset for part in route.parts]
-        if leg is None:
-            return [Freight(at, flits) for at, flits in zip(starts, route.messages, strict=True)]
 
         def transfer(leg: Leg, shape: Shape, at: int, clock: Clock) -> Event:
             return leg.dram.submit(journey.order(), shape, at, clock)

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 from archsim.ir.unroll import Step
 from archsim.memory.offchip import OffChip
-from archsim.memory.routes import Fabric, Way
+from archsim.memory.routes import Fabric, Way, request
 from archsim.memory.window import Window
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Phases
 from archsim.sim.kernel import Event, Kernel
+from archsim.sim.messages import Batch, Message
 
 Then = Callable[[Event], None]
 
@@ -36,7 +37,7 @@ class Freight(NamedTuple):
 
 
 class Journey:
-    """All that one command sends. ``event``: it has arrived and is written; ``left``: messages that have not yet.
+    """All that one command sends. ``event``: it has arrived and is written; ``left``: parts of it that have not yet.
 
     ``beat_ps``: last beat in a DRAM, ``flit_ps``: last arrival, as far as they are known.
     """
@@ -70,18 +71,28 @@ class Journey:
         self._orders = 0
         self._windows: dict[str, Window] = {}
 
+    def ship(self, load: Any) -> None:
+        """Send what the network sees to all the way (``Fabric.load``)."""
+        self.left += 1
+        self._send(load, self._clock, self._arrived)
+
     def start(self, way: Way, freight: Sequence[Freight]) -> None:
-        """Send all parts, or ask for them."""
-        for item in freight:
-            self.left += len(item.messages)
-        if way.source is None:
-            self._request(way, freight)
-        else:
+        """Send all parts as the engine comes to them, or ask for them."""
+        self.left += len(freight)
+        if way.source is not None:
             for item in freight:
-                if item.after_cycles:
-                    self._later(item, partial(self._leave, way, item))
-                else:
-                    self._leave(way, item)
+                self._when(item, partial(self._leave, way.source, way, item))
+            return
+        by_port: dict[int, list[Freight]] = {}
+        for item in freight:
+            by_port.setdefault(self._fabric.port(way.memory, item.address), []).append(item)
+        for port, items in by_port.items():
+            asked = request(self._fabric, self._node, port)
+            if asked is None:
+                self._serve(way, port, items)
+            else:
+                then = partial(self._asked, way, port, items)
+                self._send(self._fabric.load((Batch((asked,)),)), self._fabric.clock, then)
 
     def phases(self, beat_ps: int, *, reads: bool) -> Phases:
         """Where the command's bytes were, in their order, at its end; ``beat_ps``: last beat of what did not travel.
@@ -99,31 +110,13 @@ class Journey:
         self._orders += 1
         return self._rank, self._index, self._orders
 
-    # from a memory above
-
-    def _request(self, way: Way, freight: Sequence[Freight]) -> None:
-        """Ask each port for its parts."""
-        by_port: dict[int, list[Freight]] = {}
-        for item in freight:
-            by_port.setdefault(self._fabric.port(way.memory, item.address), []).append(item)
-        for port, items in by_port.items():
-            if self._fabric.request_flits:
-                asked = partial(self._asked, way, port, items)
-                self._send(self._node, (port,), self._fabric.request_flits, self._fabric.clock, asked)
-            else:
-                self._serve(way, port, items)
-
-    def _asked(self, way: Way, port: int, items: Sequence[Freight], event: Event) -> None:
-        self._fabric.charge(self._layer, event.value)
+    def _asked(self, way: Way, port: int, items: Sequence[Freight], _: Event) -> None:
         self._serve(way, port, items)
 
     def _serve(self, way: Way, port: int, items: Sequence[Freight]) -> None:
         """A port knows what to send."""
         for item in items:
-            if item.after_cycles:
-                self._later(item, partial(self._fetch, way, port, item))
-            else:
-                self._fetch(way, port, item)
+            self._when(item, partial(self._fetch, way, port, item))
 
     def _fetch(self, way: Way, port: int, item: Freight) -> None:
         if item.transfer is None:
@@ -137,43 +130,45 @@ class Journey:
         self._deliver(way, port, item)
 
     def _deliver(self, way: Way, port: int, item: Freight) -> None:
-        for flits in item.messages:
-            self._send(port, way.targets, flits, self._clock, self._arrived)
+        self._send(self._load(port, way.targets, item), self._clock, self._arrived)
 
-    # from a core
-
-    def _leave(self, way: Way, item: Freight) -> None:
+    def _leave(self, source: int, way: Way, item: Freight) -> None:
         """Send a part to a memory above, or to other cores."""
-        assert way.source is not None
         targets = (self._fabric.port(way.memory, item.address),) if way.memory else way.targets
-        clock, then = self._clock, self._arrived
-        if item.transfer is not None:
-            clock, then = self._fabric.clock, partial(self._write, item, [len(item.messages)])
-        for flits in item.messages:
-            self._send(way.source, targets, flits, clock, then)
+        load = self._load(source, targets, item)
+        if item.transfer is None:
+            self._send(load, self._clock, self._arrived)
+        else:
+            self._send(load, self._fabric.clock, partial(self._write, item))
 
-    def _write(self, item: Freight, to_come: list[int], event: Event) -> None:
-        """A message has arrived at the port of a DRAM; the part is written when all of it has."""
-        self._flit(event)
-        to_come[0] -= 1
-        if not to_come[0]:
-            self._transfer(item, self._clock, partial(self._written, item))
+    def _write(self, item: Freight, _: Event) -> None:
+        """A part has arrived whole at the port of a DRAM."""
+        self.flit_ps = self._kernel.now
+        self._transfer(item, self._clock, partial(self._written, item))
 
     def _written(self, item: Freight, event: Event) -> None:
         self._beat(item, event)
-        self._end(len(item.messages))
+        self._end()
 
-    def _arrived(self, event: Event) -> None:
-        self._flit(event)
-        self._end(1)
+    def _arrived(self, _: Event) -> None:
+        self.flit_ps = self._kernel.now
+        self._end()
 
     # steps that all ways share
 
-    def _later(self, item: Freight, then: Callable[[], None]) -> None:
-        self._kernel.at(self._clock.edge(self._clock.cycle(self._kernel.now) + item.after_cycles), then)
+    def _load(self, source: int, targets: tuple[int, ...], item: Freight) -> Any:
+        """The messages of a part."""
+        return self._fabric.load((Batch(tuple([Message(source, targets, flits) for flits in item.messages])),))
 
-    def _send(self, source: int, targets: tuple[int, ...], flits: int, clock: Clock, then: Then) -> None:
-        self._fabric.send(self.order(), source, targets, flits, clock).callbacks.append(then)
+    def _when(self, item: Freight, then: Callable[[], None]) -> None:
+        """Go on with a part when the engine has come to it."""
+        if item.after_cycles:
+            self._kernel.at(self._clock.edge(self._clock.cycle(self._kernel.now) + item.after_cycles), then)
+        else:
+            then()
+
+    def _send(self, load: Any, clock: Clock, then: Then) -> None:
+        self._fabric.send(self.order(), self._layer, load, clock).callbacks.append(then)
 
     def _transfer(self, item: Freight, clock: Clock, then: Then) -> None:
         assert item.dram is not None and item.transfer is not None
@@ -188,11 +183,7 @@ class Journey:
         item.dram.charge(self._layer, completion)
         self.beat_ps = max(self.beat_ps, completion.time_ps)
 
-    def _flit(self, event: Event) -> None:
-        self._fabric.charge(self._layer, event.value)
-        self.flit_ps = self._kernel.now
-
-    def _end(self, messages: int) -> None:
-        self.left -= messages
+    def _end(self) -> None:
+        self.left -= 1
         if not self.left:
             self.event.succeed()

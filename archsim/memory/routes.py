@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
@@ -13,6 +13,7 @@ from archsim.memory.offchip import Shape
 from archsim.memory.parts import Part, cut
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Event
+from archsim.sim.messages import Batch, Message
 from archsim.spec.network import core_of
 
 
@@ -35,11 +36,17 @@ class Fabric(Protocol):
     def cycles(self, size_bytes: int, clock: Clock) -> Fraction:
         """Cycles of ``clock`` that bytes take at least through the one link of a core."""
 
-    def send(self, order: tuple[int, ...], source: int, targets: tuple[int, ...], flits: int, clock: Clock) -> Event:
-        """Send a message; the event has its delivery."""
+    def load(self, batches: tuple[Batch, ...]) -> Any:
+        """What batches of messages are to the network."""
 
-    def charge(self, layer: str, delivery: Any) -> None:
-        """Count what a message cost."""
+    def send(self, order: tuple[int, ...], layer: str, load: Any, clock: Clock) -> Event:
+        """Send a load for ``layer``; the event is that all of it has arrived."""
+
+
+def request(fabric: Fabric, node: int, port: int) -> Message | None:
+    """What asks a port for parts, where it must be asked and is not at the engine's own ``node``."""
+    flits = fabric.request_flits
+    return Message(node, (port,), flits) if flits and port != node else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +83,8 @@ class Ask(NamedTuple):
 class Route:
     """What crosses between two places: ``parts``, of the flits of one message each.
 
-    ``side``: the operand above the network, None between cores. ``asks``: the parts in a DRAM.
+    ``side``: the operand above the network, None between cores. ``asks``: the parts in a DRAM. ``loads``: what has been
+    sent so far, by the ports of the parts.
     """
 
     side: Side | None
@@ -84,6 +92,7 @@ class Route:
     parts: tuple[Part, ...]
     messages: tuple[tuple[int], ...]
     asks: tuple[Ask, ...] = ()
+    loads: dict[tuple[int, ...], Any] = field(default_factory=dict)
 
     @property
     def size_bytes(self) -> int:
@@ -111,6 +120,29 @@ class Routes:
         found = [route for side in sent for route in self._made(None, node, [c for c in cores if c != home], side)]
         above = [side for side in targets if core_of(side.memory) is None]
         return (*found, *(route for side in above for route in self._made(side, node, [], side)))
+
+    def load(self, route: Route, address: int) -> Any:
+        """All messages of a route that starts at ``address`` above the network, none of it in DRAM."""
+        way, port = route.way, self.fabric.port
+        ports = tuple([port(way.memory, address + part.offset) for part in route.parts]) if way.memory else ()
+        try:
+            return route.loads[ports]
+        except KeyError:
+            load = route.loads[ports] = self.fabric.load(self._batches(route, ports))
+            return load
+
+    def _batches(self, route: Route, ports: tuple[int, ...]) -> tuple[Batch, ...]:
+        """To or from one place after another; a port sends when it has been asked."""
+        memory, source, targets = route.way
+        if source is not None:
+            to = [(port,) for port in ports] if memory else [targets] * len(route.parts)
+            sent = zip(to, route.messages, strict=True)
+            return (Batch(tuple([Message(source, nodes, flits) for nodes, (flits,) in sent])),)
+        by_port: dict[int, list[Message]] = {}
+        for port, (flits,) in zip(ports, route.messages, strict=True):
+            by_port.setdefault(port, []).append(Message(port, targets, flits))
+        node = self.fabric.node(self._core)
+        return tuple([Batch(tuple(sent), request(self.fabric, node, port)) for port, sent in by_port.items()])
 
     def moved(self, route: Route, core: int) -> Route:
         """A route that was found for another ``core``: what was at its node is at the engine's own."""

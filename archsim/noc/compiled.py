@@ -92,7 +92,7 @@ def slow_links(topology: Topology) -> list[Link]:
 def idle_counts() -> Any:
     """Nothing has happened, nothing is to come."""
     found = np.zeros(k.COUNTS, np.int64)
-    found[[k.COMING, k.COMING_LAST]] = k.NONE
+    found[[k.COMING, k.COMING_LAST, k.SPARE]] = k.NONE
     return found
 
 

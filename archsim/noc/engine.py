@@ -11,7 +11,7 @@ import numpy as np
 
 from archsim.errors import ConfigError
 from archsim.noc import multicast
-from archsim.noc.kernel.layout import ARRIVED, COMING, COMING_LAST, MESSAGE, NO_INDEX, NONE, NOW, UNDER_WAY
+from archsim.noc.kernel.layout import ARRIVED, COMING, COMING_LAST, MESSAGE, NO_INDEX, NONE, NOW, SPARE, UNDER_WAY
 from archsim.noc.parameters import WHOLE, Packets, RouterParameters
 from archsim.noc.routing import Routes
 from archsim.noc.topology import Topology
@@ -26,8 +26,8 @@ class Engine(Protocol):
     state: Any
 
     def advance(self, until: int, *, stops: bool) -> tuple[int, int]:
-        """Run the cycles before ``until``; if it ``stops``, to the first end. How many of ``state.done`` ended in
-        it, and the cycle before which no further one can, NEVER where none is left."""
+        """Run the cycles before ``until``; if it ``stops``, to the first end of a shipment. How many of ``state.done``
+        ended in it, and the cycle before which no further one can, NEVER where none is left."""
 
     def flits(self) -> Any:
         """That have left each output port of the routers, then each node."""
@@ -54,15 +54,6 @@ def engine(
     return Routers(topology, routes, parameters, packets, seed)
 
 
-def send(counts: Any, following: Any, slot: int) -> None:
-    """The message of a record that is filled is to come after all before. ``following``: the records' ``next``."""
-    if counts[COMING] == NONE:
-        counts[COMING] = slot
-    else:
-        following[counts[COMING_LAST]] = slot
-    counts[COMING_LAST] = slot
-
-
 def send_all(state: Any) -> None:
     """All records of a network without messages are to come, in their order."""
     count = state.messages.size
@@ -72,9 +63,19 @@ def send_all(state: Any) -> None:
         state.counts[COMING], state.counts[COMING_LAST] = 0, count - 1
 
 
-def with_messages(state: Any, count: int) -> Any:
-    """The state with room for ``count`` messages more."""
-    return state._replace(messages=np.concatenate([state.messages, np.zeros(count, MESSAGE)]))
+def with_records(state: Any, messages: Any) -> Any:
+    """The state with these records of messages, and room for all of them to end in one cycle."""
+    return state._replace(messages=messages, done=np.zeros(1 + messages.size, state.done.dtype))
+
+
+def with_more(state: Any, count: int) -> Any:
+    """The state with ``count`` > 0 unused records of messages more."""
+    slots, more = state.messages.size, np.zeros(count, MESSAGE)
+    more["next"] = np.arange(slots + 1, slots + count + 1)
+    spare = state.counts[SPARE]
+    more["next"][-1] = NO_INDEX if spare == NONE else spare
+    state.counts[SPARE] = slots
+    return with_records(state, np.concatenate([state.messages, more]))
 
 
 class Trees:

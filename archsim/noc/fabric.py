@@ -1,7 +1,7 @@
-"""The network as the engines of the cores see it: messages in, deliveries out, flits charged to layers.
+"""The network as the engines of the cores see it: batches of messages in, deliveries out, flits charged to layers.
 
-The model behind it (flits or reserved links) is simulated beside the event kernel; messages of one instant reach it in
-the order of their queue, then of their command. It sees them at its first edge after that, and a delivery is seen at
+The model behind it (flits or reserved links) is simulated beside the event kernel. It sees messages at its first edge
+after they were sent, those of one edge in the order of their queues, then of their commands, and a delivery is seen at
 the first edge of its receiver at or after it: as of DRAM, without the stages of a synchroniser.
 """
 
@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import count
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from archsim.errors import ProgramError
 from archsim.ir.activity import LinkFlits, NocStats
-from archsim.noc.interface import Delivery, Message
+from archsim.noc.interface import Delivery, Load, Shipment
 from archsim.noc.network import NetworkStats
 from archsim.noc.topology import Topology
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Event, Kernel
+from archsim.sim.messages import Batch, Message
 from archsim.sim.tally import Tally
 from archsim.spec.network import Noc
 
@@ -28,8 +29,11 @@ class NetworkModel(Protocol):
 
     topology: Topology
 
-    def submit(self, at_ps: int, messages: Sequence[Message], /) -> None:
-        """Take the messages of one instant, in order."""
+    def load(self, *batches: Batch) -> Load:
+        """What batches are to this network."""
+
+    def submit(self, at_ps: int, shipments: Sequence[Shipment], /) -> None:
+        """Take the shipments of one instant."""
 
     def advance(self, until_ps: int, /) -> Sequence[Delivery]:
         """Run to the first instant <= ``until_ps`` with deliveries and return them, else []."""
@@ -46,16 +50,6 @@ class NetworkModel(Protocol):
     @property
     def stats(self) -> NetworkStats:
         """Totals since time 0."""
-
-    def least_ps(self, flits: int, source: int | None = None, targets: tuple[int, ...] = ()) -> int:
-        """No message of so many flits ends sooner after it was submitted."""
-
-
-class Errand(NamedTuple):
-    """Where a message goes beside its own node, and what it takes at least."""
-
-    targets: tuple[int, ...]
-    least_ps: int
 
 
 class Fabric:
@@ -74,8 +68,8 @@ class Fabric:
         self._ids = count()
         self._attached = tuple(spec.shared)
         self._levels = tuple(level.name for level in spec.levels)
-        self._ports: dict[str, tuple[int, ...]] = {}
-        self._errands: dict[tuple[int, tuple[int, ...], int], Errand] = {}
+        self._port_of: dict[tuple[str, int], int] = {}  # by memory and block of a message's length
+        self._loads: dict[tuple[Batch, ...], Load | None] = {}
         self._charged: dict[tuple[str, tuple[tuple[int, int], ...]], int] = {}
 
     def node(self, core: int) -> int:
@@ -88,16 +82,11 @@ class Fabric:
         Ports take turns, a message long each: of the message's number, the digits in base ports are added up, so that
         strides of a power of it do not meet at one port.
         """
-        ports = self._ports.get(memory)
-        if ports is None:
-            ports = self._ports[memory] = self.model.ports(memory)
-        if not ports:
-            raise ProgramError(f"memory '{memory}' has no port on network '{self.name}'; 'attach' says where one is")
-        number, rest, count = 0, address // self.message_bytes, len(ports)
-        while rest and count > 1:
-            number += rest % count
-            rest //= count
-        return ports[number % count]
+        block = memory, address // self.message_bytes
+        port = self._port_of.get(block)
+        if port is None:
+            port = self._port_of[block] = self._port(*block)
+        return port
 
     def flits(self, size_bytes: int) -> int:
         """Flits of payload."""
@@ -107,18 +96,25 @@ class Fabric:
         """Cycles of ``clock`` that bytes take at least through the one link of a core."""
         return Fraction(self.flits(size_bytes) * clock.hz, self.clock.hz)
 
-    def send(self, order: tuple[int, ...], source: int, targets: tuple[int, ...], flits: int, clock: Clock) -> Event:
-        """Send a message; the event has the Delivery, at an edge of ``clock``, or None when it need not travel.
+    def load(self, batches: tuple[Batch, ...]) -> Load | None:
+        """What batches are to the network; None if all of it is at its node already, and need not travel."""
+        try:
+            return self._loads[batches]
+        except KeyError:
+            load = self._loads[batches] = self._load(batches)
+            return load
 
-        ``order`` sorts the messages of one instant.
+    def send(self, order: tuple[int, ...], layer: str, load: Load | None, clock: Clock) -> Event:
+        """Send a load for ``layer``; the event is that all of it has arrived, at an edge of ``clock``.
+
+        ``order``: what sorts those that are sent at one edge; its first number is the engine's own.
         """
-        errand = self._errands.get((source, targets, flits))
-        if errand is None:
-            errand = self._errands[source, targets, flits] = self._errand(source, targets, flits)
-        if not errand.targets:
+        if load is None:
             return self._kernel.timeout(clock.at_or_after(self._kernel.now) - self._kernel.now)
-        message = Message(next(self._ids), source, errand.targets, flits)
-        return self._kernel.submit(self._number, order, message, clock, errand.least_ps)
+        key = layer, load.passed
+        self._charged[key] = self._charged.get(key, 0) + 1
+        shipment = Shipment(next(self._ids), load, order[0])
+        return self._kernel.submit(self._number, order, shipment, clock, load.least_ps)
 
     def close(self) -> NocStats:
         """Totals, once the model has reached the end of the simulation; its charges are counted then."""
@@ -147,12 +143,29 @@ class Fabric:
             topology.within,
         )
 
-    def charge(self, layer: str, delivery: Delivery | None) -> None:
-        """Count what a message of ``layer`` cost on links and in routers."""
-        if delivery is not None:
-            key = layer, delivery.levels or ((delivery.link_flits, delivery.router_flits),)
-            self._charged[key] = self._charged.get(key, 0) + 1
+    def _port(self, memory: str, block: int) -> int:
+        ports = self.model.ports(memory)
+        if not ports:
+            raise ProgramError(f"memory '{memory}' has no port on network '{self.name}'; 'attach' says where one is")
+        number, rest, count = 0, block, len(ports)
+        while rest and count > 1:
+            number += rest % count
+            rest //= count
+        return ports[number % count]
 
-    def _errand(self, source: int, targets: tuple[int, ...], flits: int) -> Errand:
-        others = tuple([target for target in targets if target != source])
-        return Errand(others, self.model.least_ps(flits, source, others) if others else 0)
+    def _load(self, batches: tuple[Batch, ...]) -> Load | None:
+        """What of ``batches`` travels; None if nothing does."""
+        found = []
+        for batch in batches:
+            messages = tuple([away for message in batch.messages if (away := _away(message)).targets])
+            if messages:
+                found.append(Batch(messages, batch.request))
+            elif batch.request is not None:
+                found.append(Batch((batch.request,)))
+        return self.model.load(*found) if found else None
+
+
+def _away(message: Message) -> Message:
+    """The message without its own node as a target."""
+    source, targets, flits = message
+    return Message(source, tuple([target for target in targets if target != source]), flits)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from fractions import Fraction
-from functools import cached_property
 from typing import NamedTuple
 
 from archsim.errors import SimulationError
@@ -18,14 +17,12 @@ Pace = tuple[Fraction, int]  # period of links, between how many of which packet
 
 class Way(NamedTuple):
     """From a node to those that one copy of a message reaches: as the kernel's record says it, what it passes (links
-    and routers, and those of each level of nested networks), and the cycles of a flit there. ``alone``: by the period
-    of links, and between how many ways of such links packets choose, the cycles of a flit there and of a head up to the
-    last such link, the most (``Ways.paces``)."""
+    and routers of each level of nested networks, innermost first), and the cycles of a flit there. ``alone``: by the
+    period of links, and between how many ways of such links packets choose, the cycles of a flit there and of a head up
+    to the last such link, the most (``Ways.paces``)."""
 
     where: int
     nodes: int
-    links: int
-    routers: int
     flight_cycles: int
     alone: tuple[tuple[Pace, int], ...]
     levels: tuple[tuple[int, int], ...]
@@ -36,9 +33,6 @@ class Fan(NamedTuple):
     of them; and the cycles of a head on the one where it takes the fewest."""
 
     ways: tuple[Way, ...]
-    nodes: int
-    links: int
-    routers: int
     alone: tuple[tuple[Pace, int], ...]
     fewest_cycles: int
     levels: tuple[tuple[int, int], ...]
@@ -59,15 +53,10 @@ class Fans:
         self._multicast = multicast
         self._known: dict[tuple[int, tuple[int, ...]], Fan] = {}
 
-    @cached_property
-    def shortest(self) -> int:
-        """Cycles of a head between the two nodes of which that takes the fewest."""
-        nodes = range(len(self._ways.topology.nodes))
-        return min((self._alone(a, b) for a in nodes for b in nodes if a != b), default=0)
-
-    def _alone(self, source: int, target: int) -> int:
-        routers = len(self._ways.links(source, target)) + 1
-        return self._ways.flight_cycles(source, target) + routers * self._head_cycles
+    @property
+    def levels(self) -> int:
+        """Of nested networks; 1 where there is one."""
+        return 1 + max(self._ways.topology.levels, default=0)
 
     def to(self, source: int, targets: tuple[int, ...]) -> Fan:
         """The ways of a message's copies."""
@@ -95,22 +84,19 @@ class Fans:
         return Way(
             where=where,
             nodes=len(targets),
-            links=len(links),
-            routers=len(links) + 1,
             flight_cycles=max(flights),
             alone=tuple(alone.items()),
             levels=self._passed(source, links),
         )
 
     def _passed(self, source: int, links: Collection[Link]) -> tuple[tuple[int, int], ...]:
-        """Links and routers of each level of nested networks; nothing where there is one."""
-        of_router = self._ways.topology.levels
-        if not of_router:
-            return ()
-        first = self._ways.topology.nodes[source].router
+        """Links and routers of each level."""
+        topology = self._ways.topology
+        of_router = topology.levels or (0,) * topology.routers
+        first = topology.nodes[source].router
         links_of = Counter(link.level for link in links)
         routers_of = Counter(of_router[router] for router in {first, *(link.target for link in links)})
-        return tuple((links_of[level], routers_of[level]) for level in range(1 + max(of_router)))
+        return tuple((links_of[level], routers_of[level]) for level in range(self.levels))
 
     def _check(self, source: int, targets: tuple[int, ...]) -> None:
         nodes = range(len(self._ways.topology.nodes))
@@ -128,9 +114,6 @@ def _fan(ways: tuple[Way, ...]) -> Fan:
         alone[pace] = max(alone.get(pace, 0), cycles)
     return Fan(
         ways=ways,
-        nodes=sum(way.nodes for way in ways),
-        links=sum(way.links for way in ways),
-        routers=sum(way.routers for way in ways),
         alone=tuple(alone.items()),
         fewest_cycles=min(max(cycles for _, cycles in way.alone) for way in ways),
         levels=tuple(

@@ -1,29 +1,37 @@
-"""What a network is to the machine: messages in, deliveries out, simulated beside the event kernel."""
+"""What a network is to the machine: shipments in, deliveries out, simulated beside the event kernel."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
-class Message(NamedTuple):
-    """``flits`` of payload from a node to one or more; the network cuts them into packets and adds their headers."""
+class Load(NamedTuple):
+    """Batches as a network knows them, wherever in time they are sent.
+
+    ``least_cycles``: from the first edge at which they are there to the end, ``least_ps``: from when they are
+    submitted, what they take at least. ``passed``: their flits (headers too) times the links that they pass, those from
+    and to nodes not among them, and times the routers; of nested networks for each, innermost first, without the wires
+    between them. ``rows``, ``records``: for the network's kernel.
+    """
+
+    least_cycles: int
+    least_ps: int
+    passed: tuple[tuple[int, int], ...]
+    rows: Any
+    records: int
+
+
+class Shipment(NamedTuple):
+    """A load on its way; it ends when all of it has arrived. In a cycle messages of a lower ``rank`` go first, of equal
+    ones those of the lower ``id``."""
 
     id: int
-    source: int
-    targets: tuple[int, ...]
-    flits: int
+    load: Load
+    rank: int = 0
 
 
 class Delivery(NamedTuple):
-    """A message whose last flit has reached its last target.
-
-    ``link_flits``: flits of it (headers too) times the links that they passed, those from and to nodes not among them;
-    ``router_flits``: times the routers. ``levels``: both of each of nested networks, innermost first, without the wires
-    between them; empty where there is one.
-    """
+    """A shipment whose last flit has reached its last target."""
 
     id: int
     time_ps: int
-    link_flits: int
-    router_flits: int
-    levels: tuple[tuple[int, int], ...] = ()

@@ -1,4 +1,4 @@
-"""The network of a chip, simulated beside the event kernel: messages in, deliveries out.
+"""The network of a chip, simulated beside the event kernel: shipments in, deliveries out.
 
 Time inside is counted in cycles of the network's clock by a compiled kernel (kernel/run.py, fidelity ``flit``;
 kernel/reserve.py, ``link``); this class cuts messages into packets, knows the way from each node to those it sends to,
@@ -9,33 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from archsim.errors import ConfigError, SimulationError
 from archsim.noc import attachment, engine
-from archsim.noc.fans import Fans, Way
-from archsim.noc.interface import Delivery, Message
-from archsim.noc.kernel.layout import NEVER, NO_INDEX, NONE
+from archsim.noc.fans import Fans
+from archsim.noc.interface import Delivery, Load, Shipment
+from archsim.noc.kernel.layout import NEVER
+from archsim.noc.loads import Loads
 from archsim.noc.parameters import Packets, RouterParameters
-from archsim.noc.records import Records
 from archsim.noc.replay import STUCK_CYCLES
 from archsim.noc.ways import Ways, head_cycles
 from archsim.sim.clock import Clock
+from archsim.sim.messages import Batch
 from archsim.spec.network import Noc
 
 FIRST_MESSAGES = 64  # under way before the arrays first grow
-
-
-class _Load(NamedTuple):
-    """What all messages of so many ``flits`` between the same nodes have in common: the ways of its copies, packets to
-    arrive, cycles until the end at least, and what the delivery will say."""
-
-    ways: tuple[Way, ...]
-    packets: int
-    least_cycles: int
-    link_flits: int
-    router_flits: int
-    levels: tuple[tuple[int, int], ...]
+ID_BITS = 40  # of a shipment's number, below its rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +61,10 @@ class Network:
     seed: ClassVar[int] = 0  # of the choices between equally short ways
 
     def __init__(self, spec: Noc) -> None:
+        from archsim.noc.kernel.shipping import take_in  # the compiler is slow to import: only now
+
         self.spec = spec
+        self._take_in = take_in
         self.packets = Packets(max(1, -(-spec.packet_bytes // spec.link_bytes)), spec.header_flits)
         _check_fit(spec, self.packets)
         self._clock = Clock(spec.clock_hz)
@@ -79,9 +72,9 @@ class Network:
         parameters = _parameters(spec)
         self._engine = engine.engine(spec.fidelity, self.topology, routes, parameters, self.packets, seed=self.seed)
         self._fans = Fans(Ways(self.topology, routes), self._engine, head_cycles(parameters), multicast=spec.multicast)
-        self._loads: dict[tuple[int, tuple[int, ...], int], _Load] = {}
-        self._sent: dict[int, tuple[int, _Load, list[int]]] = {}  # messages by the record that counts what arrives
-        self._free: list[int] = []
+        self._loads = Loads(self._fans, self.packets, self._clock)
+        self._sent: dict[int, int] = {}  # records of the shipments under way
+        self._spare = 0  # records that are not used
         self._grow()
         self._next_end: int = NEVER
         self._submitted_ps = self._now_ps = 0
@@ -98,28 +91,28 @@ class Network:
             raise SimulationError(f"network {self.spec.name}: no port of '{part}'")
         return self._ports[part]
 
-    def least_ps(self, flits: int, source: int | None = None, targets: tuple[int, ...] = ()) -> int:
-        """No message of ``flits`` from ``source`` to ``targets`` arrives sooner after it was submitted: what it takes
-        alone. Where it goes may be left out: then the nearest two nodes."""
-        total = self.packets.flits(flits)
-        if source is None or not targets:
-            return self._clock.edge(total - 1 + self._fans.shortest)
-        fan = self._fans.to(source, targets)
-        return self._clock.edge(fan.least_cycles(total) - 1)
+    def load(self, *batches: Batch) -> Load:
+        """What ``batches`` are to this network. Raises SimulationError on an empty message, one to no node, to its own,
+        or twice to one."""
+        return self._loads.of(batches)
 
-    def submit(self, at_ps: int, messages: Sequence[Message]) -> None:
-        """Take all messages of the instant ``at_ps``, in order; they are at their nodes at the first edge after it.
+    def submit(self, at_ps: int, shipments: Sequence[Shipment]) -> None:
+        """Take all shipments of the instant ``at_ps``; they are at their nodes at the first edge after it.
 
-        Raises SimulationError when ``at_ps`` is before the time reached or before an earlier submit, or a message is
-        empty or goes to no node, to its own, or twice to one.
+        Raises SimulationError when ``at_ps`` is before the time reached or before an earlier submit.
         """
         reached_ps = max(self._now_ps, self._submitted_ps)
         if at_ps < reached_ps:
             raise SimulationError(f"network: message submitted at {at_ps} ps, after it reached {reached_ps} ps")
         self._submitted_ps = at_ps
-        visible = self._clock.cycle(at_ps + 1)
-        for message in messages:
-            self._take_in(message, visible)
+        visible, loads = self._clock.cycle(at_ps + 1), self._loads
+        for number, load, rank in shipments:
+            while self._spare < load.records:
+                self._grow()
+            self._spare -= load.records
+            self._sent[number] = load.records
+            self._take_in(self._engine.state, loads.fans, loads.copies, load.rows, visible, rank << ID_BITS | number)
+            self._next_end = min(self._next_end, visible + load.least_cycles)
 
     def advance(self, until_ps: int) -> list[Delivery]:
         """Run to the first instant <= ``until_ps`` with deliveries and return all of that instant, or [].
@@ -137,7 +130,7 @@ class Network:
             return []
         ended = self._engine.state.done[1 : count + 1].tolist()
         self._now_ps = self._clock.edge(int(self._ended[ended[0]]))
-        return [self._deliver(slot) for slot in ended]
+        return [self._delivered(slot) for slot in ended]
 
     def next_event_ps(self) -> int | None:
         """A lower bound of the next delivery; None when nothing is under way."""
@@ -164,42 +157,6 @@ class Network:
             busiest_share=max(taken, default=0.0) / max(1, cycles),
         )
 
-    def _take_in(self, message: Message, visible: int) -> None:
-        """Write the records of a message's copies, of which the first counts what arrives."""
-        number, source, targets, flits = message
-        load = self._loads.get((source, targets, flits))
-        if load is None:
-            load = self._loads[source, targets, flits] = self._load(message)
-        ways = load.ways
-        if len(self._free) < len(ways):
-            self._grow()
-        slots = [self._free.pop() for _ in ways]
-        first = slots[0]
-        for slot, way in zip(slots, ways, strict=True):
-            self._records.write(
-                slot, visible, visible, NONE, NONE, source, way.where, flits, flits, load.packets, 0, NO_INDEX, first,
-                way.flight_cycles,
-            )  # fmt: skip
-            engine.send(self._engine.state.counts, self._next, slot)
-        self._sent[first] = number, load, slots
-        self._next_end = min(self._next_end, visible + load.least_cycles)
-
-    def _load(self, message: Message) -> _Load:
-        """Raises SimulationError on an empty message, one to no node, to its own, or twice to one."""
-        fan = self._fans.to(message.source, message.targets)
-        flits, total = message.flits, self.packets.flits(message.flits)
-        if flits < 0 or total < 1:
-            raise SimulationError(f"network: message {message.id} of {flits} flits and no header; allowed 1 or more")
-        levels = tuple([(total * links, total * routers) for links, routers in fan.levels])
-        return _Load(
-            fan.ways,
-            self.packets.count(flits) * fan.nodes,
-            total - 1 + fan.ways[0].flight_cycles,
-            total * fan.links,
-            total * fan.routers,
-            levels,
-        )
-
     def _run(self, until: int) -> int:
         """Up to the first end, or so far that something must have moved. Raises SimulationError when nothing has."""
         limit = self._next_end + STUCK_CYCLES
@@ -213,19 +170,18 @@ class Network:
             raise SimulationError(f"network {self.spec.name}: {before[0]} messages stand still")
         return count
 
-    def _deliver(self, slot: int) -> Delivery:
-        number, load, slots = self._sent.pop(slot)
-        self._free += reversed(slots)
-        return Delivery(number, self._now_ps, load.link_flits, load.router_flits, load.levels)
+    def _delivered(self, slot: int) -> Delivery:
+        number = int(self._keys[slot]) & ((1 << ID_BITS) - 1)
+        self._spare += self._sent.pop(number)
+        return Delivery(number, self._now_ps)
 
     def _grow(self) -> None:
         """Double the records, at least so that every node can have a message under way to every other one."""
-        slots = self._engine.state.messages.size
-        more = max(FIRST_MESSAGES, slots, len(self.topology.nodes))
-        self._engine.state = engine.with_messages(self._engine.state, more)
+        more = max(FIRST_MESSAGES, self._engine.state.messages.size, len(self.topology.nodes))
+        self._engine.state = engine.with_more(self._engine.state, more)
+        self._spare += more
         messages = self._engine.state.messages
-        self._records, self._next, self._ended = Records(messages), messages["next"], messages["ended"]
-        self._free = [*range(slots + more - 1, slots - 1, -1), *self._free]
+        self._keys, self._ended = messages["key"], messages["ended"]
 
 
 def _parameters(spec: Noc) -> RouterParameters:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from archsim.errors import ConfigError, SimulationError
-from archsim.noc.engine import Engine, Trees, engine, now, send_all, under_way
-from archsim.noc.kernel.layout import ARRIVED, COMING, MESSAGE, NONE
+from archsim.noc.engine import Engine, Trees, engine, now, send_all, under_way, with_records
+from archsim.noc.kernel.layout import ARRIVED, COMING, MESSAGE, NO_INDEX, NONE
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.routing import Routes
 from archsim.noc.topology import Topology
@@ -54,7 +54,7 @@ def replay(
     if fidelity == "flit":
         _check_fit(packets, len(topology.nodes), parameters)
     _aim(packets, Trees(found, Ways(topology, routes)), len(topology.nodes), groups)
-    found.state = found.state._replace(messages=packets)
+    found.state = with_records(found.state, packets)
     send_all(found.state)
     finish(found, topology.name)
     flow = found.flits()
@@ -111,6 +111,7 @@ def packets_of(
         place = int(falls[0]) + 1
         raise ConfigError(f"packet {place}: time: found {times[place]}; allowed times that do not fall")
     found["rest"], found["left"], found["whole"] = found["flits"], 1, np.arange(found.size)
+    found["then"], found["parts"] = NO_INDEX, 1
     found["ended"] = found["started"] = NONE
     return found
 

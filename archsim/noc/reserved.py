@@ -32,41 +32,33 @@ class Reserved:
 
     def advance(self, until: int, *, stops: bool) -> tuple[int, int]:
         """See ``Engine.advance``."""
-        if self.state.done.size <= self.state.messages.size:
-            self._make_room_for_ends()
-        count, ready = self._kernel.advance(self.state, until, stops, True)
-        while not ready:
+        count, bound = self._kernel.advance(self.state, until, stops, True)
+        while bound == r.FULL:
             self._make_room_for_turns()
-            count, ready = self._kernel.advance(self.state, until, stops, False)
-        return count, self._kernel.bound(self.state) if stops else k.NEVER
+            count, bound = self._kernel.advance(self.state, until, stops, False)
+        return count, bound if stops else k.NEVER
 
     def flits(self) -> Any:
         """See ``Engine.flits``."""
         return np.concatenate([self.state.outputs["flits"], self.state.entries["flits"]])
 
-    def _make_room_for_ends(self) -> None:
-        """As many as there are messages."""
-        state, messages = self.state, self.state.messages.size
-        self._check(messages, "messages")
-        self.state = state._replace(done=_padded(state.done, 1 + messages - state.done.size))
-
     def _make_room_for_turns(self) -> None:
         """Twice as many; the new ones are unused."""
         state, turns, free = self.state, self.state.turns.size, r.FREE
         more = max(FIRST_TURNS, turns, len(state.nodes))
-        self._check(turns + more, "packets")
+        self._check(turns + more)
         state = self.state = state._replace(
             turns=_padded(state.turns, more),
-            turn_times=_padded(state.turn_times, more),
-            turn_entries=_padded(state.turn_entries, more),
+            late_times=_padded(state.late_times, more),
+            late_entries=_padded(state.late_entries, more),
         )
-        state.turns["free"][turns:] = [*range(turns + 1, turns + more), int(state.sizes[free])]
+        state.turns["next"][turns:] = [*range(turns + 1, turns + more), int(state.sizes[free])]
         state.sizes[free] = turns
 
-    def _check(self, count: int, what: str) -> None:
+    def _check(self, count: int) -> None:
         most = 1 << r.NUMBER_BITS
         if count >= most:
-            raise SimulationError(f"network: room for {count} {what} under way; allowed fewer than {most}")
+            raise SimulationError(f"network: room for {count} packets under way; allowed fewer than {most}")
 
 
 def _padded(array: Any, count: int) -> Any:
@@ -86,8 +78,10 @@ def _initial(topology: Topology, routes: Routes, parameters: RouterParameters, p
         entries=np.zeros(nodes, r.ENTRY),
         outputs=np.zeros(topology.routers * topology.ports, r.OUTPUT),
         turns=np.zeros(0, r.TURN),
-        turn_times=none,
-        turn_entries=none,
+        lanes=np.zeros(r.SPAN, r.LANE),
+        listed=np.zeros(r.WORDS, np.int64),
+        late_times=none,
+        late_entries=none,
         sizes=np.zeros(r.SIZES, np.int64),
         streams=generator(seed),
         counts=compiled.idle_counts(),

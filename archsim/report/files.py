@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from archsim.errors import ConfigError
+from archsim.outputs import unwritable
 from archsim.report import html, markdown
 from archsim.report.summary import FILE, Summary, load, to_text
 from archsim.report.tables import layers_csv
@@ -46,5 +46,5 @@ def _write(directory: Path, texts: dict[str, str]) -> list[Path]:
         for name, text in texts.items():
             (directory / name).write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise ConfigError(f"{directory}: cannot be written ({error.strerror})") from error
+        raise unwritable(directory, error.errno) from error
     return [directory / name for name in texts]

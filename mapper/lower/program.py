@@ -29,6 +29,7 @@ from archsim.spec.architecture import Architecture
 from mapper.borders import Slab, slabs
 from mapper.lower.fences import Span
 from mapper.lower.frame import Frame
+from mapper.lower.fused import fused
 from mapper.lower.instance import Cores
 from mapper.lower.item import Item, Lane
 from mapper.lower.order import HOST, Order, Waits, label
@@ -157,7 +158,7 @@ class _Builder:
         for (lane, core), body in self.bodies.items():
             made = [list(self._of_core(layer, cores, one, core)) for one in fenced[lane]]
             ended = cores.turn_ends(lane, core) if cores is not None else ()
-            body.append([*_nest(plans[lane], made), *ended])
+            body.append([*fused(_nest(plans[lane], made)), *ended])
 
     def _of_core(self, layer: LoweredLayer, cores: Cores | None, fenced: Fenced, core: int) -> Iterator[Command]:
         """A command as a core has it, behind what it waits for of earlier layers; a core without it waits alike."""

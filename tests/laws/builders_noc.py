@@ -6,19 +6,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 
 from archsim.noc import attachment, load
 from archsim.noc.engine import FIDELITIES
-from archsim.noc.interface import Delivery, Message
+from archsim.noc.interface import Delivery, Load, Shipment
 from archsim.noc.network import Network
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
 from archsim.noc.routing import Routes
 from archsim.noc.topology import Topology
+from archsim.sim.messages import Batch, Message
 from archsim.spec.network import Noc, Outer
 
 FAR_PS = 1 << 50
@@ -59,6 +60,24 @@ def package(inner: Noc, topology: str = "ring", shape: tuple[int, ...] = (3,), *
     return replace(inner, attach={"package": (gate,)}, cores=inner.cores * outer.nodes, outer=(outer,))
 
 
+class Sent(NamedTuple):
+    """A message that is a shipment of its own."""
+
+    id: int
+    source: int
+    targets: tuple[int, ...]
+    flits: int
+
+    def load(self, network: Network) -> Load:
+        """What it is to a network."""
+        return network.load(Batch((Message(self.source, self.targets, self.flits),)))
+
+
+def submit(network: Network, at_ps: int, messages: Sequence[Sent]) -> None:
+    """All of an instant."""
+    network.submit(at_ps, [Shipment(message.id, message.load(network)) for message in messages])
+
+
 @st.composite
 def networks(draw: st.DrawFn) -> Noc:
     """Any topology, fidelity, cut into packets, and clock; some of them in a ring with slow links."""
@@ -85,9 +104,9 @@ def single_networks(draw: st.DrawFn) -> Noc:
 
 
 @st.composite
-def traffic(draw: st.DrawFn, nodes: int, *, longest: int = 40) -> list[tuple[int, list[Message]]]:
+def traffic(draw: st.DrawFn, nodes: int, *, longest: int = 40) -> list[tuple[int, list[Sent]]]:
     """Instants in ps and what is sent then: crowded, or far apart, to one node or several."""
-    found: list[tuple[int, list[Message]]] = []
+    found: list[tuple[int, list[Sent]]] = []
     time_ps, number = 0, 0
     for _ in range(draw(st.integers(1, 12))):
         time_ps += draw(st.sampled_from([0, 1, 769, 1000, 3500, 40_000, 10_000_000]))
@@ -95,7 +114,7 @@ def traffic(draw: st.DrawFn, nodes: int, *, longest: int = 40) -> list[tuple[int
         for _ in range(draw(st.integers(1, 5))):
             several = draw(st.lists(st.integers(0, nodes - 1), min_size=2, max_size=5, unique=True))
             targets = several[1:] if draw(st.booleans()) else several[1:2]
-            sent.append(Message(number, several[0], tuple(targets), draw(st.integers(1, longest))))
+            sent.append(Sent(number, several[0], tuple(targets), draw(st.integers(1, longest))))
             number += 1
         if found and found[-1][0] == time_ps:
             found[-1][1].extend(sent)
@@ -104,7 +123,7 @@ def traffic(draw: st.DrawFn, nodes: int, *, longest: int = 40) -> list[tuple[int
     return found
 
 
-def run(spec: Noc, sends: Sequence[tuple[int, list[Message]]], bounds: Iterable[int] = ()) -> list[Delivery]:
+def run(spec: Noc, sends: Sequence[tuple[int, list[Sent]]], bounds: Iterable[int] = ()) -> list[Delivery]:
     """Every delivery, in order. ``bounds``: instants, rising, up to which the network is run before it goes on."""
     network = Network(spec)
     found: list[Delivery] = []
@@ -113,7 +132,7 @@ def run(spec: Noc, sends: Sequence[tuple[int, list[Message]]], bounds: Iterable[
     for stop_ps in stops:
         found += _until(network, stop_ps)
         while waiting and waiting[0][0] == stop_ps:
-            network.submit(*waiting.pop(0))
+            submit(network, *waiting.pop(0))
     return found + _until(network, FAR_PS)
 
 

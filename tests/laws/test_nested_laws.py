@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from archsim.noc import attachment, catalogue, deadlock, load, routing
 from archsim.noc.engine import FIDELITIES
-from archsim.noc.interface import Message
+from archsim.noc.interface import Shipment
 from archsim.noc.nested import nested
 from archsim.noc.network import Network
 from archsim.noc.parameters import RouterParameters
@@ -21,7 +21,7 @@ from archsim.noc.replay import replay
 from archsim.noc.routing import Routes
 from archsim.noc.topology import GATEWAY, Topology
 from archsim.noc.ways import Ways
-from tests.laws.builders_noc import assert_alone, noc, package
+from tests.laws.builders_noc import Sent, assert_alone, noc, package
 
 pytestmark = pytest.mark.slow  # compiles the routers
 
@@ -157,9 +157,9 @@ def test_law_34_packets_of_a_message_that_part_are_not_under_its_least(fidelity:
     """
     one = noc("mesh", packet_bytes=32, header_flits=0, multicast=False, fidelity=fidelity)
     network = Network(package(one, "ring", (4,), period=Fraction(8)))
-    least, ends = network.least_ps(3, 0, (12,)), set()
+    load, ends = Sent(0, 0, (12,), 3).load(network), set()
     for at_ps in range(0, 20 * 10**9, 10**9):
-        network.submit(at_ps, [Message(0, 0, (12,), 3)])
+        network.submit(at_ps, [Shipment(0, load)])
         ends.add(network.advance(at_ps + 10**9)[0].time_ps - at_ps)
-    assert min(ends) >= least
+    assert min(ends) >= load.least_ps
     assert len(ends) > 1

@@ -15,14 +15,16 @@ from archsim.memory.dram import catalogue
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.interface import Transfer
 from archsim.noc.attachment import network as with_ports
-from archsim.noc.interface import Delivery, Message
+from archsim.noc.interface import Delivery, Shipment
 from archsim.noc.network import Network
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import Delivered, replay
+from archsim.noc.topology import GATEWAY
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Kernel
+from archsim.sim.messages import Batch, Message
 from archsim.spec.network import Noc
-from tests.laws.builders_noc import FAR_PS, TOPOLOGIES, networks, noc, run, traffic
+from tests.laws.builders_noc import FAR_PS, TOPOLOGIES, Sent, networks, noc, run, submit, traffic
 
 pytestmark = pytest.mark.slow  # compiles the routers
 EVERY_PS = Clock(10**12)
@@ -38,6 +40,12 @@ def nodes_of(spec: Noc) -> int:
     return spec.cores + sum(len(places) for places in spec.shared.values())
 
 
+def inside(network: Network) -> int:
+    """Flits of all links but the wires between nested networks."""
+    links = zip(network.stats.links, network.topology.links, strict=True)
+    return sum(link.flits for link, own in links if own.level != GATEWAY)
+
+
 def listed(spec: Noc, packets: Sequence[tuple[int, int, tuple[int, ...], int]]) -> Delivered:
     """One call of the explicit replay: packets of (time in ps, source, targets, flits)."""
     topology, routes, _ = with_ports(spec)
@@ -51,7 +59,7 @@ def listed(spec: Noc, packets: Sequence[tuple[int, int, tuple[int, ...], int]]) 
     )
 
 
-def packets_of(spec: Noc, messages: Sequence[Message]) -> list[tuple[int, tuple[int, ...], int, int]]:
+def packets_of(spec: Noc, messages: Sequence[Sent]) -> list[tuple[int, tuple[int, ...], int, int]]:
     """Source, targets, flits and message of each packet of an instant: of each message, or copy, one in turn."""
     most = -(-spec.packet_bytes // spec.link_bytes)
     waiting = [
@@ -81,7 +89,7 @@ def test_law_34_any_bounds(spec: Noc, data: st.DataObject) -> None:
     assert run(spec, sends, bounds) == found
     ahead = Network(spec)
     for at_ps, sent in sends:
-        ahead.submit(at_ps, sent)
+        submit(ahead, at_ps, sent)
     everything: list[Delivery] = []
     while came := ahead.advance(FAR_PS):
         everything += came
@@ -116,10 +124,10 @@ def test_law_34_packets_of_messages_take_turns(spec: Noc, data: st.DataObject) -
     packets: list[tuple[int, int, tuple[int, ...], int]] = []
     of_message: list[int] = []
     for at_ps, sent in sends:
-        network.submit(at_ps, sent)
+        submit(network, at_ps, sent)
+        counted += np.sum([message.load(network).passed for message in sent], (0, 1))
         while came := network.advance(at_ps + 10**9 - 1):
             found |= {delivery.id: delivery.time_ps for delivery in came}
-            counted += np.sum([(delivery.link_flits, delivery.router_flits) for delivery in came], 0)
         for source, targets, flits, number in packets_of(spec, sent):
             packets.append((at_ps, source, targets, flits))
             of_message.append(number)
@@ -131,8 +139,88 @@ def test_law_34_packets_of_messages_take_turns(spec: Noc, data: st.DataObject) -
     assert found == expected
     stats = network.stats
     assert [link.flits for link in stats.links] == whole.link_flits.tolist()
-    assert counted.tolist() == [sum(link.flits for link in stats.links), stats.router_flits]
+    assert counted.tolist() == [inside(network), stats.router_flits]
     assert stats.router_flits == whole.router_flits
+
+
+class ByHand:
+    """Shipments whose messages are sent one by one: what waits for a request when that has arrived."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.waiting: dict[int, tuple[int, int, tuple[Message, ...]]] = {}  # by request: shipment, rank, what waits
+        self.of: dict[int, int] = {}  # shipment of each message
+        self.sent: dict[int, int] = {}  # messages of each shipment
+        self.ends: dict[int, int] = {}
+
+    def send(self, at_ps: int, shipment: int, rank: int, messages: Sequence[Message]) -> list[int]:
+        """Messages of one instant; their numbers."""
+        numbers = [shipment * 1000 + self.sent.get(shipment, 0) + at for at in range(len(messages))]
+        loads = [self.network.load(Batch((message,))) for message in messages]
+        self.network.submit(at_ps, [Shipment(n, load, rank) for n, load in zip(numbers, loads, strict=True)])
+        self.of |= dict.fromkeys(numbers, shipment)
+        self.sent[shipment] = self.sent.get(shipment, 0) + len(messages)
+        return numbers
+
+    def ship(self, at_ps: int, shipment: int, rank: int, batches: Sequence[Batch]) -> None:
+        """As a shipment of these batches."""
+        for batch in batches:
+            if batch.request is None:
+                self.send(at_ps, shipment, rank, batch.messages)
+            else:
+                (asked,) = self.send(at_ps, shipment, rank, [batch.request])
+                self.waiting[asked] = shipment, rank, batch.messages
+
+    def until(self, stop_ps: int) -> None:
+        """Run up to an instant; requests that arrive by then are followed by what waited for them."""
+        while came := self.network.advance(stop_ps):
+            for delivery in came:
+                self.ends[self.of[delivery.id]] = delivery.time_ps
+                if delivery.id in self.waiting:
+                    self.send(delivery.time_ps, *self.waiting.pop(delivery.id))
+
+
+@settings(max_examples=60, deadline=None)
+@given(networks(), st.data())
+def test_law_34_shipments_are_their_messages_one_by_one(spec: Noc, data: st.DataObject) -> None:
+    """Law 34: a shipment ends when its messages do, sent one by one, each batch when its request has arrived; it takes
+    its least at least, and what passes links and routers is what it said."""
+    whole, parts = Network(spec), ByHand(Network(spec))
+    nodes, found = st.integers(0, nodes_of(spec) - 1), dict[int, int]()
+    passed = np.zeros(2, int)
+
+    def message(source: int, targets: int) -> Message:
+        others = data.draw(st.lists(nodes.filter(lambda node: node != source), min_size=targets, max_size=targets))
+        return Message(source, tuple(dict.fromkeys(others)), data.draw(st.integers(1, 40)))
+
+    at_ps, least = 0, dict[int, int]()
+    for shipment in range(data.draw(st.integers(1, 12))):
+        at_ps += data.draw(st.sampled_from([0, 1, 769, 3500, 40_000]))
+        home, rank, batches = data.draw(nodes), data.draw(st.integers(0, 3)), list[Batch]()
+        for _ in range(data.draw(st.integers(1, 3))):
+            request = message(home, 1) if data.draw(st.booleans()) else None
+            source = home if request is None else request.targets[0]
+            batches.append(Batch(tuple([message(source, data.draw(st.integers(1, 3))) for _ in range(2)]), request))
+        found |= {delivery.id: delivery.time_ps for delivery in _all(whole, at_ps)}
+        parts.until(at_ps)
+        load = whole.load(*batches)
+        least[shipment] = at_ps + load.least_ps
+        passed += np.sum(load.passed, 0)
+        whole.submit(at_ps, [Shipment(shipment, load, rank)])
+        parts.ship(at_ps, shipment, rank, batches)
+    found |= {delivery.id: delivery.time_ps for delivery in _all(whole, FAR_PS)}
+    parts.until(FAR_PS)
+    assert found == parts.ends
+    assert all(found[shipment] >= bound for shipment, bound in least.items())
+    assert passed.tolist() == [inside(whole), whole.stats.router_flits]
+    assert whole.stats.links == parts.network.stats.links
+
+
+def _all(network: Network, until_ps: int) -> list[Delivery]:
+    found: list[Delivery] = []
+    while came := network.advance(until_ps):
+        found += came
+    return found
 
 
 class Chain:
@@ -156,7 +244,8 @@ class Chain:
         if model == 1:
             return model, (client, number), Transfer(number, False, 64 * int(draw(1 << 20)), 64 * int(draw(1, 9)))
         source, target = (int(node) for node in self._random[client].permutation(self._nodes[model])[:2])
-        return model, (client, number), Message(number, source, (target,), int(draw(1, 30)))
+        message = Sent(number, source, (target,), int(draw(1, 30)))
+        return model, (client, number), Shipment(number, message.load(self.models[model]))
 
     def kernel(self) -> None:
         """In the event kernel."""
@@ -166,7 +255,7 @@ class Chain:
         def body(client: int) -> Any:
             while self.left[client]:
                 model, order, request = self.request(client)
-                least = 0 if model == 1 else self.models[model].least_ps(request.flits, request.source, request.targets)
+                least = 0 if model == 1 else request.load.least_ps
                 done = yield kernel.submit(ports[model], order, request, EVERY_PS, least)
                 self.log.append((done.id, done.time_ps))
                 yield kernel.timeout(client)
@@ -232,12 +321,14 @@ def test_law_30_lone_messages_take_the_formula(name: str, fidelity: str) -> None
         for target in range(len(network.topology.nodes)):
             if source != target:
                 at_ps += 10**9
-                network.submit(at_ps, [Message(0, source, (target,), 2)])
+                load = Sent(0, source, (target,), 2).load(network)
+                network.submit(at_ps, [Shipment(0, load)])
                 (came,) = network.advance(at_ps + 10**9)
-                hops = came.link_flits // 3
+                hops = load.passed[0][0] // 3
                 cycles = 5 + ends + hops * (4 + delay) + 2
-                assert came == Delivery(0, at_ps + 1000 + cycles * 1000, 3 * hops, 3 * (hops + 1))
-                assert network.least_ps(2, source, (target,)) == cycles * 1000 >= network.least_ps(2)
+                assert came == Delivery(0, at_ps + 1000 + cycles * 1000)
+                assert load.passed == ((3 * hops, 3 * (hops + 1)),)
+                assert load.least_ps == cycles * 1000
                 seen.add(hops)
     assert seen == HOPS[name]
 
@@ -253,19 +344,20 @@ def test_law_28_source_reads_once(spec: Noc, data: st.DataObject) -> None:
     ends = {}
     for tree in (True, False):
         network = Network(replace(spec, multicast=tree))
-        network.submit(0, [Message(3, source, tuple(targets), flits)])
-        least = network.least_ps(flits, source, tuple(targets))
+        load = Sent(3, source, tuple(targets), flits).load(network)
+        network.submit(0, [Shipment(3, load)])
         (came,) = network.advance(FAR_PS)
         total, stats = network.packets.flits(flits), network.stats
         assert stats.node_in[source] == sum(stats.node_in) == total * (1 if tree else len(targets))
         assert [stats.node_out[node] for node in range(nodes)] == [total * (node in targets) for node in range(nodes)]
-        assert came.link_flits == sum(link.flits for link in stats.links)
-        assert came.router_flits == stats.router_flits
-        assert came.time_ps >= least
-        ends[tree] = came
-    assert ends[True].link_flits <= ends[False].link_flits
+        links, routers = np.sum(load.passed, 0).tolist()
+        assert links == inside(network)
+        assert routers == stats.router_flits
+        assert came.time_ps >= load.least_ps
+        ends[tree] = links, came.time_ps
+    assert ends[True][0] <= ends[False][0]
     if flits <= -(-spec.packet_bytes // spec.link_bytes):
-        assert ends[True].time_ps <= ends[False].time_ps
+        assert ends[True][1] <= ends[False][1]
 
 
 @pytest.mark.parametrize("name", sorted(TOPOLOGIES))
@@ -274,5 +366,5 @@ def test_law_30_ports_of_parts_are_reached(name: str) -> None:
     spec = noc(name)
     nodes = nodes_of(spec)
     pairs = [(a, b) for a in range(nodes) for b in range(nodes) if a != b]
-    found = run(spec, [(0, [Message(number, a, (b,), 1) for number, (a, b) in enumerate(pairs)])])
+    found = run(spec, [(0, [Sent(number, a, (b,), 1) for number, (a, b) in enumerate(pairs)])])
     assert sorted(delivery.id for delivery in found) == list(range(len(pairs)))

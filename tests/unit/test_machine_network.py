@@ -13,9 +13,10 @@ from archsim.ir.activity import Activity, Record
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.check.program import check
 from archsim.ir.program import Affine, Clip, Command, Extent, Loop, Region
-from archsim.noc.interface import Delivery, Message
+from archsim.noc.interface import Delivery, Load, Shipment
 from archsim.noc.network import NetworkStats
 from archsim.noc.topology import Topology
+from archsim.sim.messages import Batch, Message
 from archsim.spec.network import Noc
 from archsim.system import simulate
 from tests.laws.builders import flat, move, program, queue, tensor, vector
@@ -30,7 +31,7 @@ class Fixed:
     """Every message arrives a fixed time after it was sent, whatever its length."""
 
     def __init__(self, spec: Noc) -> None:
-        self._waiting: list[tuple[int, Message]] = []
+        self._waiting: list[tuple[int, int]] = []
         self.topology = Topology("none", 0, 0, (), ())
 
     def node(self, core: int) -> int:
@@ -39,19 +40,26 @@ class Fixed:
     def ports(self, part: str) -> tuple[int, ...]:
         return {"dram": DRAM, "l2": L2}[part]
 
-    def least_ps(self, flits: int, source: int | None = None, targets: tuple[int, ...] = ()) -> int:
-        return FLIGHT_PS
+    def load(self, *batches: Batch) -> Load:
+        """Which messages are sent how long after the start."""
+        found: list[tuple[int, Message]] = []
+        for messages, request in batches:
+            found += [(0, request)] if request is not None else []
+            found += [(FLIGHT_PS if request is not None else 0, message) for message in messages]
+        flits = sum(message.flits for _, message in found)
+        return Load(0, max(found)[0] + FLIGHT_PS, ((flits, 2 * flits),), sorted(found, key=lambda each: each[0]), 0)
 
-    def submit(self, at_ps: int, messages: Sequence[Message]) -> None:
-        SENT.extend((at_ps, message) for message in messages)
-        self._waiting += [(at_ps + FLIGHT_PS, message) for message in messages]
+    def submit(self, at_ps: int, shipments: Sequence[Shipment]) -> None:
+        SENT.extend((at_ps + after_ps, message) for shipment in shipments for after_ps, message in shipment.load.rows)
+        self._waiting += [(at_ps + shipment.load.least_ps, shipment.id) for shipment in shipments]
+        self._waiting.sort()
 
     def advance(self, until_ps: int) -> list[Delivery]:
         """The first to arrive."""
         if not self._waiting or self._waiting[0][0] > until_ps:
             return []
-        end_ps, message = self._waiting.pop(0)
-        return [Delivery(message.id, end_ps, message.flits, 2 * message.flits)]
+        end_ps, number = self._waiting.pop(0)
+        return [Delivery(number, end_ps)]
 
     def next_event_ps(self) -> int | None:
         return self._waiting[0][0] if self._waiting else None

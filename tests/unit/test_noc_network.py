@@ -10,10 +10,9 @@ import pytest
 from archsim.errors import ConfigError, SimulationError
 from archsim.noc.attachment import attached
 from archsim.noc.catalogue import network
-from archsim.noc.interface import Message
 from archsim.noc.network import FIRST_MESSAGES, Network
 from archsim.noc.topology import Node
-from tests.laws.builders_noc import FAR_PS, noc, run
+from tests.laws.builders_noc import FAR_PS, Sent, noc, run, submit
 
 BOTH = pytest.mark.parametrize("fidelity", ["flit", "link"])
 pytestmark = pytest.mark.slow  # compiles the routers
@@ -23,8 +22,8 @@ pytestmark = pytest.mark.slow  # compiles the routers
 def test_a_short_message_does_not_wait_for_a_long_one(fidelity: str) -> None:
     """It is sent after the packet that is being sent, of three flits."""
     spec = noc(fidelity=fidelity)
-    (alone,) = run(spec, [(0, [Message(1, 0, (5,), 2)])])
-    ends = run(spec, [(0, [Message(0, 0, (5,), 1000), Message(1, 0, (5,), 2)])])
+    (alone,) = run(spec, [(0, [Sent(1, 0, (5,), 2)])])
+    ends = run(spec, [(0, [Sent(0, 0, (5,), 1000), Sent(1, 0, (5,), 2)])])
     assert [delivery.id for delivery in ends] == [1, 0]
     assert ends[0].time_ps == alone.time_ps + 3 * 1000
     assert ends[1].time_ps >= (500 * 3 + 3) * 1000
@@ -35,12 +34,12 @@ def test_records_are_used_again(fidelity: str) -> None:
     spec = noc(fidelity=fidelity, multicast=False)
     found = Network(spec)
     for number in range(20 * FIRST_MESSAGES):
-        found.submit(number * 10**6, [Message(number, 0, (1, 3), 5)])
+        submit(found, number * 10**6, [Sent(number, 0, (1, 3), 5)])
         assert [delivery.id for delivery in found.advance(number * 10**6 + 999_999)] == [number]
         assert found.next_event_ps() is None
     assert found._engine.state.messages.size == FIRST_MESSAGES
-    crowd = [Message(number, number % 6, ((number + 1) % 6,), 3) for number in range(5 * FIRST_MESSAGES)]
-    found.submit(FAR_PS, crowd)
+    crowd = [Sent(number, number % 6, ((number + 1) % 6,), 3) for number in range(5 * FIRST_MESSAGES)]
+    submit(found, FAR_PS, crowd)
     assert found.next_event_ps() is not None
     ended: set[int] = set()
     while came := found.advance(2 * FAR_PS):
@@ -51,24 +50,24 @@ def test_records_are_used_again(fidelity: str) -> None:
 @pytest.mark.parametrize(
     ("message", "says"),
     [
-        (Message(0, 2, (2,), 1), "from node 2 to itself"),
-        (Message(0, 2, (1, 2), 1), "from node 2 to itself"),
-        (Message(0, 2, (1, 1), 1), "allowed different nodes of 0 to 8"),
-        (Message(0, 2, (9,), 1), "allowed different nodes of 0 to 8"),
-        (Message(0, 2, (), 1), "allowed different nodes of 0 to 8"),
-        (Message(0, 2, (1,), -1), "of -1 flits"),
+        (Sent(0, 2, (2,), 1), "from node 2 to itself"),
+        (Sent(0, 2, (1, 2), 1), "from node 2 to itself"),
+        (Sent(0, 2, (1, 1), 1), "allowed different nodes of 0 to 8"),
+        (Sent(0, 2, (9,), 1), "allowed different nodes of 0 to 8"),
+        (Sent(0, 2, (), 1), "allowed different nodes of 0 to 8"),
+        (Sent(0, 2, (1,), -1), "of -1 flits"),
     ],
 )
-def test_messages_that_cannot_be(message: Message, says: str) -> None:
+def test_messages_that_cannot_be(message: Sent, says: str) -> None:
     with pytest.raises(SimulationError, match=says):
-        Network(noc()).submit(0, [message])
+        submit(Network(noc()), 0, [message])
 
 
 def test_time_does_not_go_back() -> None:
     found = Network(noc())
     found.advance(5000)
     with pytest.raises(SimulationError, match="submitted at 4999 ps, after it reached 5000 ps"):
-        found.submit(4999, [Message(0, 0, (1,), 1)])
+        submit(found, 4999, [Sent(0, 0, (1,), 1)])
     with pytest.raises(SimulationError, match="already at 5000 ps"):
         found.advance(4999)
 
@@ -106,7 +105,8 @@ def test_ports_at_places() -> None:
 
 def test_header_alone() -> None:
     """A request without payload is one header; without a header either there is nothing to send."""
-    (came,) = run(noc(), [(0, [Message(0, 0, (1,), 0)])])
-    assert (came.link_flits, came.time_ps) == (1, 13_000)
-    with pytest.raises(SimulationError, match="message 0 of 0 flits and no header"):
-        run(noc(header_flits=0), [(0, [Message(0, 0, (1,), 0)])])
+    alone = Sent(0, 0, (1,), 0)
+    (came,) = run(noc(), [(0, [alone])])
+    assert (alone.load(Network(noc())).passed, came.time_ps) == (((1, 2),), 13_000)
+    with pytest.raises(SimulationError, match="a message of 0 flits and no header"):
+        run(noc(header_flits=0), [(0, [Sent(0, 0, (1,), 0)])])

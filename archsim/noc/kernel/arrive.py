@@ -9,12 +9,13 @@ from archsim.noc.kernel.aiming import to_front
 from archsim.noc.kernel.bits import lowest
 from archsim.noc.kernel.layout import ARRIVED, EMPTYING, IDLE, INDEX, MESSAGE_BITS, NO_INDEX, SLOW, SLOW_DIMS, TAIL
 from archsim.noc.kernel.places import branch_to, slot
+from archsim.noc.kernel.shipping import end
 from archsim.noc.kernel.slow import take_link
 
 
 @inlined
-def receive(state: Any, now: int) -> None:
-    """Take in all flits of the cycle; the messages that ended are listed."""
+def receive(state: Any, now: int, stops: bool) -> None:
+    """Take in all flits of the cycle; the shipments that ended are listed, if the network ``stops`` at them."""
     rules = state.rules[0]
     row = INDEX(2 * (now & (rules.slots - 1)))
     arriving, delivered = state.arriving[row], state.arriving[INDEX(row + 1)]
@@ -23,7 +24,7 @@ def receive(state: Any, now: int) -> None:
     arriving[0] = 0
     state.done[0] = 0
     for place in range(1, delivered[0] + 1):
-        _deliver(state, delivered[place], now)
+        _deliver(state, delivered[place], now, stops)
     state.counts[ARRIVED] += delivered[0]
     delivered[0] = 0
 
@@ -127,7 +128,7 @@ def _store(state: Any, channel: int) -> None:
 
 
 @inlined
-def _deliver(state: Any, to: int, now: int) -> None:
+def _deliver(state: Any, to: int, now: int, stops: bool) -> None:
     rules = state.rules[0]
     ahead = INDEX(to - rules.channels)
     output = state.outputs[ahead]
@@ -140,6 +141,4 @@ def _deliver(state: Any, to: int, now: int) -> None:
     if flit & TAIL:
         message.left -= 1
         if message.left == 0:
-            message.ended = now
-            state.done[0] += 1
-            state.done[INDEX(state.done[0])] = number
+            end(state, number, now, stops)

@@ -45,6 +45,7 @@ def _make(state: Any, sources: Any, number: int, source: int, now: int) -> None:
     else:
         made.where = sources.drawn[below(state.streams, sources.drawn.size)]
     below(state.streams, 1)  # the generator's next number chooses among networks, of which there is one
-    made.source, made.flits, made.rest, made.left, made.whole = source, sources.flits, sources.flits, 1, number
+    made.source, made.flits, made.rest, made.left = source, sources.flits, sources.flits, 1
+    made.then, made.whole, made.parts = NO_INDEX, number, 1
     made.time, made.made, made.ended, made.arrived = state.nodes[source].drawn, now, NONE, 0
     enqueue(state, number)

@@ -13,7 +13,7 @@ def bound(state: Any, now: int) -> int:
     """The cycle, from ``now`` on, before which no message ends; NEVER where none is left.
 
     A message that has a flit at its source ends no sooner than its last flit can arrive; of others only those end soon
-    whose flit is already on its way from the last switch.
+    whose flit is already on its way from the last switch. A shipment ends no sooner than any message of it.
     """
     counts = state.counts
     found = first_to_come(state)
@@ -45,8 +45,7 @@ def _first_at_source(state: Any, node: Any, now: int, found: int) -> int:
     turn = now - sent
     while number != NO_INDEX and turn < found:
         message = state.messages[number]
-        if message.whole == number:
-            found = min(found, now + _flits(state, message) - sent - 1 + message.flight)
+        found = min(found, now + _flits(state, message) - sent - 1 + message.flight)
         sent = 0
         turn += 1
         number = message.next

@@ -35,9 +35,12 @@ CROSSBAR = 1  # cycles through the switch
 SLOW = 0  # in place of cycles on the way: the output's link takes more than a cycle for a flit
 SLOW_DIMS = 2
 # of State.counts: the cycle; messages under way, and of those at their sources; made by synthetic traffic; flits that
-# reached a node; the cycle from which nothing moves once nothing is under way; first and last message to come, or NONE
-NOW, UNDER_WAY, AT_SOURCE, MADE, ARRIVED, QUIET, COMING, COMING_LAST = range(8)
-COUNTS = 8
+# reached a node; the cycle from which nothing moves once nothing is under way; first and last message to come, and
+# the first unused record, or NONE
+NOW, UNDER_WAY, AT_SOURCE, MADE, ARRIVED, QUIET, COMING, COMING_LAST, SPARE = range(9)
+COUNTS = 9
+# of a message in a shipment: of its own; others wait for it; waits for the last such one
+PLAIN, ASKS, LED = range(3)
 MOST_PORTS = 60  # sets of ports and of virtual channels are bits of one word
 MOST_VCS = 32
 SPREAD = (1 << 6) - 1  # bits of an output's number
@@ -173,21 +176,44 @@ class Node:
 
 
 class Message:
-    """What a node sends in one or more packets. Of a message to several nodes without a tree each copy is a record."""
+    """What a node sends in one or more packets. Of a message to several nodes without a tree each copy is a record.
+
+    Records that end together, when the last of them has arrived, are members of a shipment; ``whole`` is its first one.
+    """
 
     time: int  # from which its latency counts
     made: int  # when it joined the queue: later, if the node had to draw later
     started: int
     ended: int
+    key: int  # of messages that join in one cycle the least goes first
     source: Small
     where: Small  # to a node, or from ``nodes`` on along a tree
     flits: Small  # of payload
     rest: Small  # of them, not in a packet that has been sent whole
     left: Small  # packets, each times the nodes to which it goes, that have not arrived
     arrived: Small  # flits at their nodes
-    next: Index  # in the queue of its node; before, of those to come
-    whole: Index  # the record that counts what arrives: of several copies the first
+    next: Index  # in the queue of its node; before, of those to come, of those that ``then`` names, or of unused ones
+    then: Index  # the first of those that are to go when this one has arrived, or NO_INDEX
+    whole: Index
+    member: Index  # the next one of the shipment, or NO_INDEX
+    parts: Small  # of a ``whole``: members that have not arrived
     flight: Small  # cycles of its last flit from the source to where it arrives last, at least
+
+
+class Fan:
+    """From a node to those that a message reaches, in ``copies`` from ``first`` on."""
+
+    source: Small
+    first: Small
+    copies: Small
+
+
+class Copy:
+    """Where a message's copy goes, how many nodes that are, and its flight, as in a Message."""
+
+    where: Small
+    nodes: Small
+    flight: Small
 
 
 class Route:
@@ -217,8 +243,8 @@ class Request:
     before: Index
 
 
-(RULES, INPUT_VC, PORT, PACE, OUTPUT_VC, INPUT, NODE, MESSAGE, ROUTE, BRANCH, REQUEST) = map(
-    record, (Rules, InputVc, Port, Pace, OutputVc, Input, Node, Message, Route, Branch, Request)
+(RULES, INPUT_VC, PORT, PACE, OUTPUT_VC, INPUT, NODE, MESSAGE, FAN, COPY, ROUTE, BRANCH, REQUEST) = map(
+    record, (Rules, InputVc, Port, Pace, OutputVc, Input, Node, Message, Fan, Copy, Route, Branch, Request)
 )
 
 
@@ -240,7 +266,7 @@ class State(NamedTuple):
     switch: Any
     nodes: Any
     messages: Any
-    done: Any  # messages that ended in this cycle
+    done: Any  # shipments that ended in this cycle, each by its first record
     sending: Any  # nodes that have a packet
     arriving: Any  # buffers
     fronts: Any  # channels whose heads are to be routed
@@ -258,4 +284,4 @@ class State(NamedTuple):
     streams: Any  # which break the ties
     holding: Any  # inputs of switches whose packets keep their way
     matching: Any
-    counts: Any  # NOW to COMING_LAST
+    counts: Any  # NOW to SPARE

@@ -8,10 +8,15 @@ from archsim.noc.kernel.layout import Index, Small, Tiny
 from archsim.records import record
 
 NUMBER_BITS = 28  # of a record in a heap's entry, below a number that says in which order entries became known
-# of Reservations.sizes: entries of the heap, all so far, the first unused record
-TURNS, ORDER, FREE = range(3)
-SIZES = 3
+# of Reservations.sizes: turns to come, all so far, the first unused record; the first cycle of the lists, and how many
+# turns are in the heap
+TURNS, ORDER, FREE, BASE, LATE = range(5)
+SIZES = 5
+WORD_BITS = 6
+WORDS = 32
+SPAN = WORDS << WORD_BITS  # cycles for which turns stand in lists, a power of two
 AT_NODE = -1
+FULL = -1  # in place of a bound: there might be no room for further turns
 
 
 class Turn:
@@ -31,7 +36,14 @@ class Turn:
     lag: Small
     spread: Small
     waited: Small
-    free: Index  # of an unused record: the next one
+    next: Index  # of an unused record, or of those of one cycle
+
+
+class Lane:
+    """The turns of a cycle, the first and the last."""
+
+    first: Index
+    last: Index
 
 
 class Output:
@@ -66,12 +78,13 @@ class Entry:
     cycles: Small
 
 
-TURN, OUTPUT, ENTRY = map(record, (Turn, Output, Entry))
+TURN, LANE, OUTPUT, ENTRY = map(record, (Turn, Lane, Output, Entry))
 
 
 class Reservations(NamedTuple):
-    """All arrays; as in ``layout.State`` those of the same names. ``turn_*``: a heap, by time, of
-    turns to come. ``pipeline``: cycles of a head in a router before the switch."""
+    """All arrays; as in ``layout.State`` those of the same names. ``lanes``: of each cycle modulo SPAN; ``listed``:
+    which of them have turns, a bit each; ``late_*``: a heap, by time, of later turns. ``pipeline``: cycles of a head in
+    a router before the switch."""
 
     rules: Any
     routes: Any
@@ -83,8 +96,10 @@ class Reservations(NamedTuple):
     entries: Any
     outputs: Any
     turns: Any
-    turn_times: Any
-    turn_entries: Any
+    lanes: Any
+    listed: Any
+    late_times: Any
+    late_entries: Any
     sizes: Any
     streams: Any
     counts: Any

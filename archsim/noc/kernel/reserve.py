@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import Any
 
 from archsim.kernels import inlined, njit
+from archsim.noc.kernel.agenda import first_time, move_on, put, take
 from archsim.noc.kernel.bits import lowest
 from archsim.noc.kernel.ending import first_to_come
-from archsim.noc.kernel.heap import pop, push
 from archsim.noc.kernel.knuth import below
 from archsim.noc.kernel.layout import (
     ARRIVED,
@@ -29,32 +29,35 @@ from archsim.noc.kernel.layout import (
     NOW,
     UNDER_WAY,
 )
-from archsim.noc.kernel.reservations import AT_NODE, FREE, NUMBER_BITS, ORDER, TURNS
+from archsim.noc.kernel.reservations import AT_NODE, BASE, FREE, FULL, ORDER, TURNS
+from archsim.noc.kernel.shipping import end
 from archsim.noc.kernel.sources import next_packet, next_time, start
 
 
 @njit
-def advance(state: Any, until: int, stops: bool, afresh: bool) -> tuple[int, bool]:
-    """As ``run.advance``: how many of ``state.done`` ended, if it ``stops`` at that, and whether it is ready; not when
-    there might be no room for further turns: make room and go on, not ``afresh``.
+def advance(state: Any, until: int, stops: bool, afresh: bool) -> tuple[int, int]:
+    """As ``run.advance``: how many of ``state.done`` ended, if it ``stops`` at that, and the bound of ``ending.bound``;
+    FULL when there might be no room for further turns: make room and go on, not ``afresh``.
     """
     counts, sizes = state.counts, state.sizes
     if afresh:
         state.done[0] = 0
     end = counts[NOW] + 1 if state.done[0] else until
     while not is_full(state):
-        now = min(next_time(state), _next(state.turn_times, sizes[TURNS]))
+        now = min(next_time(state), first_time(state))
         if now >= end:
             counts[NOW] = max(counts[NOW], end)
-            return state.done[0], True
+            return state.done[0], _bound(state)
         counts[NOW] = now
+        if now > sizes[BASE]:
+            move_on(state, now)
         if next_time(state) == now:
             counts[UNDER_WAY] += start(state, now)
             _plan(state, now)
         else:
             _take_turn(state, now, stops)
             end = now + 1 if state.done[0] else end
-    return state.done[0], False
+    return state.done[0], FULL
 
 
 @njit
@@ -65,17 +68,11 @@ def is_full(state: Any) -> bool:
     return found
 
 
-@njit
-def bound(state: Any) -> int:
-    """As ``ending.bound``."""
-    found: int = min(first_to_come(state), _next(state.turn_times, state.sizes[TURNS]))
-    return max(found, state.counts[NOW]) if found < NEVER else found
-
-
 @inlined
-def _next(times: Any, size: int) -> int:
-    time: int = times[0] if size else NEVER
-    return time
+def _bound(state: Any) -> int:
+    """As ``ending.bound``."""
+    found: int = min(first_to_come(state), first_time(state))
+    return max(found, state.counts[NOW]) if found < NEVER else found
 
 
 @inlined
@@ -94,34 +91,24 @@ def _add(state: Any, time: int, message: int, flits: int, at: int) -> Any:
     sizes = state.sizes
     place = INDEX(sizes[FREE])
     turn = state.turns[place]
-    sizes[FREE] = turn.free
+    sizes[FREE] = turn.next
     turn.message, turn.flits, turn.at, turn.lag, turn.spread, turn.waited = message, flits, at, 0, 0, 0
     turn.number = sizes[ORDER]
-    _again(state, time, place)
+    put(state, time, place)
     return turn
-
-
-@inlined
-def _again(state: Any, time: int, place: int) -> None:
-    sizes = state.sizes
-    sizes[ORDER] += 1
-    entry = sizes[ORDER] << NUMBER_BITS | place
-    sizes[TURNS] = push(state.turn_times, state.turn_entries, sizes[TURNS], time, entry)
 
 
 @inlined
 def _drop(state: Any, place: int) -> None:
     turn = state.turns[place]
     turn.number = NONE
-    turn.free = state.sizes[FREE]
+    turn.next = state.sizes[FREE]
     state.sizes[FREE] = place
 
 
 @inlined
 def _take_turn(state: Any, now: int, stops: bool) -> None:
-    sizes = state.sizes
-    place = INDEX(state.turn_entries[0] & ((1 << NUMBER_BITS) - 1))
-    sizes[TURNS] = pop(state.turn_times, state.turn_entries, sizes[TURNS])
+    place = take(state, now)
     turn = state.turns[place]
     if turn.message == NO_INDEX:
         number = turn.at
@@ -130,7 +117,7 @@ def _take_turn(state: Any, now: int, stops: bool) -> None:
     elif turn.at != AT_NODE:
         _pass_router(state, place, turn, now)
     elif now < turn.due + turn.lag:
-        _again(state, turn.due + turn.lag, place)
+        put(state, turn.due + turn.lag, place)
     else:
         _drop(state, place)
         _arrive(state, turn.message, turn.flits, now, stops)
@@ -179,7 +166,7 @@ def _pass_branch(state: Any, packet: Any, number: int, now: int) -> None:
     sizes = state.sizes
     place = INDEX(sizes[FREE])
     branch = state.turns[place]
-    sizes[FREE] = branch.free
+    sizes[FREE] = branch.next
     branch.message, branch.flits, branch.number = packet.message, packet.flits, sizes[ORDER]
     branch.came_by, branch.lag, branch.spread, branch.waited = packet.came_by, packet.lag, packet.spread, packet.waited
     _pass(state, place, branch, number, now)
@@ -212,10 +199,10 @@ def _pass(state: Any, place: int, packet: Any, number: int, now: int) -> None:
     reached = asks + wait + output.cycles + late
     if output.sink:
         packet.at, packet.due = AT_NODE, reached + packet.flits - 1 + packet.spread
-        _again(state, packet.due + packet.lag, place)
+        put(state, packet.due + packet.lag, place)
     else:
         packet.at = output.to
-        _again(state, reached, place)
+        put(state, reached, place)
 
 
 @njit
@@ -231,14 +218,9 @@ def _take_slow(output: Any, flits: int, at: int) -> tuple[int, int]:
 @inlined
 def _arrive(state: Any, number: int, flits: int, now: int, stops: bool) -> None:
     """A packet is at one of its nodes, whole."""
-    whole = state.messages[number].whole
-    message = state.messages[whole]
+    message = state.messages[number]
     message.arrived += flits
     message.left -= 1
     state.counts[ARRIVED] += flits
     if message.left == 0:
-        message.ended = now
-        state.counts[UNDER_WAY] -= 1
-        if stops:
-            state.done[0] += 1
-            state.done[INDEX(state.done[0])] = whole
+        end(state, number, now, stops)

@@ -25,7 +25,7 @@ _SILENT = Sources(0.0, 1, np.zeros(0, np.int64), np.zeros(0, np.int64))
 def advance(state: Any, until: int, *, stops: bool = False) -> tuple[int, int]:
     """Run the cycles before ``until``; the messages to come, in order of time, join their nodes' queues at theirs.
 
-    ``stops``: at the end of the first cycle in which a message ends. Returns how many of ``state.done`` ended in it,
+    ``stops``: at the end of the first cycle in which a shipment ends. Returns how many of ``state.done`` ended in it,
     and a cycle before which no further one can, NEVER where none is left.
     """
     found: tuple[int, int] = _advance(state, _SILENT, False, stops, until)
@@ -50,15 +50,16 @@ def _advance(state: Any, sources: Any, synthetic: bool, stops: bool, until: int)
             if now == until:
                 break
         fronts = state.fronts[0]
-        receive(state, now)
+        before = counts[UNDER_WAY]
+        receive(state, now, stops)
         take_credits(state, now)
         if state.slow.ndim == SLOW_DIMS:
             release(state, now)
         new = make(state, sources, counts[MADE], now) if synthetic else start(state, now)
         counts[MADE] += new if synthetic else 0
-        counts[UNDER_WAY] += new - state.done[0]
-        if state.done[0]:
+        if counts[UNDER_WAY] < before:
             counts[QUIET] = now + state.rules[0].slots  # what is on its way back then has come, and the rest follows
+        counts[UNDER_WAY] += new
         _end_cycle(state, fronts, now)
         now += 1
     counts[NOW] = now

@@ -31,14 +31,14 @@ def next_time(state: Any) -> int:
 
 @inlined
 def start(state: Any, now: int) -> int:
-    """Messages whose time has come join the queues; those that are not copies of others are counted."""
+    """Messages whose time has come join the queues; how many."""
     counts = state.counts
     started = 0
     while counts[COMING] != NONE and state.messages[INDEX(counts[COMING])].time <= now:
         number = INDEX(counts[COMING])
         message = state.messages[number]
         counts[COMING] = NONE if message.next == NO_INDEX else message.next
-        started += 1 if message.whole == number else 0
+        started += 1
         enqueue(state, number)
     return started
 
@@ -49,7 +49,7 @@ def enqueue(state: Any, number: int) -> None:
     message = state.messages[INDEX(number)]
     node = state.nodes[INDEX(message.source)]
     message.next = NO_INDEX
-    state.counts[AT_SOURCE] += 1 if message.whole == number else 0
+    state.counts[AT_SOURCE] += 1
     if node.first == NO_INDEX:
         node.first = number
         sending = state.sending
@@ -87,7 +87,7 @@ def _send(state: Any, node: Any, now: int) -> None:
     output = state.outputs[INDEX(base + node.vc)]
     if output.credits == 0:
         return
-    flit = NUMBER(message.whole) << MESSAGE_BITS | message.where << WHERE_BITS
+    flit = NUMBER(node.first) << MESSAGE_BITS | message.where << WHERE_BITS
     if node.sent == 0 and message.rest == message.flits:
         message.started = now
     node.sent += 1
@@ -105,7 +105,7 @@ def next_packet(state: Any, node: Any, message: Any) -> None:
     node.vc = NONE
     node.sent = 0
     if message.rest == 0:
-        state.counts[AT_SOURCE] -= 1 if message.whole == number else 0
+        state.counts[AT_SOURCE] -= 1
         node.first = message.next
     elif message.next != NO_INDEX:
         node.first = message.next

@@ -1,0 +1,128 @@
+"""Shipments: messages that end together, some of which wait until a request has arrived; how they join, and end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from archsim.kernels import inlined, njit
+from archsim.noc.kernel.layout import ASKS, COMING, COMING_LAST, INDEX, LED, NO_INDEX, NONE, SPARE, UNDER_WAY
+
+
+@njit
+def take_in(state: Any, fans: Any, copies: Any, rows: Any, time: int, key: int) -> None:
+    """Write the records of a shipment, for which there is room, and let those come at ``time`` that wait for nothing.
+
+    ``rows``: (fan, flits of payload, PLAIN | ASKS | LED) of each message.
+    """
+    counts, messages = state.counts, state.messages
+    first, before, request, led = NO_INDEX, NO_INDEX, NO_INDEX, NO_INDEX
+    parts = 0
+    for row in range(rows.shape[0]):
+        fan, flits, role = fans[rows[row, 0]], rows[row, 1], rows[row, 2]
+        for place in range(fan.first, fan.first + fan.copies):
+            number = INDEX(counts[SPARE])
+            counts[SPARE] = _following(messages[number])
+            first = number if first == NO_INDEX else first
+            message = messages[number]
+            message.source, message.whole = fan.source, first
+            message.time = message.made = time
+            message.key = key
+            _fill(state.rules[0], message, copies[place], flits)
+            if before != NO_INDEX:
+                messages[INDEX(before)].member = number
+            before = number
+            parts += 1
+            if role != LED:
+                join(state, number)
+            elif led == NO_INDEX:
+                messages[INDEX(request)].then = number
+            else:
+                messages[INDEX(led)].next = number
+            led = number if role == LED else NO_INDEX
+            request = number if role == ASKS else request
+    messages[INDEX(first)].parts = parts
+
+
+@inlined
+def _fill(rules: Any, message: Any, copy: Any, flits: int) -> None:
+    message.started = message.ended = NONE
+    message.flits = message.rest = flits
+    message.where, message.flight = copy.where, copy.flight
+    message.left = copy.nodes * max(1, -(-flits // rules.packet_flits))
+    message.arrived = 0
+    message.next = message.then = message.member = NO_INDEX
+
+
+@njit
+def join(state: Any, number: int) -> None:
+    """The message is to come at its time, in the order of keys among those of that time."""
+    counts, messages = state.counts, state.messages
+    message = messages[INDEX(number)]
+    if counts[COMING] == NONE or not _before(message, messages[INDEX(counts[COMING_LAST])]):
+        message.next = NO_INDEX
+        if counts[COMING] == NONE:
+            counts[COMING] = number
+        else:
+            messages[INDEX(counts[COMING_LAST])].next = number
+        counts[COMING_LAST] = number
+        return
+    place, earlier = counts[COMING], NONE
+    while not _before(message, messages[INDEX(place)]):
+        earlier, place = place, messages[INDEX(place)].next
+    message.next = place
+    if earlier == NONE:
+        counts[COMING] = number
+    else:
+        messages[INDEX(earlier)].next = number
+
+
+@inlined
+def _before(message: Any, other: Any) -> bool:
+    found: bool = message.time < other.time or (message.time == other.time and message.key < other.key)
+    return found
+
+
+@inlined
+def end(state: Any, number: int, now: int, stops: bool) -> None:
+    """All packets of a message have arrived: what waited for it goes from the next cycle on, and if it was the last of
+    its shipment, that has ended; where the network ``stops`` at that, its records are free.
+    """
+    message = state.messages[INDEX(number)]
+    message.ended = now
+    state.counts[UNDER_WAY] -= 1
+    if message.then != NO_INDEX:
+        _release(state, message.then, now + 1)
+    whole = state.messages[message.whole]
+    whole.parts -= 1
+    if stops and whole.parts == 0:
+        whole.ended = now
+        done = state.done
+        done[0] += 1
+        done[INDEX(done[0])] = message.whole
+        _give_back(state, message.whole)
+
+
+@njit
+def _release(state: Any, number: int, time: int) -> None:
+    while number != NO_INDEX:
+        message = state.messages[INDEX(number)]
+        following = message.next
+        message.time = message.made = time
+        join(state, number)
+        number = following
+
+
+@njit
+def _give_back(state: Any, number: int) -> None:
+    counts, messages = state.counts, state.messages
+    while number != NO_INDEX:
+        message = messages[INDEX(number)]
+        message.next = NO_INDEX if counts[SPARE] == NONE else counts[SPARE]
+        counts[SPARE] = number
+        number = message.member
+
+
+@inlined
+def _following(message: Any) -> int:
+    found: int = NONE if message.next == NO_INDEX else message.next
+    return found
