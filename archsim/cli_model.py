@@ -239,13 +239,13 @@ def _job(
     mapping: Path | None,
     workers: int = 1,
 ) -> Job:
-    from archsim.lab import cache
+    from archsim.caches import switch_off
     from archsim.lab.job import Job
     from archsim.lab.options import parse_lookups, parse_parameters
     from archsim.spec.load import assignments
 
     if no_cache:
-        cache.switch_off()
+        switch_off()
     values = assignments(set_ or [])
     patterns = parse_lookups(lookups or [])
     job = Job(model, on, batch, objective.value, dtype, values, seed, on_unsupported.value, lookups=patterns)

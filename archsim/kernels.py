@@ -11,33 +11,31 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
-import platformdirs
+
+from archsim.caches import folder
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def _sources_digest() -> str:
-    """Of every file in a folder with kernels: constants and layouts are compiled into them."""
+    """Of every file in a folder with kernels, whose constants and layouts are compiled into them, and of this one."""
     roots = (Path(__file__).parent, Path(__file__).parents[1] / "mapper")
     files = {path: path.read_bytes() for root in roots for path in sorted(root.rglob("*.py"))}
-    folders = {path.parent for path, text in files.items() if b"archsim.kernels" in text}
+    made_here = f"from {__name__} import".encode()
+    folders = {path.parent for path, text in files.items() if made_here in text}
     digest = hashlib.sha256()
     for path, text in files.items():
-        if path.parent in folders:
+        if path.parent in folders or path == Path(__file__):
             digest.update(text)
     return digest.hexdigest()
 
 
-def _cache_directory() -> Path:
-    root = os.environ.get("ARCHSIM_CACHE") or platformdirs.user_cache_dir("archsim")
-    return Path(root) / "numba" / _sources_digest()
-
-
 def _use_cache() -> bool:
     """Point the compiler at our cache; False when there is to be none or none can be written."""
-    if os.environ.get("ARCHSIM_NO_CACHE", "") == "1":
+    root = folder()
+    if root is None:
         return False
-    directory = _cache_directory()
+    directory = root / "numba" / _sources_digest()
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import os
 import tempfile
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
+from archsim.caches import code_sha256
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 
 SOURCES = ("mapper", "archsim.pe.dataflows", "archsim.ops", "archsim.energy")
-MACHINE = ("archsim.sim", "archsim.pe", "archsim.memory", "archsim.host", "archsim.system")  # what simulates them
+MACHINE = tuple(f"archsim.{room}" for room in ("sim", "pe", "memory", "noc", "host", "system"))  # what simulates them
 PLAIN = ("unit", "kind", "bound_cycles", "space", "evaluated", "proof", "simulated_cycles")
 
 
@@ -23,7 +22,7 @@ class MappingCache:
     """Found and new mappings of one chip in one JSON file; ``folder`` None keeps them in memory only."""
 
     def __init__(self, folder: Path | None, chip_sha256: str) -> None:
-        name = f"{chip_sha256[:16]}-{code_sha256()[:16]}.json"
+        name = f"{chip_sha256[:16]}-{code_sha256(SOURCES)[:16]}.json"
         self._path = folder / "mappings" / name if folder is not None else None
         self._entries: dict[str, Any] = self._read()
         self._changed = False
@@ -63,26 +62,6 @@ class MappingCache:
 def digest(parts: Iterable[object]) -> str:
     """Key of a problem: sha256 of the parts' text."""
     return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
-
-
-@cache
-def code_sha256(packages: tuple[str, ...] = SOURCES) -> str:
-    """Hash of every source file of some packages; by default of all that a mapping depends on."""
-    found = hashlib.sha256()
-    for path in (path for package in packages for path in _sources(package)):
-        found.update(path.name.encode())
-        found.update(path.read_bytes())
-    return found.hexdigest()
-
-
-def _sources(package: str) -> list[Path]:
-    """The source files of a package, or of a module."""
-    spec = importlib.util.find_spec(package)
-    if spec is None:
-        return []
-    if spec.submodule_search_locations is None:
-        return [Path(str(spec.origin))]
-    return [path for place in sorted(spec.submodule_search_locations) for path in sorted(Path(place).rglob("*.py"))]
 
 
 def _to_json(mapping: LayerMapping) -> dict[str, Any]:

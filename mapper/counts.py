@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 
+from archsim.ir.activity import combining
 from archsim.ir.footprint import runs_of
 from archsim.pe.dataflows import catalog
 from archsim.pe.dataflows.fold import Nest
@@ -39,7 +40,7 @@ def expected_counts(frame: Frame, architecture: Architecture, dtypes: Mapping[st
             _move(frame, plan, counts, words)
     if frame.problem.engine == "array":
         _array(frame, counts, words, architecture, dtypes)
-        _adding(frame, counts, words)
+        _adding(frame, counts, words, architecture.dma.name, dtypes["accumulate"])
     if frame.problem.engine == "copy":
         _copy(frame, counts, words)
     else:
@@ -217,7 +218,7 @@ def _array(
                     _stream(counts, words, plan, "read", _moving(plan, extents), times)
 
 
-def _adding(frame: Frame, counts: Counts, words: Mapping[str, int]) -> None:
+def _adding(frame: Frame, counts: Counts, words: Mapping[str, int], dma: str, dtype: str) -> None:
     """Partial sums that cores copy, send and add up."""
     adders, plan = frame.problem.adders, frame.problem.operand(ACC)
     if adders == 1:
@@ -227,6 +228,7 @@ def _adding(frame: Frame, counts: Counts, words: Mapping[str, int]) -> None:
     for sizes, _, count in _classes(frame, plan, frame.keeps[ACC][0], None):
         for direction, times in (("read", way.copies + 2 * (adders - 1)), ("write", way.copies + adders - 1)):
             _touch(counts, plan.level, direction, sizes, strides, plan.element_bytes, word, count * times)
+        counts[dma, combining(dtype)] += prod(sizes) * count * (adders - 1)
 
 
 def _moving(plan: OperandPlan, extents: Mapping[str, int]) -> int:

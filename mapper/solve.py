@@ -7,9 +7,10 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 
+from archsim.caches import code_sha256
 from archsim.errors import MappingError
 from archsim.ir.mapping import LayerMapping
-from mapper.cache import MACHINE, MappingCache, code_sha256, digest
+from mapper.cache import MACHINE, MappingCache, digest
 from mapper.constrain import FREE, Rules
 from mapper.costs import ChipCosts
 from mapper.options import Options

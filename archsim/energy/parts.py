@@ -14,6 +14,7 @@ from math import sqrt
 
 from archsim.energy.dram import load_dram, widths
 from archsim.energy.technology import Technology
+from archsim.ir.activity import combining
 from archsim.spec.architecture import Array, Dma, Host, Vector
 from archsim.spec.dtypes import BITS
 from archsim.spec.memories import Cache, Memory
@@ -245,9 +246,16 @@ def price_vector(part: Vector, context: Context) -> Priced:
     return Priced(rates, (), context.logic_leakage_w(area), area)
 
 
-def price_dma(_part: Dma, _context: Context) -> Priced:
-    """Engines that issue moves: the memories and links at both ends are charged, the engine itself is not modelled."""
-    return Priced({}, (), _NONE, _NONE)
+def price_dma(_part: Dma, context: Context) -> Priced:
+    """Elements of moves that combine, each an addition (a maximum too) in its dtype.
+
+    The memories and links at both ends are charged apart; the issue of moves is not modelled.
+    """
+    formats = context.technology.arithmetic
+    adds = {dtype: context.dynamic(figures.add_pj) for dtype, figures in formats.items()}
+    text = "; ".join(f"{dtype}: {figure.source}" for dtype, figure in adds.items())
+    rate = Rate({combining(dtype): figure.value for dtype, figure in adds.items()}, text)
+    return Priced({"combine": rate}, (), _NONE, _NONE)
 
 
 def price_host(_part: Host, context: Context) -> Priced:

@@ -142,7 +142,7 @@ class Activity:
     ``write_accesses`` (dram also ``pin_read_bytes``, ``pin_write_bytes``, ``row_hits``, ``row_misses``,
     ``row_conflicts``, ``activates``, ``refreshes``, ``row_open_ps``; caches ``lookups``); arrays ``mac`` and the
     dataflow's inner actions; vector ``lane_ops``; host ``flops``, ``link_bytes``; networks ``link_flits``,
-    ``router_flits``. All cores' copies of a part are counted together.
+    ``router_flits``; DMA ``combine.DTYPE`` (elements). All cores' copies of a part are counted together.
     """
 
     program: str
@@ -155,6 +155,11 @@ class Activity:
     fidelity: Mapping[str, str]
     caches: Mapping[str, CacheStats] = field(default_factory=dict)
     noc: NocStats | None = None
+
+
+def combining(dtype: str) -> str:
+    """The DMA's action of combining one element of ``dtype`` with another."""
+    return f"combine.{dtype}"
 
 
 def to_cycles(time_ps: int, hz: int) -> int:

@@ -23,7 +23,10 @@ def timed(architecture: Architecture) -> list[Memory]:
 
 
 def with_fidelity(architecture: Architecture, mode: str) -> Architecture:
-    """The chip with its DRAM, and its network, at a fidelity; raises ConfigError when it has none to change."""
+    """The chip with its DRAM, and its network, at a fidelity.
+
+    Raises ConfigError when it has none to change, and when a part cannot have it: then naming the part and why.
+    """
     if mode not in MODES:
         raise ConfigError(f"fidelity: found '{mode}'; allowed {', '.join(MODES)}")
     values = {f"{part.name}.fidelity": mode for part in timed(architecture)}
@@ -33,7 +36,28 @@ def with_fidelity(architecture: Architecture, mode: str) -> Architecture:
         raise ConfigError(
             f"fidelity: chip '{architecture.name}' has no network, and no DRAM but of constant rate, which has none"
         )
-    return load.replace(architecture, values)
+    try:
+        return load.replace(architecture, values)
+    except ConfigError as error:
+        raise ConfigError(_refusal(architecture, mode, values)) from error
+
+
+def _refusal(architecture: Architecture, mode: str, values: Mapping[str, str]) -> str:
+    """Which parts cannot have a fidelity and why, and what is allowed."""
+    why = []
+    for key, value in values.items():
+        try:
+            load.replace(architecture, {key: value})
+        except ConfigError as error:
+            part, reason = key.removesuffix(".fidelity"), str(error).partition(": ")[2]
+            why.append(f"part '{part}' cannot be simulated with fidelity {value} ({reason})")
+    stated = [f"{part.name} {part.fidelity}" for part in timed(architecture)]
+    stated += [f"{noc.name} {noc.fidelity}" for noc in (architecture.noc,) if noc is not None]
+    others = ", ".join(other for other in MODES if other != mode)
+    return (
+        f"fidelity: found '{mode}'; chip '{architecture.name}': {'; '.join(why)}; "
+        f"allowed {others}, or none, which is what the chip states: {', '.join(stated)}"
+    )
 
 
 def affordable(architecture: Architecture, program: Program) -> tuple[Architecture, tuple[str, ...]]:

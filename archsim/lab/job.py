@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from archsim.caches import folder
 from archsim.errors import ArchsimError, ConfigError, MappingError
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.program import Program
 from archsim.ir.workload import Workload
-from archsim.lab import cache, options
+from archsim.lab import options
 from archsim.lab.fidelity import affordable, with_fidelity
 from archsim.lab.offchip import outer_rates
 from archsim.lab.uncollected import collect_stopped, uncollected
@@ -147,11 +148,12 @@ def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Aske
     from mapper.options import Options, resolve_dtypes
 
     objective, dtypes = options.check_objective(job.objective), options.parse_dtypes(job.dtype)
+    _check_mappable(job, architecture)
     say("reading the model")
     workload = _workload(job)
     say(f"mapping {len(workload.layers)} layers")
     asked = Options(
-        objective, dtypes, cache.folder(), outer_rates(architecture), numbers=job.numbers, workers=job.workers,
+        objective, dtypes, folder(), outer_rates(architecture), numbers=job.numbers, workers=job.workers,
         refine=job.refine, simulate=_alone(job, architecture, say) if job.refine else None,
     )  # fmt: skip
     if job.mapping is None:
@@ -165,6 +167,20 @@ def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Aske
     except (ConfigError, MappingError) as error:
         raise found.explained(error) from None
     return replace(found, options=replace(asked, given=given))
+
+
+def _check_mappable(job: Job, architecture: Architecture) -> None:
+    """Refuse what only Programs as text may use, before anything is searched."""
+    if not architecture.dma.merged:
+        return
+    from archsim.spec import load
+
+    key = f"{architecture.dma.name}.merged"
+    place = job.chip.name if isinstance(job.chip, Architecture) else load.where(job.chip, job.values, key)
+    raise ConfigError(
+        f"{place}: {key}: found true; the mapper cannot order loads and stores in one queue yet; allowed false, or a "
+        f"Program ({ASM}) as the model, which the machine runs on such a chip"
+    )
 
 
 def _alone(job: Job, architecture: Architecture, say: Progress) -> Callable[[Program], int]:

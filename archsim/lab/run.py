@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from archsim.errors import ConfigError, ProgramError
 from archsim.ir.program import Program
 from archsim.ir.result import Result
-from archsim.lab import cache
+from archsim.lab import compiling
 from archsim.lab.fidelity import affordable
 from archsim.lab.job import Built, Job, Progress, build, quiet
 from archsim.lab.uncollected import collect_stopped, uncollected
@@ -244,4 +244,4 @@ def _announce(architecture: Architecture, say: Progress) -> None:
     say("simulating")
     timed = any(part.kind == "dram" and part.standard != "constant" for part in architecture.memories)
     if timed:
-        cache.announce(cache.MACHINE, say)
+        compiling.announce(compiling.MACHINE, say)

@@ -5,7 +5,7 @@ what was clipped at the source (``fill``), which is on-chip traffic without sour
 fills its destination. It goes through its indices in the address order of its side in DRAM, else of what it reads;
 where the other side is contiguous in another order (a transposition), its elements are accesses of their own there, and
 may collide in banks. Several destinations are one read and several writes. ``combine`` (add, max) reads what it
-combines with at the destination.
+combines with at the destination; each element is one addition of the engine, in the destination's dtype.
 
 Time: ``setup`` cycles for the descriptor and ``run_setup`` for each contiguous run in DRAM, then two things at once:
 the transfers on DRAM (burst for burst in the DRAM model), and the streams on on-chip ports, at the DRAM's peak rate or
@@ -32,6 +32,7 @@ from archsim.errors import NotBuiltError, ProgramError
 from archsim.ir.footprint import Footprint, clip, footprint
 from archsim.ir.unroll import Step
 from archsim.memory.cache import TableCache
+from archsim.memory.combined import combined
 from archsim.memory.crossing import Crossings
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion
 from archsim.memory.gather import RowEngine
@@ -154,6 +155,13 @@ class DmaEngine(TileEngine):
         demands += [demand for side in targets for demand in self._demands(step, side, True, bool(routes))]
         over = [route.side.leg for route in routes if route.side is not None]
         cycles = max(storage.shortest(demands, self.clock), _shortest(legs, self.clock), self._on_links(routes))
+        adds = [
+            entry
+            for side in targets
+            for entry in combined(
+                self._spec, self.around.stores, step, step.operand(side.operand), side.touched.size_bytes
+            )
+        ]
         on_chip = not legs and any(side.touched.size_bytes for side in sources)
         return Plan(
             self._spec.setup_cycles + self._spec.run_setup_cycles * sum(leg.touched.runs for leg in legs),
@@ -162,7 +170,7 @@ class DmaEngine(TileEngine):
             routes,
             any(not leg.shape.write for leg in legs),
             storage.streams(demands, cycles, self.clock),
-            self.around.tally.bill([*memory_entries(demands), *_dram_entries(legs)]),
+            self.around.tally.bill([*memory_entries(demands), *_dram_entries(legs), *adds]),
         )
 
     def _on_links(self, routes: Sequence[Route]) -> Fraction:

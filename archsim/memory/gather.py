@@ -35,6 +35,7 @@ from archsim.ir.program import Region
 from archsim.ir.streams import rows_of
 from archsim.ir.unroll import Step
 from archsim.memory.cache import TableCache
+from archsim.memory.combined import combined
 from archsim.memory.crossing import Crossings
 from archsim.memory.dram.interface import Completion, RowList
 from archsim.memory.offchip import OffChip
@@ -143,6 +144,8 @@ class RowEngine:
         task = Task(dram, len(rows))
         self._other_side(step, task)
         writes, combines = command.op == "SCATTER", bool(command.combine)
+        if writes:
+            task.entries += combined(self._spec, self._around.stores, step, table, row.size_bytes * len(rows))
         if dram is None:
             for write in (*((False,) if not writes or combines else ()), *((True,) if writes else ())):
                 task.demands.append(self._on_chip(memory, row, len(rows), write=write))
@@ -174,6 +177,7 @@ class RowEngine:
             task.demands.append(self._on_chip(memory, touched, 1, write=write))
             if write and command.combine:
                 task.demands.append(self._on_chip(memory, touched, 1, write=False))
+                task.entries += combined(self._spec, self._around.stores, step, region, touched.size_bytes)
 
     def _on_chip(self, memory: str, touched: Footprint, times: int, *, write: bool) -> Demand:
         storage = self._storage

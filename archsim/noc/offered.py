@@ -44,7 +44,7 @@ class Procedure:
 class Offered:
     """A network under one load. Latencies in cycles, of the packets that count, from when they were made to their last
     flit's arrival; ``accepted``: flits per node and cycle that arrived from then on; ``link_load``: flits per
-    cycle, by link of the topology; ``flit_hops``: flits through routers."""
+    cycle, by link of the topology; ``flit_hops``: flits times the routers that they have entered."""
 
     rate: float
     stable: bool

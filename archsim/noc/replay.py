@@ -21,7 +21,8 @@ STUCK_CYCLES = 1 << 22  # without an arrival: more than any route, buffer and ri
 @dataclass(frozen=True, slots=True, eq=False)
 class Delivered:
     """Of each packet, in the order given: the cycles at which its first flit left its node and its last one reached its
-    (last) node. ``link_flits``: by link of the topology; ``cycles``: until the last arrival."""
+    (last) node. ``link_flits``: by link of the topology; ``router_flits``: flits times the routers that they have
+    entered, as of NetworkStats; ``cycles``: until the last arrival."""
 
     started: Any
     ended: Any
@@ -72,8 +73,9 @@ def through_links(topology: Topology, flow: Any) -> Any:
 
 
 def through_routers(topology: Topology, flow: Any) -> int:
-    """Of flits by output port: through all routers' switches."""
-    return int(flow[: topology.routers * topology.ports].sum())
+    """Of flits by output port, then by node: into all routers, from nodes and over links; one that leaves a router by
+    several outputs has passed one router."""
+    return int(flow[topology.routers * topology.ports :].sum() + through_links(topology, flow).sum())
 
 
 def finish(found: Engine, name: str) -> None:

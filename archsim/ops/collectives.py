@@ -1,4 +1,4 @@
-"""Collectives as moves between nodes: pure expansions, by rings and trees.
+"""Collectives as moves between nodes: pure expansions, by rings, trees and doubling.
 
 Every node holds a buffer of the same elements. A collective is a list of moves of pieces of it, each from one node to
 one or more others, there stored or combined (``add``, ``max``) with what the buffer has. Moves have steps: those of one
@@ -8,6 +8,10 @@ write the same piece of its targets, have ended.
 Ring: in p - 1 steps every node sends one of p pieces to the next one: (p - 1)/p of the buffer leaves and enters each
 node in a reduce-scatter and in an all-gather, twice that in an all-reduce. Source: Thakur, Rabenseifner, Gropp,
 "Optimization of collective communication operations in MPICH", IJHPCA 19(1), 2005.
+Doubling: as many bytes in ceil(log2 p) steps: in step k of an all-gather node i sends all that it has, 2^k pieces, to
+node i - 2^k (in the last step, those that are missing there); a reduce-scatter is that backwards, combined on the way;
+one after the other they are an all-reduce. Source: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for
+all-to-all communications in multiport message-passing systems", IEEE TPDS 8(11), 1997.
 Tree: halves of the nodes, in ceil(log2 p) steps, of the whole buffer.
 Chain: the whole buffer from node to node, in p - 1 steps; several buffers follow one another along it.
 """
@@ -100,10 +104,7 @@ def _reduce_chain(nodes: list[int], elements: int, root: int, combine: Combine) 
 
 def _reduce_tree(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
     """A broadcast by tree, backwards, combined on the way."""
-    forward = list(_broadcast_tree(nodes, elements, root, combine))
-    last = max((hop.step for hop in forward), default=0)
-    for hop in forward:
-        yield Hop(last - hop.step, hop.targets[0], (hop.source,), hop.start, hop.stop, combine)
+    yield from _backwards(_broadcast_tree(nodes, elements, root, combine), combine)
 
 
 def _reduce_scatter(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
@@ -124,6 +125,34 @@ def _all_gather(nodes: list[int], elements: int, root: int, combine: Combine) ->
             yield Hop(step, nodes[place], (nodes[(place + 1) % count],), start, stop)
 
 
+def _all_gather_doubling(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
+    """Node i's pieces, from i on round the ring, go to node i - 2^k."""
+    count, cut = len(nodes), pieces(elements, len(nodes))
+    for step in range((count - 1).bit_length()):
+        far = 1 << step
+        for place in range(count):
+            for start, stop in _stretches(cut, place, min(far, count - far)):
+                yield Hop(step, nodes[place], (nodes[(place - far) % count],), start, stop)
+
+
+def _stretches(cut: list[tuple[int, int]], first: int, number: int) -> Iterator[tuple[int, int]]:
+    """So many pieces from the first one on, those beyond the buffer's end from its start."""
+    beyond = first + number - len(cut)
+    yield cut[first][0], cut[min(first + number, len(cut)) - 1][1]
+    if beyond > 0:
+        yield cut[0][0], cut[beyond - 1][1]
+
+
+def _reduce_scatter_halving(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
+    """Node i ends with piece i of the combination: an all-gather by doubling, backwards, combined on the way."""
+    yield from _backwards(_all_gather_doubling(nodes, elements, root, combine), combine)
+
+
+def _all_reduce_halving(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
+    yield from _reduce_scatter_halving(nodes, elements, root, combine)
+    yield from _after(_all_gather_doubling(nodes, elements, root, combine), (len(nodes) - 1).bit_length())
+
+
 def _all_reduce(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
     yield from _reduce_scatter(nodes, elements, root, combine)
     yield from _after(_all_gather(nodes, elements, root, combine), len(nodes) - 1)
@@ -133,6 +162,14 @@ def _all_reduce_tree(nodes: list[int], elements: int, root: int, combine: Combin
     up = list(_reduce_tree(nodes, elements, root, combine))
     yield from up
     yield from _after(_broadcast_tree(nodes, elements, root, combine), 1 + max((hop.step for hop in up), default=0))
+
+
+def _backwards(hops: Iterator[Hop], combine: Combine) -> Iterator[Hop]:
+    """Hops to one node each, the last ones first and from target to source."""
+    forward = list(hops)
+    last = max((hop.step for hop in forward), default=0)
+    for hop in forward:
+        yield Hop(last - hop.step, hop.targets[0], (hop.source,), hop.start, hop.stop, combine)
 
 
 def _after(hops: Iterator[Hop], steps: int) -> Iterator[Hop]:
@@ -148,7 +185,10 @@ COLLECTIVES: dict[str, Callable[[list[int], int, int, Combine], Iterator[Hop]]] 
     "reduce_chain": _reduce_chain,
     "reduce_tree": _reduce_tree,
     "reduce_scatter": _reduce_scatter,
+    "reduce_scatter_halving": _reduce_scatter_halving,
     "all_gather": _all_gather,
+    "all_gather_doubling": _all_gather_doubling,
     "all_reduce": _all_reduce,
+    "all_reduce_halving": _all_reduce_halving,
     "all_reduce_tree": _all_reduce_tree,
 }

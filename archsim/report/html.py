@@ -29,6 +29,7 @@ from archsim.report.noc_rows import busiest, by_kind, core_bars
 from archsim.report.noc_rows import sentence as sentence_of
 from archsim.report.promise import HEADINGS, PROMISES
 from archsim.report.rows import layer_row, operand_rows, refined_rows, refinement, why_rows
+from archsim.report.shown_cores import sentence as cores_shown
 from archsim.report.verdict import sentences, slow_layers
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -113,7 +114,10 @@ def _charts(summary: Mapping[str, Any]) -> Page:
         "energy": Markup(parts(summary["energy_breakdown_j"], "J", cause("busy").colour, "Energy by part")),
         "area": Markup(parts(area, "mm2", "#5F6873", "Area by part")) if area else "",
         "overview": Markup(overview(summary)),
-        "timelines": [{"layer": window["layer"], "chart": Markup(gantt(window))} for window in windows],
+        "timelines": [
+            {"layer": window["layer"], "cores": cores_shown(window.get("cores", {})), "chart": Markup(gantt(window))}
+            for window in windows
+        ],
         "drams": _drams(summary),
         "noc": _network(summary["details"].get("noc")),
         "dram_legend": DRAM_LEGEND,

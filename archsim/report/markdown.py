@@ -11,6 +11,7 @@ from archsim.report.causes import cause, in_order, label
 from archsim.report.dram_rows import parts_with_rows, sentence, table_rows
 from archsim.report.format import count, percent
 from archsim.report.headline import headline, setting, title
+from archsim.report.noc_rows import by_kind
 from archsim.report.promise import HEADINGS, PROMISES
 from archsim.report.rows import layer_row, operand_rows, refined_rows, refinement, why_rows
 from archsim.report.verdict import sentences
@@ -87,6 +88,8 @@ def _waterfall(summary: Mapping[str, Any]) -> str:
 
 def _units(summary: Mapping[str, Any]) -> str:
     units = summary["time_breakdown"]
+    if "noc" in summary["details"]:
+        units = {bar.name: bar.parts for bar in by_kind(units)}
     causes = in_order(sorted({key for row in units.values() for key, cycles in row.items() if cycles}))
     rows = [(unit, *(count(row.get(key, 0)) for key in causes)) for unit, row in units.items()]
     return table(("cycles", *(cause(key).label for key in causes)), "l" + "r" * len(causes), rows)

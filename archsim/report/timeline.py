@@ -2,7 +2,8 @@
 
 A stretch is ``[start, end, cause, state]``; state is ``work`` (the unit runs a command of the layer),
 ``other`` (a command of another layer) or ``wait`` (a command heads the queue and has not started). Work is
-coloured by the phase of the command, a wait by its cause. Stretches shorter than a pixel are merged.
+coloured by the phase of the command, a wait by its cause. Stretches shorter than a pixel are merged. Of many cores some
+are kept (``archsim.report.shown_cores``).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from archsim.ir.activity import Activity, Record, edge_ps, to_cycles
 from archsim.ir.result import LayerResult
 from archsim.ir.timeline import Timeline
+from archsim.report.shown_cores import is_shown, shown_cores
 from archsim.sim.blame import phases
 from archsim.sim.holders import MOVE_STALLS
 from archsim.spec.network import queue_core
@@ -39,22 +41,24 @@ def slowest(layers: Sequence[LayerResult], most: int = LAYERS) -> list[LayerResu
 def timeline(activity: Activity, states: Mapping[str, Timeline], layers: Sequence[LayerResult]) -> list[dict[str, Any]]:
     """One window per slow layer: ``{layer, cycles_start, cycles_end, units: {unit: [stretch, ...]}}``.
 
-    ``states``: the timeline of every unit.
+    ``states``: the timeline of every unit. Of many cores ``cores`` says beside it which are among the units.
     """
     return [_window(activity, states, layer) for layer in slowest(layers)]
 
 
 def _window(activity: Activity, states: Mapping[str, Timeline], layer: LayerResult) -> dict[str, Any]:
     low, high, hz = layer.cycles_start, layer.cycles_end, activity.clock_hz
+    cores = shown_cores(activity.records, layer.name, edge_ps(low, hz), edge_ps(high, hz))
     units = {}
-    for unit in sorted(activity.records, key=place):
+    for unit in sorted((unit for unit in activity.records if is_shown(unit, cores)), key=place):
         found = _Stretches(hz, low, high)
         work = _work(activity.records[unit], layer.name, edge_ps(low, hz), edge_ps(high, hz))
         edges_ps, causes = [*states[unit].start_ps.tolist(), activity.total_ps], states[unit].causes()
         _fill(found, work, edges_ps, causes, edge_ps(low, hz), edge_ps(high, hz))
         if found.done:
             units[unit] = found.done
-    return {"layer": layer.name, "cycles_start": low, "cycles_end": high, "units": units}
+    chosen = {"cores": cores} if cores else {}
+    return {"layer": layer.name, "cycles_start": low, "cycles_end": high, **chosen, "units": units}
 
 
 def place(unit: str) -> tuple[bool, int, str]:

@@ -98,7 +98,7 @@ class Plans(Generic[Plan]):
         if self._core is not None and core_of(memory) == self._core:
             memory = part_of(memory) + OWN
         bounds = tuple([(clip.dim, clip.length) for clip in region.clips])
-        return region.operand, memory, store.role, region.element_bytes, region.strides, bounds
+        return region.operand, memory, store.role, store.dtype, region.element_bytes, region.strides, bounds
 
 
 def _clips(command: Command) -> tuple[Clip, ...]:

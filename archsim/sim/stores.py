@@ -79,6 +79,10 @@ class Stores:
         """Role of the tensor or ring that holds ``region``."""
         return self.store(step, region).role
 
+    def dtype(self, step: Step, region: Region) -> str:
+        """Dtype of the elements of the tensor or ring that holds ``region``."""
+        return self.store(step, region).dtype
+
     def address(self, step: Step, region: Region) -> int:
         """Byte address of the store's base or, in a ring, of the slot that the step's queue took last.
 

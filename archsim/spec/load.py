@@ -82,6 +82,23 @@ def key_paths(name_or_path: str | Path) -> list[str]:
     return tree.known_paths(_document(name_or_path))
 
 
+def where(name_or_path: str | Path, values: Mapping[str, object], key_path: str, *, origin: str = "--set") -> str:
+    """The place that states a part's key, for a message: file:line:column, or ``origin`` where ``values`` set it.
+
+    The chip's file where nothing does, and the default holds.
+    """
+    from archsim.spec import tree
+
+    if key_path in values:
+        return origin
+    document = _document(name_or_path)
+    name, _, key = key_path.partition(".")
+    for part in tree.placed(document):
+        if part.name == name and key in part.node.mapping:
+            return str(part.node.mapping[key].mark)
+    return str(document.mark)
+
+
 def assignments(texts: Iterable[str]) -> dict[str, object]:
     """``["dram.channels=4", "clock=2 GHz"]`` as values for ``load``; the text after ``=`` is read as YAML.
 

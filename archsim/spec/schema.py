@@ -134,7 +134,7 @@ class Dma(Part):
     """`dma`: the load and store engines of the core."""
 
     name: Annotated[str, d.name()] = Field("dma", description=Part.model_fields["name"].description)
-    merged: Flag = Field(False, description="one in-order engine for loads and stores")
+    merged: Flag = Field(False, description="one in-order engine for loads and stores; runs Programs, not yet models")
     channels: Annotated[int, d.count(1, 64)] = Field(
         1,
         description="load engines, and store engines, of the core; each runs an in-order queue of its own. On-chip "

@@ -57,8 +57,6 @@ class LoweredLayer:
 
 def queue_names(architecture: Architecture) -> dict[Lane, str]:
     """Lane -> queue name; only engines that the chip has."""
-    if architecture.dma.merged:
-        raise MappingError("dma.merged: one engine for loads and stores is not built yet; leave it out")
     names: dict[Lane, str] = {}
     for engine in DMA_ENGINES:
         for channel in range(architecture.dma_queues):

@@ -32,12 +32,14 @@ def main() -> None:
         setup = read(config, row)
         for point in _near_half(row):
             found, seconds = _timed(setup, row, point)
+            links, links_seconds = _timed(setup, row, point, "link")
             speed, anchor = found.cycles / seconds, point["cycles"] / point["user_cpu_s"]
             ratios.append(speed / anchor)
             case = f"{row['topo']} {row['packet_size']} flits, {point['injection_rate']:4.2f} flits per node and cycle"
             print(
                 f"{case:50} {speed / 1e3:6.1f} k cycles/s, {found.flit_hops / seconds / 1e6:5.2f} M flit-hops/s,"
-                f" {speed / anchor:5.1f} x {anchor / 1e3:.1f} k cycles/s"
+                f" {speed / anchor:5.1f} x {anchor / 1e3:.1f} k cycles/s;"
+                f" links reserved by packets: {links.flit_hops / links_seconds / 1e6:5.1f} M flit-hops/s"
             )
     print(f"least {min(ratios):.1f} x (the anchors: another machine, one core)")
 
@@ -49,7 +51,9 @@ def _near_half(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield from (point for point in row["curve"] if point["injection_rate"] in near)
 
 
-def _timed(setup: Setup, row: Mapping[str, Any], point: Mapping[str, Any]) -> tuple[Offered, float]:
+def _timed(
+    setup: Setup, row: Mapping[str, Any], point: Mapping[str, Any], fidelity: str = "flit"
+) -> tuple[Offered, float]:
     pattern = traffic.by_name(row["traffic"], len(setup.topology.nodes), setup.topology.shape)
     seconds = []
     for _ in range(4):
@@ -57,6 +61,7 @@ def _timed(setup: Setup, row: Mapping[str, Any], point: Mapping[str, Any]) -> tu
         found = offer(
             setup.topology, setup.routes, setup.parameters, pattern,
             rate=point["injection_rate"], flits=row["packet_size"], seed=row["seed"], procedure=setup.procedure,
+            fidelity=fidelity,
         )  # fmt: skip
         seconds.append(time.process_time() - start)
     return found, min(seconds[1:])

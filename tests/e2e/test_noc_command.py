@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from conftest import Archsim
 
-from archsim.lab.cache import folder
+from archsim.caches import folder
 
 pytestmark = pytest.mark.slow  # a process for each command
 

@@ -32,7 +32,7 @@ def start(count: int, elements: int) -> dict[int, np.ndarray]:
     return {10 * node: generator.integers(-99, 99, elements) for node in range(count)}
 
 
-@given(sizes, st.sampled_from(["all_reduce", "all_reduce_tree"]), st.sampled_from(["add", "max"]))
+@given(sizes, st.sampled_from(["all_reduce", "all_reduce_halving", "all_reduce_tree"]), st.sampled_from(["add", "max"]))
 def test_law_29_all_reduce_is_the_sum(size: tuple[int, int], name: str, combine: str) -> None:
     """Law 29: every node ends with NumPy's sum, or maximum, of all buffers."""
     buffers = start(*size)
@@ -41,20 +41,47 @@ def test_law_29_all_reduce_is_the_sum(size: tuple[int, int], name: str, combine:
     assert all((values == expected).all() for values in found.values())
 
 
-@given(sizes)
-def test_law_29_bytes_of_a_ring(size: tuple[int, int]) -> None:
-    """Law 29: of p nodes each sends and receives 2 (p - 1) / p of the buffer, to within a piece of rounding."""
+RINGS = {"reduce_scatter": 1, "all_gather": 1, "all_reduce": 2}  # times round the ring
+DOUBLINGS = {"reduce_scatter_halving": 1, "all_gather_doubling": 1, "all_reduce_halving": 2}  # times through all powers
+
+
+@given(sizes, st.sampled_from([*RINGS, *DOUBLINGS]))
+def test_law_29_bytes_of_rings_and_doublings(size: tuple[int, int], name: str) -> None:
+    """Law 29: of p nodes each sends and receives (p - 1) / p of the buffer, twice that in an all-reduce, to within the
+    rounding of a piece each time round, or of each piece; all of them exactly so much, and each where the buffer is cut
+    evenly."""
     count, elements = size
-    hops = expand("all_reduce", [*start(*size)], elements)
+    times = (RINGS | DOUBLINGS)[name]
+    hops = expand(name, [*start(*size)], elements)
     sent, received = Counter(), Counter()
     for hop in hops:
         sent[hop.source] += hop.elements
         received[hop.targets[0]] += hop.elements
-    exact = 2 * (count - 1) * elements / count
+    exact = times * (count - 1) * elements / count
+    rounded = times * (1 if name in RINGS else count - 1)
+    bound = rounded if elements % count else 1e-9
     for node in range(0, 10 * count, 10):
-        assert abs(sent[node] - exact) < 2 and abs(received[node] - exact) < 2
-    assert sum(sent.values()) == 2 * (count - 1) * elements
-    assert len({hop.step for hop in hops}) <= 2 * (count - 1)
+        assert abs(sent[node] - exact) < bound and abs(received[node] - exact) < bound
+    assert sum(sent.values()) == times * (count - 1) * elements
+
+
+@pytest.mark.parametrize("count", range(1, 18))
+def test_law_29_steps_of_rings_and_doublings(count: int) -> None:
+    """Law 29: a ring takes p - 1 steps, doubling ceil(log2 p), an all-reduce twice as many; in a step each node sends
+    to one node and receives from one; 1, 2, 4, ... pieces where the nodes are a power of two."""
+    for names, steps in ((RINGS, count - 1), (DOUBLINGS, math.ceil(math.log2(count)))):
+        for name, times in names.items():
+            hops = expand(name, list(range(count)), 7 * count)
+            assert len({hop.step for hop in hops}) == times * steps
+            for step in range(times * steps):
+                ways = {(hop.source, *hop.targets) for hop in hops if hop.step == step}
+                assert len(ways) == len({way[0] for way in ways}) == len({way[1] for way in ways}) == count
+    if count & (count - 1) == 0:
+        gathered = expand("all_gather_doubling", list(range(count)), 7 * count)
+        moved = {step: sum(hop.elements for hop in gathered if hop.step == step) for step in range(count)}
+        assert [moved[step] for step in range(count.bit_length() - 1)] == [
+            7 * count * 2**step for step in range(count.bit_length() - 1)
+        ]
 
 
 @given(sizes, st.data())
@@ -69,15 +96,17 @@ def test_law_29_the_other_collectives(size: tuple[int, int], data: st.DataObject
         assert all((values == start(*size)[nodes[root]]).all() for values in found.values())
     reduced = carried_out(expand("reduce_tree", nodes, elements, root=root), start(*size))
     assert (reduced[nodes[root]] == total).all()
-    scattered = carried_out(expand("reduce_scatter", nodes, elements), start(*size))
-    assert all(
-        (scattered[node][slice(*part)] == total[slice(*part)]).all() for node, part in zip(nodes, cut, strict=True)
-    )
+    for name in ("reduce_scatter", "reduce_scatter_halving"):
+        scattered = carried_out(expand(name, nodes, elements), start(*size))
+        assert all(
+            (scattered[node][slice(*part)] == total[slice(*part)]).all() for node, part in zip(nodes, cut, strict=True)
+        )
     own = np.concatenate([start(*size)[node][slice(*part)] for node, part in zip(nodes, cut, strict=True)])
     gathered = carried_out(expand("gather", nodes, elements, root=root), start(*size))
     assert (gathered[nodes[root]] == own).all()
-    everywhere = carried_out(expand("all_gather", nodes, elements), start(*size))
-    assert all((values == own).all() for values in everywhere.values())
+    for name in ("all_gather", "all_gather_doubling"):
+        everywhere = carried_out(expand(name, nodes, elements), start(*size))
+        assert all((values == own).all() for values in everywhere.values())
 
 
 @pytest.mark.parametrize("count", range(1, 18))

@@ -18,7 +18,7 @@ from tests.laws.builders import flat, move, program, queue, tensor
 from tests.laws.many_cores import grid
 from tests.tools.mutants import ORDERS, Numbers, Subject, judge, mutants
 
-WHOLE = ("all_reduce", "all_reduce_tree")
+WHOLE = ("all_reduce", "all_reduce_halving", "all_reduce_tree")
 
 
 def asked(name: str, cores: int, elements: int, **fields: object) -> Collective:
@@ -62,11 +62,11 @@ def expected(name: str, start: np.ndarray, combine: str) -> np.ndarray:
         found[:] = total
     elif name in ("broadcast", "broadcast_tree"):
         found[:] = start[root]
-    elif name == "all_gather":
+    elif name in ("all_gather", "all_gather_doubling"):
         found[:] = own
     elif name == "gather":
         found[root] = own
-    elif name == "reduce_scatter":
+    elif name in ("reduce_scatter", "reduce_scatter_halving"):
         for core, part in enumerate(pieces(elements, cores)):
             found[core, slice(*part)] = total[slice(*part)]
     else:
@@ -108,13 +108,15 @@ def test_law_42_any_token_of_a_collective_removed_is_caught(name: str) -> None:
     assert [label for label, mutant in dropped if not judge(each, mutant, 4)] == []
 
 
+@pytest.mark.parametrize("name", ["all_reduce", "all_reduce_halving"])
 @pytest.mark.parametrize("cores", [2, 3, 4])
-def test_law_29_bytes_of_a_ring_in_the_machine(cores: int) -> None:
-    """Law 29: in a ring all-reduce each node sends and receives 2 (p - 1) / p of the buffer, by the network's flits."""
+def test_law_29_bytes_of_an_all_reduce_in_the_machine(cores: int, name: str) -> None:
+    """Law 29: by ring or by doubling each node sends and receives 2 (p - 1) / p of the buffer, by the network's flits;
+    what is added up is added p - 1 times."""
     elements = 4096 * 3
     chip = grid(noc={"header_flits": 0})
     assert chip.noc is not None
-    activity = simulate(alone("all_reduce", cores, elements), chip)
+    activity = simulate(alone(name, cores, elements), chip)
     assert activity.noc is not None
     each = 2 * (cores - 1) * elements // cores
     for flits in (activity.noc.node_in, activity.noc.node_out):
@@ -123,6 +125,15 @@ def test_law_29_bytes_of_a_ring_in_the_machine(cores: int) -> None:
     added = (cores - 1) * elements
     assert counts["l1", "read_bytes"] == 3 * added  # sent, sent on, and added to
     assert counts["l1", "write_bytes"] == 2 * added
+    assert counts["dma", "combine.int8"] == added
+
+
+@pytest.mark.parametrize("ring", ["reduce_scatter", "all_gather", "all_reduce"])
+def test_fewer_steps_of_small_pieces_take_less_time(ring: str) -> None:
+    """Four cores and a flit for each: steps of messages that cost what they take alone, 2 against 3 of a ring."""
+    doubled = {"reduce_scatter": "reduce_scatter_halving", "all_gather": "all_gather_doubling"}
+    times = [simulate(alone(name, 4, 128), grid()).total_ps for name in (ring, doubled.get(ring, "all_reduce_halving"))]
+    assert times[1] < times[0]
 
 
 def test_mistakes() -> None:

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.errors import ConfigError
-from archsim.noc import catalogue, deadlock, load, multicast, routing, traffic
+from archsim.noc import catalogue, deadlock, load, multicast, routing
 from archsim.noc.catalogue import network
-from archsim.noc.offered import Procedure, offer
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
 from archsim.noc.ways import Ways
@@ -101,8 +100,9 @@ def test_law_30_a_circle_is_refused(name: str, shape: tuple[int, ...]) -> None:
 @settings(max_examples=60, deadline=None)
 @given(networks, routers, st.data())
 def test_law_28_multicast(name: tuple[str, tuple[int, ...]], router: RouterParameters, data: st.DataObject) -> None:
-    """Law 28: the source sends once, each link of the tree carries each flit once, every node receives it, and not
-    later than the last of as many packets to one node each."""
+    """Law 28: the source sends once, each router and link of the tree passes each flit once, every node receives it,
+    and not later than the last of as many packets to one node each; at most a cycle later where heads guess and then
+    hold the switch."""
     topology, routes = network(*name)
     nodes = len(topology.nodes)
     source = data.draw(st.integers(0, nodes - 1))
@@ -113,17 +113,18 @@ def test_law_28_multicast(name: tuple[str, tuple[int, ...]], router: RouterParam
     edges = {(r, link.source_port) for r, links in enumerate(topology.outgoing()) for link in links}
     used = {(r, port) for r in range(topology.routers) for port in range(topology.ports) if tree[r, 0] >> port & 1}
     assert once.link_flits.sum() == flits * len(used & edges)
-    assert once.router_flits == flits * len(used) and len(used - edges) == len(group)
+    assert once.router_flits == flits * len({router for router, _ in used}) and len(used - edges) == len(group)
     assert once.started.tolist() == [0]
     each = replay(topology, routes, router, [0] * len(group), [source] * len(group), group, [flits] * len(group))
     assert once.link_flits.sum() <= each.link_flits.sum()
-    assert once.ended[0] <= each.ended.max()
+    assert once.ended[0] <= each.ended.max() + (router.speculative and router.hold_switch)
 
 
 @settings(max_examples=25, deadline=None)
 @given(networks, st.integers(2, 6), st.integers(0, 1000))
 def test_law_30_crowds_of_multicasts_do_not_block(name: tuple[str, tuple[int, ...]], flits: int, seed: int) -> None:
-    """Law 30: random multicasts and packets to one node, all at once, arrive."""
+    """Law 30: random multicasts and packets to one node, all at once, arrive; a flit passes each router of its tree
+    once, however many outputs it leaves by."""
     topology, routes = network(*name)
     nodes = len(topology.nodes)
     generator = np.random.default_rng(seed)
@@ -135,20 +136,10 @@ def test_law_30_crowds_of_multicasts_do_not_block(name: tuple[str, tuple[int, ..
     found = replay(
         topology, routes, router, np.zeros(count, int), sources, targets, np.full(count, flits), groups=groups
     )
-    sizes = np.array([1] * nodes + [len(group) for group in groups])
-    assert found.router_flits - found.link_flits.sum() == flits * sizes[targets].sum()
-
-
-@pytest.mark.parametrize(("shape", "pattern"), [((4, 4), "uniform"), ((4, 4), "transpose"), ((8,), "tornado")])
-def test_law_30_no_more_than_the_cut(shape: tuple[int, ...], pattern: str) -> None:
-    """Law 30: no link carries more than a flit a cycle; of uniform traffic half crosses the bisection, so that a mesh
-    accepts at most four flits of each cut link per node."""
-    topology, routes = network("mesh", shape)
-    drawn = traffic.by_name(pattern, len(topology.nodes), topology.shape)
-    ideal = load.ideal_rate(topology, routes, drawn)
-    how = Procedure(period_cycles=1000, warm_up=1, periods=2)
-    found = offer(topology, routes, RouterParameters(), drawn, rate=1.0, flits=1, procedure=how)
-    assert max(found.link_load) <= 1.0
-    if pattern == "uniform":
-        assert ideal == pytest.approx(min(1.0, 4 * topology.bisection_links / len(topology.nodes)))
-        assert found.accepted <= ideal * 1.02
+    assert found.router_flits - found.link_flits.sum() == flits * count
+    ways = Ways(topology, routes)
+    passed = 0
+    for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
+        group = groups[target - nodes] if target >= nodes else (target,)
+        passed += int((multicast.tree(ways, source, group)[:, 0] != 0).sum())
+    assert found.router_flits == flits * passed

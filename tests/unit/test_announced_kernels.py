@@ -9,7 +9,8 @@ import pytest
 from numba.core.registry import CPUDispatcher as Dispatcher
 
 import archsim.kernels  # noqa: F401  (sets where numba keeps them, before the test does)
-from archsim.lab import cache
+from archsim import caches
+from archsim.lab import compiling
 
 TOLD = "compiling kernels (kept in the cache for later runs)\n"
 
@@ -17,21 +18,21 @@ TOLD = "compiling kernels (kept in the cache for later runs)\n"
 def test_each_kernel_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
     """The machine's kernel in the cache says nothing of the one for traces."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setenv(cache.CACHE_VARIABLE, str(tmp_path))
-    monkeypatch.delenv(cache.NO_CACHE_VARIABLE, raising=False)
+    monkeypatch.setenv(caches.FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.delenv(caches.OFF_VARIABLE, raising=False)
     (tmp_path / "kernel").mkdir()
     (tmp_path / "kernel" / "serve.advance-57.py311.nbi").touch()
-    cache.announce(cache.MACHINE, print)
+    compiling.announce(compiling.MACHINE, print)
     assert capsys.readouterr() == ("", "")
-    cache.announce(cache.TRACE, print)
+    compiling.announce(compiling.TRACE, print)
     assert capsys.readouterr() == ("", TOLD)
     (tmp_path / "kernel" / "replay.replay-15.py311.nbi").touch()
-    cache.announce(cache.TRACE, print)
+    compiling.announce(compiling.TRACE, print)
     assert capsys.readouterr() == ("", "")
-    cache.switch_off()
-    cache.announce(cache.MACHINE, print)
+    caches.switch_off()
+    compiling.announce(compiling.MACHINE, print)
     assert capsys.readouterr() == ("", TOLD)
-    monkeypatch.setenv(cache.NO_CACHE_VARIABLE, "0")
+    monkeypatch.setenv(caches.OFF_VARIABLE, "0")
 
 
 def test_the_names_are_those_of_kernels() -> None:
@@ -42,4 +43,4 @@ def test_the_names_are_those_of_kernels() -> None:
     kernels = (serve.advance, replay.replay, run._advance, reserve.advance)
     assert all(isinstance(kernel, Dispatcher) for kernel in kernels)
     found = [f"{kernel.__module__.rsplit('.', 1)[1]}.{kernel.__name__}" for kernel in kernels]
-    assert found == [cache.MACHINE, cache.TRACE, cache.NETWORK["flit"], cache.NETWORK["link"]]
+    assert found == [compiling.MACHINE, compiling.TRACE, *compiling.NETWORK.values()]

@@ -12,8 +12,9 @@ from fixtures_result import make_result
 
 import archsim
 from archsim import cli
+from archsim.caches import folder
 from archsim.errors import ConfigError, NotBuiltError
-from archsim.lab import cache, show, suites
+from archsim.lab import show, suites
 from archsim.lab.job import Job, build
 from archsim.lab.options import Requirement, parse_dtypes, parse_lookups, parse_parameters, public_keys, scalars
 from archsim.report.summary import summarise
@@ -149,9 +150,9 @@ def test_every_scalar_is_a_number_or_missing(summary: dict[str, Any]) -> None:
 def test_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setenv("ARCHSIM_CACHE", str(tmp_path))
     monkeypatch.delenv("ARCHSIM_NO_CACHE", raising=False)
-    assert cache.folder() == tmp_path
+    assert folder() == tmp_path
     monkeypatch.setenv("ARCHSIM_NO_CACHE", "1")
-    assert cache.folder() is None
+    assert folder() is None
 
 
 @pytest.mark.parametrize("name", ["sweep", "compare"])

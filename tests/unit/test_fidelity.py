@@ -85,3 +85,16 @@ def test_one_word_sets_both() -> None:
         with_fidelity(CHIP, "link")
     with pytest.raises(ConfigError, match="has no network, and no DRAM but of constant rate"):
         with_fidelity(load("scalesim_32x32"), "fast")
+
+
+def test_a_part_that_cannot_have_it_is_named_with_what_is_allowed() -> None:
+    """The message is about the option, not about a line of the chip's file."""
+    a100 = load("a100")
+    with pytest.raises(ConfigError) as caught:
+        with_fidelity(a100, "exact")
+    assert str(caught.value) == (
+        "fidelity: found 'exact'; chip 'a100': part 'crossbar' cannot be simulated with fidelity flit (crossbar.shape: "
+        "found a router of 188 ports, attached ones among them; allowed at most 60, or `fidelity: link` with "
+        "`multicast: false`); allowed fast, or none, which is what the chip states: hbm exact, crossbar link"
+    )
+    assert with_fidelity(a100, "fast").memory("hbm").fidelity == "fast"

@@ -110,6 +110,7 @@ def test_a_combining_scatter_reads_what_it_adds_to() -> None:
     assert counts(adding, "dram")["read_bytes"] == counts(plain, "dram")["read_bytes"] + 1280
     assert counts(adding, "dram")["write_bytes"] == counts(plain, "dram")["write_bytes"]
     assert adding.total_ps > plain.total_ps
+    assert (counts(plain, "dma"), counts(adding, "dma")) == ({}, {"combine.int8": 1280})
 
 
 def test_a_table_on_the_chip_is_read_through_its_ports() -> None:

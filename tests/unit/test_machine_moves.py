@@ -116,6 +116,8 @@ def test_combine_reads_its_destination() -> None:
     """A reduction on chip reads what it adds to; onto DRAM it is not built."""
     activity = run(move("reduce", "x", "t", 10, combine="add"))
     assert counts(activity, "l1") == {"read_bytes": 10, "read_accesses": 10, "write_bytes": 10, "write_accesses": 10}
+    assert counts(activity, "dma") == {"combine.int8": 10}
+    assert not counts(run(move("load", "x", "t", 10)), "dma")
     with pytest.raises(NotBuiltError, match=r"reduce.*combine 'add' onto DRAM"):
         run(move("reduce", "t", "y", 10, combine="add"))
 

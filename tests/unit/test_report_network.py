@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 
-from archsim.ir.activity import LinkFlits, NocStats
+from fixtures_result import make_result
+from fixtures_timeline import NS, activity, record
+
+from archsim.ir.activity import LinkFlits, NocStats, Record
 from archsim.report import svg
 from archsim.report.charts.network import RAMP
 from archsim.report.charts.network import network as drawn
+from archsim.report.markdown import _units
 from archsim.report.noc_rows import array_count, busiest, by_kind, core_bars, network, sentence
-from archsim.report.timeline import place
+from archsim.report.shown_cores import chosen, is_shown, shown_cores
+from archsim.report.shown_cores import sentence as cores_told
+from archsim.report.timeline import place, timeline
 from archsim.report.verdict import _largest_wait
+from archsim.sim.blame import timelines
 
 STATS = NocStats(
     "mesh",
@@ -80,6 +89,53 @@ def test_cores_are_told_apart_and_engines_summed() -> None:
     told = {"time_breakdown": BREAKDOWN, "details": {"noc": {}}, "layers": [{"stalls": {"stall_dram.weights": 60}}]}
     assert _largest_wait(told).endswith("60 cycles over all layers and 3 arrays.")
     assert _largest_wait(told | {"details": {}}).endswith("60 cycles over all layers.")
+
+
+def running(worked: Mapping[int, int], engine: str, layer: str = "conv") -> dict[str, list[Record]]:
+    """Of each core one command of so many ns, from 100 ns on."""
+    units = {f"core[{core}].{engine}": ns for core, ns in worked.items()}
+    return {unit: [record(unit, 0, (100, 100, 100 + ns), layer=layer)] if ns else [] for unit, ns in units.items()}
+
+
+def test_of_many_cores_three_are_shown() -> None:
+    """By their work on the layer inside the window, of equals by number; where none computes, by their moves."""
+    worked = {core: 10 * (core % 5) for core in range(20)}  # 4 cores without work, 4 of 10, 20, 30 and 40
+    computing = running(worked, "array") | running({3: 0, 5: 10**5}, "load")
+    cores = shown_cores(computing | {"host": []}, "conv", 0, 10**9)
+    assert cores == {"of": 20, "working": 16, "busiest": 4, "middle": 2, "idlest": 16}
+    assert cores_told(cores) == (
+        "16 of 20 cores work on it; shown are the busiest (core[4]), one in the middle (core[2]) and the idlest of "
+        "them (core[16])."
+    )
+    assert [is_shown(unit, cores) for unit in ("core[4].load", "core[3].array", "host")] == [True, False, True]
+    assert shown_cores(computing, "conv", 0, 120 * NS)["busiest"] == 2  # all of 20 ns and more are alike by then
+    moving = running(worked, "store") | running(worked, "array", "other")
+    assert shown_cores(moving, "conv", 0, 10**9) == cores
+    alone = shown_cores(running(worked, "array", "other") | running({7: 5}, "load"), "conv", 0, 10**9)
+    assert chosen(alone) == [7] and alone["working"] == 1
+    none = shown_cores(running(worked, "array"), "pool", 0, 10**9)
+    assert none == {"of": 20, "working": 0} and cores_told(none) == "None of the 20 cores works on it."
+    assert not is_shown("core[0].array", none)
+
+
+def test_a_timeline_keeps_the_cores_that_are_shown() -> None:
+    units = running({core: 10 + core for core in range(20)}, "array")
+    found = activity(*(done for records in units.values() for done in records), units=(*units, "host"))
+    layer = replace(make_result(1).layers[0], name="conv", op="Conv", cycles_start=0, cycles_end=130, cycles_total=130)
+    (window,) = timeline(found, timelines(found), [layer])
+    assert window["cores"] == {"of": 20, "working": 20, "busiest": 19, "middle": 9, "idlest": 0}
+    assert [unit for unit in window["units"] if unit != "host"] == [f"core[{core}].array" for core in (0, 9, 19)]
+
+
+def test_engines_of_many_cores_are_summed_in_the_text() -> None:
+    told = _units({"time_breakdown": BREAKDOWN, "details": {"noc": {}}})
+    assert "| array, 3 cores | 180 |" in told and "core[10]" not in told
+    assert "| core[10].array | 60 |" in _units({"time_breakdown": BREAKDOWN, "details": {}})
+
+
+def test_few_cores_are_all_shown() -> None:
+    cores = shown_cores(running(dict.fromkeys(range(8), 5), "array"), "conv", 0, 10**9)
+    assert cores == {} and cores_told(cores) == "" and is_shown("core[7].load", cores)
 
 
 def test_units_of_the_timeline_stand_by_the_numbers_of_their_cores() -> None:

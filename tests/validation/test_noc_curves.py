@@ -10,7 +10,7 @@ import pytest
 from archsim.lab.validate import noc
 from archsim.noc import traffic
 from archsim.noc.catalogue import network
-from archsim.noc.offered import offer
+from archsim.noc.offered import Offered, offer
 from archsim.noc.parameters import RouterParameters
 
 DATA = Path(__file__).parents[2] / "studies" / "validation" / "noc"
@@ -33,6 +33,26 @@ def test_lone_packets_are_exact() -> None:
     found = [point for row in LONE for point in noc.zero_load(CONFIG, row)]
     assert len(found) == sum(len(row["min_by_link_hops"]) for row in LONE) == 118
     assert [point for point in found if point.error_pct] == []
+
+
+def test_loading_the_kernel_is_not_in_the_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a clock that only the measurements move, the first of which takes as long as a kernel takes to load."""
+    now, calls = [0.0], iter([1000.0])
+
+    def measured(*arguments: object, **options: object) -> Offered:
+        found = offer(*arguments, **options)  # type: ignore[arg-type]
+        now[0] += next(calls, found.cycles / 1e6)
+        return found
+
+    monkeypatch.setattr(noc, "offer", measured)
+    monkeypatch.setattr(noc.time, "process_time", lambda: now[0])
+    row = CONFIG["runs"][0]
+    speeds: list[float] = []
+    ratios: list[float] = []
+    points = [point for point, _ in noc.points(CONFIG, row, speeds, ratios)]
+    assert len(speeds) == len(points) > 2 and speeds == pytest.approx([1e6] * len(points))
+    recorded = [point for point in points if point["user_cpu_s"] and point["cycles"]]
+    assert ratios == pytest.approx([1e6 * point["user_cpu_s"] / point["cycles"] for point in recorded])
 
 
 def test_what_is_not_modelled_is_skipped_with_its_reason(tmp_path: Path) -> None:

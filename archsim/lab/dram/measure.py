@@ -10,7 +10,7 @@ import numpy as np
 
 from archsim.energy.dram import DramTable, load_dram
 from archsim.errors import ConfigError
-from archsim.lab import cache
+from archsim.lab import compiling
 from archsim.lab.dram.requests import Requests, load
 from archsim.lab.job import Progress, quiet
 from archsim.memory.dram import catalogue
@@ -62,7 +62,7 @@ def measure(asked: Asked, say: Progress = quiet) -> dict[str, Any]:
     policy = Policy(rows=asked.rows, row_timeout_ps=_row_timeout_ps(asked), refresh=asked.refresh)
     mapping, interleave = mapped(asked.mapping, memory)
     say("replaying the trace")
-    cache.announce(cache.TRACE, say)
+    compiling.announce(compiling.TRACE, say)
     result = replay(
         device, mapping, policy, requests.arrivals, requests.addresses, requests.writes,
         channels=memory.channels, interleave=interleave,

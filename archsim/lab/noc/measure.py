@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from archsim.errors import ConfigError
-from archsim.lab import cache
+from archsim.lab import compiling
 from archsim.noc import load, traffic
 from archsim.noc.catalogue import network
 from archsim.noc.offered import Offered, offer
@@ -73,7 +73,7 @@ def measure(asked: Asked, say: Progress = quiet) -> dict[str, Any]:
     )
     pattern = traffic.by_name(asked.traffic, len(topology.nodes), topology.shape)
     net = _Network(asked, topology, routes, pattern)
-    cache.announce(cache.NETWORK["flit"], say)  # lone packets are measured so at any fidelity
+    compiling.announce(compiling.NETWORK["flit"], say)  # lone packets are measured so at any fidelity
     points = _points(net, say)
     stable = [point for point in points if point.stable]
     shown = stable[-1] if stable else points[0]

@@ -26,8 +26,9 @@ from typing import ClassVar
 from archsim.errors import SimulationError
 from archsim.memory.dram.device import AddressMap, Dram, Policy
 from archsim.memory.dram.interface import Completion, DramStats, RowList, Transfer, useful_bytes
+from archsim.memory.dram.patterns import Pattern
 from archsim.memory.dram.regions import bursts_touched, folded, most_bursts
-from archsim.memory.dram.sampling import Pattern, Sample, Sampler
+from archsim.memory.dram.sampling import Sample, Sampler
 from archsim.sim.clock import PS_PER_S, Clock
 
 SCALE = 1 << 20  # parts of a picosecond in which work is kept

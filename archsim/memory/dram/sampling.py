@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 from random import Random
-from typing import NamedTuple
 
 import numpy as np
 
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.device import AddressMap, Dram, Policy
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion, RowList, Transfer, useful_bytes
+from archsim.memory.dram.measured import Measured
+from archsim.memory.dram.patterns import Kind, Pattern, first_of, rows_sha256
+from archsim.memory.dram.patterns import reach as reach_of
 from archsim.memory.dram.regions import bursts_of_rows, bursts_touched
 from archsim.sim.clock import PS_PER_S, Clock
 
@@ -25,35 +27,6 @@ TURNS = 2  # on each channel that a transfer of a crowd has at least, if it is s
 _SCATTER = 0x9E3779B1  # a place far away
 REFRESHES = 4  # a stream that spans so many tells what they cost
 _FAR_PS = 10**15
-
-
-class Kind(NamedTuple):
-    """What lists of rows have in common that are taken to be alike."""
-
-    bursts: int  # of 8 rows
-    setup_cycles: int
-    engine_hz: int
-
-
-class Pattern(NamedTuple):
-    """What decides the rate of a transfer. ``follows``: it goes on where another one has ended.
-
-    ``outstanding``: as of a Transfer; ``kind``: of a list of rows, of which the first one met stands for all.
-    """
-
-    write: bool
-    offset: int
-    run_bytes: int
-    extents: tuple[int, ...]
-    strides: tuple[int, ...]
-    follows: bool = False
-    outstanding: int | None = None
-    kind: Kind | None = None
-
-    @property
-    def is_paced(self) -> bool:
-        """Whether its engine may leave the memory idle."""
-        return self.outstanding is not None or self.kind is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +48,7 @@ class Sample:
 
 
 class Sampler:
-    """Measures patterns on the exact model, each once.
+    """Measures patterns on the exact model, each once (of all runs: see Measured).
 
     ``latency_ps`` of one burst but for its time on the bus, by direction (True: write); ``pace``: the share of time
     that refreshes leave a stream.
@@ -85,14 +58,15 @@ class Sampler:
         self._dram, self._mapping, self._interleave_bytes = dram, mapping, interleave_bytes
         self._policy, self._quiet = policy, replace(policy, refresh="none")
         self._clock = Clock(dram.device.clock_hz)
+        self._measured = Measured((dram, policy, mapping, interleave_bytes))
         self._samples: dict[Pattern, Sample] = {}
         self._rows: dict[Kind, RowList] = {}
-        self.latency_ps = {write: self._first(write) for write in (False, True)}
+        self.latency_ps = {write: self._latency(write) for write in (False, True)}
         device = dram.device
         intervals = {"all_bank": device.refresh_cycles, "per_bank": device.bank_refresh_cycles * device.all_banks}
         self._interval_cycles = intervals.get(policy.refresh, 0)
         self._interval_ps = self._clock.edge(self._interval_cycles)
-        self.pace = self._refreshing()
+        self.pace = Fraction(*self._measured.numbers("pace", lambda: self._refreshing().as_integer_ratio()))
         self._speeds: dict[tuple[Pattern, int, bool], Fraction] = {}
 
     def kind(self, rows: RowList) -> tuple[Kind, int]:
@@ -107,7 +81,8 @@ class Sampler:
         """What the exact model makes of a pattern."""
         found = self._samples.get(pattern)
         if found is None:
-            found = self._samples[pattern] = self._measure(pattern)
+            told = self._measured.numbers(("sample", *self._told(pattern)), lambda: astuple(self._measure(pattern)))
+            found = self._samples[pattern] = Sample(*told)
         return found
 
     def speed(self, pattern: Pattern, transfers: int, *, both: bool) -> Fraction:
@@ -136,10 +111,20 @@ class Sampler:
     def _of_crowd(self, pattern: Pattern, crowd: int, *, both: bool) -> Fraction:
         key = (pattern, crowd, both and crowd > 1)
         if key not in self._speeds:
-            transfers = self._crowd(*key)
-            gain = Fraction(1) if crowd == 1 else min(self._gain(pattern, transfers, crowd), self._most(pattern))
-            self._speeds[key] = gain * self._left(pattern, transfers, crowd)
+            told = ("speed", *self._told(pattern), *key[1:])
+            self._speeds[key] = Fraction(
+                *self._measured.numbers(told, lambda: self._measure_crowd(*key).as_integer_ratio())
+            )
         return self._speeds[key]
+
+    def _told(self, pattern: Pattern) -> tuple[Pattern, str]:
+        """All that decides what is measured of a pattern."""
+        return pattern, "" if pattern.kind is None else rows_sha256(self._rows[pattern.kind])
+
+    def _measure_crowd(self, pattern: Pattern, crowd: int, both: bool) -> Fraction:
+        transfers = self._crowd(pattern, crowd, both)
+        gain = Fraction(1) if crowd == 1 else min(self._gain(pattern, transfers, crowd), self._most(pattern))
+        return gain * self._left(pattern, transfers, crowd)
 
     def _measure(self, pattern: Pattern) -> Sample:
         size = self._dram.device.burst_bytes
@@ -164,7 +149,7 @@ class Sampler:
         places = MORE_PLACES if pattern.outstanding is not None and crowd > 1 else 1
         turns = min(SAMPLE_BURSTS, TURNS * self._policy.turn_bursts * self._dram.channels)
         one = self._first_of(pattern, max(turns // places, SAMPLE_BURSTS // crowd // places))
-        reach = _reach(one) if one.rows is None else 0
+        reach = reach_of(one) if one.rows is None else 0
         room = max(1, self._dram.capacity_bytes - reach) // size
         rng = Random(crowd)
         transfers = []
@@ -216,7 +201,7 @@ class Sampler:
         """The first bursts of a pattern, about ``most_bursts``."""
         size = self._dram.device.burst_bytes
         if pattern.kind is None:
-            return _first_of(pattern, most_bursts, size)
+            return first_of(pattern, most_bursts, size)
         rows = self._rows[pattern.kind]
         count = max(1, min(rows.count, int(np.searchsorted(np.cumsum(bursts_of_rows(rows, size)), most_bursts))))
         runs = max(1, int(np.searchsorted(rows.row, count)))
@@ -253,8 +238,11 @@ class Sampler:
 
     def _model(self, *transfers: Transfer, policy: Policy | None = None) -> DramController:
         """An exact controller with room for ``transfers``."""
-        dram = replace(self._dram, capacity_bytes=max([self._dram.capacity_bytes, *map(_reach, transfers)]))
+        dram = replace(self._dram, capacity_bytes=max([self._dram.capacity_bytes, *map(reach_of, transfers)]))
         return DramController(dram, policy or self._quiet, self._mapping, interleave_bytes=self._interleave_bytes)
+
+    def _latency(self, write: bool) -> int:
+        return self._measured.numbers(f"latency {write}", lambda: (self._first(write),))[0]
 
     def _first(self, write: bool) -> int:
         """The latency of one burst but for its time on the bus."""
@@ -270,24 +258,3 @@ class Sampler:
         stream = Transfer(0, False, 0, bursts * device.burst_bytes)
         with_refresh = self._exact(stream, policy=self._policy)[0].time_ps
         return Fraction(self._exact(stream)[0].time_ps, with_refresh)
-
-
-def _first_of(pattern: Pattern, most_bursts: int, burst_bytes: int) -> Transfer:
-    """The first bursts of a pattern, about ``most_bursts``, near address 0."""
-    run_bytes = min(pattern.run_bytes, most_bursts * burst_bytes)
-    room = max(1, most_bursts * burst_bytes // max(burst_bytes, run_bytes))
-    extents: list[int] = []
-    for extent in reversed(pattern.extents):
-        extents.insert(0, min(extent, room))
-        room = max(1, room // extents[0])
-    lowest = sum(min(0, (n - 1) * s) for n, s in zip(extents, pattern.strides, strict=True))
-    address = pattern.offset - lowest // burst_bytes * burst_bytes
-    return Transfer(0, pattern.write, address, run_bytes, tuple(extents), pattern.strides, pattern.outstanding)
-
-
-def _reach(transfer: Transfer) -> int:
-    """Beyond the last byte that is touched."""
-    if transfer.rows is not None:
-        return int((transfer.rows.addresses + transfer.rows.sizes).max())
-    steps = zip(transfer.extents, transfer.strides, strict=True)
-    return transfer.address + transfer.run_bytes + sum(abs(extent * stride) for extent, stride in steps)

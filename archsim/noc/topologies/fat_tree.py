@@ -12,8 +12,8 @@ def build(shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
     top, k up. Source: Petrini, Vanneschi, "k-ary n-trees", IPPS 1997.
 
     Router w of level l (0 at the nodes) is l k^(n-1) + w. Outputs 0 to k - 1 lead down, k to 2 k - 1 up. A packet
-    climbs until its node is below, at each level by the link of a digit of its destination, so that packets to one
-    node share their way down and others spread; the way down is the only one.
+    climbs until its node is below, at level l by the link of the sum of digits l of its source's and its destination's
+    leaf; the way down is the only one. So the ways from one node make a tree, and uniform traffic loads links alike.
     """
     arity, levels = check_shape("fat_tree", shape, (2,))
     width = arity ** (levels - 1)
@@ -47,9 +47,9 @@ def _between(level: int, arity: int, width: int, delay: int) -> Iterator[Link]:
 
 
 def _port(level: int, word: int, node: int, arity: int) -> int:
-    """Down where the node is below the router, else up by the digit of the node that the level decides."""
+    """Down where the node is below the router, else up by the digits of its leaf and of the router at this level."""
     below = node // arity
     step = int(arity**level)
     if word // step == below // step:
         return node % arity if level == 0 else below // (step // arity) % arity
-    return arity + below // step % arity
+    return arity + (below // step + word // step) % arity

@@ -1,34 +1,16 @@
-"""Where caches are. They hold mappings and compiled kernels only, never results."""
+"""Saying so when a kernel has to be compiled."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-CACHE_VARIABLE = "ARCHSIM_CACHE"
-NO_CACHE_VARIABLE = "ARCHSIM_NO_CACHE"
+from archsim.caches import folder
+
 MACHINE = "serve.advance"  # the kernel of DRAM in a run, file and function
 TRACE = "replay.replay"  # the kernel of DRAM fed by a trace
 NETWORK = {"flit": "run._advance", "link": "reserve.advance"}  # the kernels of a network, by its fidelity
-
-
-def folder() -> Path | None:
-    """The cache directory: ARCHSIM_CACHE, else the user's; None when ARCHSIM_NO_CACHE is 1."""
-    if os.environ.get(NO_CACHE_VARIABLE) == "1":
-        return None
-    chosen = os.environ.get(CACHE_VARIABLE)
-    if chosen:
-        return Path(chosen)
-    from platformdirs import user_cache_path
-
-    return user_cache_path("archsim")
-
-
-def switch_off() -> None:
-    """Neither read nor write caches in this process; to be called before kernels are loaded."""
-    os.environ[NO_CACHE_VARIABLE] = "1"
 
 
 def announce(kernel: str, say: Callable[[str], None]) -> None:
