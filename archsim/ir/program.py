@@ -26,18 +26,18 @@ of 0 in a clipped place means the destination's ``zero``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from archsim.ir.functions import Functions, names
 from archsim.ir.indices import Indices
+from archsim.ir.shared import shared
 
 Op = Literal["MOVE", "GATHER", "SCATTER", "MATMUL", "VECTOR", "SETUP", "HOST", "SYNC"]
 Engine = Literal["load", "store", "array", "vector", "host"]
 Env = Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@shared
 class Affine:
     """``const`` + sum(coefficient * loop variable)."""
 
@@ -52,7 +52,7 @@ class Affine:
         return value
 
 
-@dataclass(frozen=True, slots=True)
+@shared
 class Edge:
     """One literal of a condition: ``first(var)``, ``last(var)`` or their negations."""
 
@@ -64,7 +64,7 @@ class Edge:
 When = tuple[Edge, ...]  # all must hold; () = always
 
 
-@dataclass(frozen=True, slots=True)
+@shared
 class Token:
     """Take (wait) or give (signal) ``n`` tokens of a semaphore ``name`` when ``when`` holds."""
 
@@ -73,7 +73,7 @@ class Token:
     when: When = ()
 
 
-@dataclass(frozen=True, slots=True)
+@shared
 class Extent:
     """A named extent: min(size, every limit), at least 0."""
 
@@ -90,7 +90,7 @@ class Extent:
         return max(value, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@shared
 class Clip:
     """Axis ``dim`` of a region starts at tensor index ``start``; only indices in [0, ``length``) exist."""
 
@@ -99,7 +99,7 @@ class Clip:
     length: int
 
 
-@dataclass(frozen=True, slots=True)
+@shared
 class Guard:
     """Points of a command's extents take part only where sum(coefficient * index of a dim) + ``start`` is in
     [0, ``length``): what of a window lies inside its tensor.
@@ -110,7 +110,7 @@ class Guard:
     length: int
 
 
-@dataclass(frozen=True, slots=True)
+@shared
 class Region:
     """One operand of a command. ``strides``: (dim, bytes) for each extent that moves it; others broadcast or reduce.
 
@@ -126,7 +126,7 @@ class Region:
     clips: tuple[Clip, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@shared
 class Lookup:
     """Which rows of its table a GATHER or SCATTER moves: one entry of ``indices`` for each point of some extents.
 
@@ -141,7 +141,7 @@ class Lookup:
     start: Affine = Affine()
 
 
-@dataclass(frozen=True, slots=True)
+@shared
 class Nest:
     """Which extents are rows (m), columns (n), reduction (k) and batch of a MATMUL."""
 
@@ -151,7 +151,7 @@ class Nest:
     batch: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@shared
 class Command:
     """One tile command. ``role`` is the tensor role others are charged for when they wait on it.
 
@@ -204,7 +204,7 @@ class Command:
         return names(self.functions)
 
 
-@dataclass(frozen=True, slots=True)
+@shared
 class Loop:
     """Repeat ``body`` for ``var`` = 0 .. trips-1. A variable has one loop per queue (its layer's name leads)."""
 
@@ -216,7 +216,7 @@ class Loop:
 Node = Loop | Command
 
 
-@dataclass(frozen=True, slots=True)
+@shared
 class Queue:
     """The in-order command stream of one engine instance. ``unit`` names the chip part that runs it."""
 
@@ -226,7 +226,7 @@ class Queue:
     body: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@shared
 class Tensor:
     """A named address range. ``shape``, ``strides`` (bytes) and ``origin`` (byte of the first element) are its layout.
 
@@ -247,7 +247,7 @@ class Tensor:
     zero: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@shared
 class Ring:
     """``slots`` x ``slot_bytes`` at ``base`` of ``memory``; ``scale`` and ``zero`` as of a Tensor; see the module."""
 
@@ -270,7 +270,7 @@ class Ring:
         return self.slot_bytes * self.slots
 
 
-@dataclass(frozen=True, slots=True)
+@shared
 class Semaphore:
     """A counting semaphore: waited on by exactly one queue, signalled by any."""
 
@@ -278,7 +278,7 @@ class Semaphore:
     initial: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@shared
 class Program:
     """Everything the machine needs. ``layers``: names in execution order, for attribution only."""
 

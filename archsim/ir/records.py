@@ -77,29 +77,44 @@ class Records(Sequence[Record]):
         """The columns of ``rows``."""
         found = cls(unit)
         for row in rows:
-            text = Text(row.name, row.op, row.layer, row.role)
+            text = found.text(Text(row.name, row.op, row.layer, row.role))
             times = row.head_ps, row.start_ps, row.end_ps
             found.add(text, times, row.critical, row.phases, row.macs, row.slots_per_cycle)
         return found
 
+    def text(self, text: Text) -> int:
+        """The number of ``text`` in ``texts``, where it is put if it is new."""
+        number = self._numbers.get(text)
+        if number is None:
+            number = self._numbers[text] = len(self.texts)
+            self.texts.append(text)
+        return number
+
     def add(
         self,
-        text: Text,
+        text: int,
         times_ps: tuple[int, int, int],
         critical: tuple[str, int] | None,
         phases: Iterable[tuple[str, int]],
         macs: int,
         slots_per_cycle: int,
     ) -> None:
-        """Append a command; ``times_ps``: head, start, end."""
-        number = self._numbers.get(text)
-        if number is None:
-            number = self._numbers[text] = len(self.texts)
-            self.texts.append(text)
+        """Append a command; ``times_ps``: head, start, end.
+
+        ``phases``: empty ones are left out, and the one that reaches to the end is the last.
+        """
+        _, before, end_ps = times_ps
+        cells, numbers = self._phases, self._numbers
         for phase, until_ps in phases:
-            self._phases.extend((self._name(phase), until_ps))
+            if until_ps > before:
+                before = until_ps if until_ps < end_ps else end_ps
+                number = numbers.get(phase)
+                cells.append(self._name(phase) if number is None else number)
+                cells.append(before)
+                if before == end_ps:
+                    break
         unit, index = (-1, 0) if critical is None else (self._name(critical[0]), critical[1])
-        self._cells.extend((number, *times_ps, unit, index, macs, slots_per_cycle, len(self._phases) // 2))
+        self._cells.extend((text, *times_ps, unit, index, macs, slots_per_cycle, len(cells) // 2))
 
     def columns(self) -> Columns:
         """All numbers, as they are now."""

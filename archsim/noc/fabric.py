@@ -155,6 +155,8 @@ class Fabric:
 
     def _load(self, batches: tuple[Batch, ...]) -> Load | None:
         """What of ``batches`` travels; None if nothing does."""
+        if not any(source in targets for batch in batches for source, targets, _ in batch.messages):
+            return self.model.load(*batches)
         found = []
         for batch in batches:
             messages = tuple([away for message in batch.messages if (away := _away(message)).targets])

@@ -14,7 +14,7 @@ from archsim.errors import ProgramError
 from archsim.ir.program import Queue
 from archsim.ir.records import Records, Text
 from archsim.ir.unroll import Resolved, Step, unroll
-from archsim.sim.engine import Engine, Outcome, Phases, Pipeline
+from archsim.sim.engine import Engine, Outcome, Pipeline
 from archsim.sim.kernel import Event, Kernel, ProcessBody
 from archsim.sim.tokens import INITIAL, Arrival, Counter, Sink
 from archsim.sim.wiring import Wiring
@@ -84,16 +84,14 @@ class TokenQueue:
             arrival = end_ps, self.name, step.index
             for sink, count in signals:
                 sink.give(count, arrival)
-        command = step.command
+        text = step.kept.get("text")
+        if text is None:
+            command = step.command
+            text = self.records.text(Text(command.name, command.op, command.layer, command.role))
+            step.kept["text"] = text
         seen_ps, unit, number = last
-        self.records.add(
-            Text(command.name, command.op, command.layer, command.role),
-            (head_ps, start_ps, end_ps),
-            (unit, number) if seen_ps > head_ps else None,
-            _tiled(outcome.phases, start_ps, end_ps),
-            outcome.macs,
-            outcome.slots_per_cycle,
-        )
+        critical = (unit, number) if seen_ps > head_ps else None
+        self.records.add(text, (head_ps, start_ps, end_ps), critical, *outcome)
 
     def _waits(self, tokens: Resolved) -> Waits:
         counters = self._connected().counters[self.name]
@@ -183,18 +181,3 @@ def take(waits: Waits) -> Arrival:
         if arrival[0] > last[0] or arrival[0] == last[0] and arrival < last:
             last = arrival
     return last
-
-
-def _tiled(phases: Phases, start_ps: int, end_ps: int) -> Phases:
-    """``phases`` without the empty ones, the last one reaching to the end."""
-    tiled: list[tuple[str, int]] = []
-    before = start_ps
-    for phase in phases:
-        until = phase[1]
-        if until > before:
-            if until >= end_ps:
-                tiled.append(phase if until == end_ps else (phase[0], end_ps))
-                break
-            tiled.append(phase)
-            before = until
-    return tuple(tiled)
