@@ -147,11 +147,7 @@ class Fabric:
         ports = self.model.ports(memory)
         if not ports:
             raise ProgramError(f"memory '{memory}' has no port on network '{self.name}'; 'attach' says where one is")
-        number, rest, count = 0, block, len(ports)
-        while rest and count > 1:
-            number += rest % count
-            rest //= count
-        return ports[number % count]
+        return ports[turn(block, len(ports))]
 
     def _load(self, batches: tuple[Batch, ...]) -> Load | None:
         """What of ``batches`` travels; None if nothing does."""
@@ -165,6 +161,15 @@ class Fabric:
             elif batch.request is not None:
                 found.append(Batch((batch.request,)))
         return self.model.load(*found) if found else None
+
+
+def turn(block: int, ports: int) -> int:
+    """Whose turn a block is: the sum of its number's digits in base ``ports``."""
+    number = 0
+    while block and ports > 1:
+        block, digit = divmod(block, ports)
+        number += digit
+    return number % ports
 
 
 def _away(message: Message) -> Message:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from itertools import accumulate
 
 import pytest
@@ -42,7 +43,8 @@ def test_records_that_differ() -> None:
         changed = Records("u")
         for row in ROWS:
             end_ps = row.end_ps + (row.index == place)
-            changed.add(records.texts[row.name == "b"], (row.head_ps, row.start_ps, end_ps), row.critical, (), 0, 0)
+            text = changed.text(records.texts[row.name == "b"])
+            changed.add(text, (row.head_ps, row.start_ps, end_ps), row.critical, (), 0, 0)
         assert records != changed
 
 
@@ -68,6 +70,7 @@ def test_stretches_are_the_phases_of_every_row(drawn: list[tuple[int, list[tuple
         now = (ends[-1] if ends else start) + rest
         rows.append(Record("u", index, f"c{index % 2}", "MOVE", "l0", "", head, start, now, None, named))
     records = Records.of("u", rows)
+    rows = [replace(row, phases=_some(row)) for row in rows]
     found = records.stretches()
     columns = (found.record, found.start_ps, found.end_ps, found.phase)
     told = [
@@ -75,3 +78,9 @@ def test_stretches_are_the_phases_of_every_row(drawn: list[tuple[int, list[tuple
         for record, start, end, phase in zip(*(column.tolist() for column in columns), strict=True)
     ]
     assert tuple(records) == tuple(rows) and told == [(row.index, *stretch) for row in rows for stretch in phases(row)]
+
+
+def _some(row: Record) -> tuple[tuple[str, int], ...]:
+    """The phases that have a length."""
+    starts = [row.start_ps, *(end for _, end in row.phases)]
+    return tuple(phase for phase, start in zip(row.phases, starts, strict=False) if phase[1] > start)
