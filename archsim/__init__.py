@@ -35,6 +35,7 @@ __all__ = [
     "load_chip",
     "load_model",
     "run",
+    "sweep",
 ]
 
 _ERRORS = [name for name in __all__ if name.endswith("Error")]
@@ -42,7 +43,7 @@ __getattr__, __dir__, _ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "errors": _ERRORS,
-        "lab.front": ["list_chips", "list_models", "load_chip", "load_model", "run"],
+        "lab.front": ["list_chips", "list_models", "load_chip", "load_model", "run", "sweep"],
         "lab.run": ["RunResult"],
         "spec.architecture": ["Architecture"],
         "ir.workload": ["Workload"],
@@ -62,6 +63,6 @@ if TYPE_CHECKING:
     )
     from archsim.ir.result import Result
     from archsim.ir.workload import Workload
-    from archsim.lab.front import list_chips, list_models, load_chip, load_model, run
+    from archsim.lab.front import list_chips, list_models, load_chip, load_model, run, sweep
     from archsim.lab.run import RunResult
     from archsim.spec.architecture import Architecture

@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from archsim import cli_model, cli_noc
+from archsim import cli_model, cli_noc, cli_sweep
 from archsim import cli_options as opt
 from archsim.cli_model import progress, say_error
 from archsim.errors import ArchsimError
@@ -37,6 +37,7 @@ app.command("map")(cli_model.map_)
 app.command("asm")(cli_model.asm)
 app.command("verify")(cli_model.verify)
 app.command("noc")(cli_noc.noc)
+app.command("sweep")(cli_sweep.sweep)
 
 
 @app.command()

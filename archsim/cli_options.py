@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from archsim.errors import NotBuiltError
 
-LATER_COMMANDS = ("sweep", "compare")
+LATER_COMMANDS = ("compare",)
 
 
 class Objective(StrEnum):

@@ -70,10 +70,11 @@ def _mapping(path: Path) -> str:
 
 
 def _sweep(path: Path) -> str:
-    from archsim.ir.check.sweep import check_sweep
+    from archsim.lab.sweep.judge import judge
+    from archsim.lab.sweep.points import Grid
 
-    check_sweep(read_text(path), str(path))
-    return "sweep; its form only, as sweeps are not built yet in this version"
+    sweep = judge(path).sweep
+    return f"sweep '{sweep.name}' of chip '{sweep.chip}', {len(Grid(sweep))} points of {len(sweep.models)} models"
 
 
 def _program(path: Path) -> str:

@@ -1,15 +1,19 @@
-"""The functions of the front door: load_chip, load_model, run, and lists of the names they know."""
+"""The functions of the front door: load_chip, load_model, run, sweep, and lists of the names they know."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from archsim.ir.workload import Workload
 from archsim.lab.job import Chip, Job, Model
 from archsim.lab.run import RunResult, execute
 from archsim.spec.architecture import Architecture
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 def load_chip(name_or_path: str | Path) -> Architecture:
@@ -91,3 +95,21 @@ def run(
     job = replace(job, mapping=None if mapping is None else Path(mapping), refine=refine, workers=workers)
     done = execute(job)
     return done.explained(job) if why else done
+
+
+def sweep(
+    spec: str | Path, out: str | Path | None = None, workers: int | None = None, resume: bool = False
+) -> DataFrame:
+    """Simulate every point of a sweep file on ``workers`` processes (None: one for each processor).
+
+    Results go to the folder ``out`` (None: the sweep's name), from which ``resume`` goes on. Returns the table, a row
+    for each point, model and fidelity, the best ones of each model (``front``) also exact; ``attrs`` has the units of
+    axes and the rows of the front. Raises ConfigError and ModelError for what the file says; a point that cannot work
+    is a row with its reason.
+    """
+    from archsim.lab.sweep.judge import judge
+    from archsim.lab.sweep.run import Silent, Sweeping, processors
+
+    judged = judge(Path(spec))
+    with Sweeping(judged, Path(out or judged.sweep.name), resume=resume) as sweeping:
+        return sweeping.run(workers or processors(), Silent())

@@ -131,9 +131,13 @@ class Requirement:
             raise ConfigError(f"--require: no '{match['key']}' in a result{hint}; it has: {', '.join(known)}")
         return cls(match["key"], match["sign"], bound)
 
+    def compare(self, number: float) -> bool:
+        """Whether a number satisfies it."""
+        return _COMPARE[self.sign](number, self.bound)
+
     def met(self, summary: Mapping[str, Any]) -> bool:
         """Whether the summary's number satisfies it; ConfigError for an unknown key or a missing figure."""
-        return _COMPARE[self.sign](self.value(summary), self.bound)
+        return self.compare(self.value(summary))
 
     def value(self, summary: Mapping[str, Any]) -> float:
         """The number that ``key`` names in ``summary``; raises ConfigError as ``met`` does."""

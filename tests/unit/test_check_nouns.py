@@ -1,4 +1,4 @@
-"""Checkers of Workload, ModelMapping and the sweep file, each on broken variants of the golden one."""
+"""Checkers of Workload and ModelMapping, each on broken variants of the golden one."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from archsim.errors import ConfigError, MappingError, ModelError
+from archsim.errors import MappingError, ModelError
 from archsim.ir.check.mapping import check_mapping
-from archsim.ir.check.sweep import check_sweep
 from archsim.ir.check.workload import check_workload
 from archsim.ir.mapping import Keep, Loop, ModelMapping, Placement
 from archsim.ir.text import mapping_from_yaml, workload_from_yaml
@@ -25,7 +24,6 @@ def golden_text(name: str) -> str:
 
 WORKLOAD = workload_from_yaml(golden_text("workload.yaml"))
 MAPPING = mapping_from_yaml(golden_text("mapping.yaml"))
-SWEEP = golden_text("sweep.yaml")
 
 
 def layer(number: int, /, **changes: Any) -> Workload:
@@ -133,35 +131,3 @@ def test_mapping(broken: Callable[[], ModelMapping], message: str) -> None:
 
 def test_placements_may_take_turns() -> None:
     check_mapping(placed(Placement("y2", "dram", 0, 8, 1, 1)), WORKLOAD, chip())
-
-
-SWEEPS = [
-    ("schema: archsim.sweep/1", "schema: archsim.sweep/2", "schema: found 'archsim.sweep/2'; allowed archsim.sweep/1"),
-    ("name: l1", "nam: l1", "name: missing"),
-    ("models: [conv_pair]", "models: []", "models: missing; allowed a list of one or more"),
-    ("models: [conv_pair]", "models: conv_pair", "models: found 'conv_pair'; allowed a list"),
-    ("l1.size: [8 KiB, 16 KiB]", "l1.size: []", "axes.l1.size: found []; allowed one value or more"),
-    ("steps: 3", "steps: 1", "axes.clock.steps: found 1; allowed 2 or more"),
-    ("range: [0.8 GHz, 1.2 GHz]", "range: [0.8 GHz]", "allowed [low, high]"),
-    ("{range: [0.8 GHz, 1.2 GHz], steps: 3}", "{log2: [8, 1]}", "integers 0 < low <= high"),
-    ("{range: [0.8 GHz, 1.2 GHz], steps: 3}", "{log2: [1, 8], stops: 3}", "axes.clock.stops: unknown key"),
-    ("zip: [[l1.size, l1.banks]]", "zip: [[l1.size]]", "allowed a list of two axes or more"),
-    ("zip: [[l1.size, l1.banks]]", "zip: [[l1.size, l1.bank]]", "allowed axes of this file (did you mean 'l1.banks'?)"),
-    ("zip: [[l1.size, l1.banks]]", "zip: [[l1.size, l1.size]]", "axes of this file that are not zipped yet"),
-    ("l1.banks: [4, 8]", "l1.banks: [4, 8, 16]", "allowed axes given as lists of the same length"),
-    ("area_mm2 <= 100", "area_mm2 under 100", "allowed a comparison such as"),
-    ("fidelity: exact", "fidelity: exakt", "allowed cost, fast, exact (did you mean 'exact'?)"),
-    ("method: grid", "method: random", "search.trials: missing"),
-    ("method: grid, seed: 1", "method: tpe, trials: 0", "search.trials: found 0; allowed 1 or more"),
-    ("objectives:", "objectivs:", "objectives: missing"),
-    ("search:", "search2:", "search2: unknown key"),
-]
-
-
-@pytest.mark.parametrize(("old", "new", "message"), SWEEPS, ids=[message for *_, message in SWEEPS])
-def test_sweep(old: str, new: str, message: str) -> None:
-    assert old in SWEEP
-    with pytest.raises(ConfigError) as error:
-        check_sweep(SWEEP.replace(old, new), "sweep.yaml")
-    assert message in str(error.value)
-    assert str(error.value).startswith("sweep.yaml:")

@@ -1,0 +1,78 @@
+"""The command ``sweep``: a chip over axes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from archsim.cli_model import say_error
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from archsim.lab.sweep.run import Watch
+
+
+def sweep(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="Chip, models, axes, constraints, objectives.")],
+    jobs: Annotated[
+        int | None,
+        typer.Option("-j", "--jobs", min=1, metavar="N", help="Processes; one a processor if absent."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a sweep into the same --out stopped.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where results go; the folder NAME of the sweep if absent.")
+    ] = None,
+) -> None:
+    """Simulate every point of a sweep file, and the best ones again in more detail."""
+    from archsim.lab.sweep.judge import judge
+    from archsim.lab.sweep.run import RESULTS, Sweeping, processors
+    from archsim.outputs import check_directory
+
+    judged = judge(spec)
+    folder = out or Path(judged.sweep.name)
+    check_directory(folder)
+    try:
+        with Sweeping(judged, folder, resume=resume) as sweeping, _watch(sweeping.goal) as watch:
+            table = sweeping.run(jobs or processors(), watch)
+    except KeyboardInterrupt:
+        say_error(f"stopped; {folder} keeps what was done: go on with --resume")
+        raise typer.Exit(130) from None
+    _print(table, [axis.key for axis in judged.sweep.axes], [goal.key for goal in judged.sweep.goals])
+    print(folder / RESULTS)
+
+
+@contextmanager
+def _watch(goal: str) -> Iterator[Watch]:
+    """A bar on a terminal: rows done and failed, rate, time left, the best so far; silence in a pipe."""
+    if not sys.stderr.isatty():
+        from archsim.lab.sweep.run import Silent
+
+        yield Silent()
+        return
+    from archsim.lab.sweep.progress import Bar
+
+    with Bar(goal) as bar:
+        yield bar
+
+
+def _print(table: DataFrame, axes: list[str], goals: list[str]) -> None:
+    """The front, and how many rows came to nothing."""
+    from rich.table import Table
+
+    from archsim.report import terminal
+
+    columns = ["model", "fidelity", "point", *axes, *goals]
+    shown = Table(*columns, title="front", title_justify="left")
+    for _, row in table[table["front"]].iterrows():
+        shown.add_row(*[f"{row[key]:.6g}" if isinstance(row[key], float) else str(row[key]) for key in columns])
+    terminal.console().print(shown)
+    counts = table["status"].value_counts()
+    print(", ".join(f"{counts[status]} {status}" for status in counts.index))
+    for _, row in table[table["status"] == "failed"].iterrows():
+        say_error(f"failed: point {row['point']} of {row['model']}: {row['reason']}")

@@ -1,0 +1,41 @@
+"""What a row depends on, as one hash: chip, values, model, options, and the code and tables that make it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+
+from archsim.caches import code_sha256
+from archsim.ir.workload import Workload
+from archsim.lab.sweep.points import Point
+from archsim.spec.architecture import Architecture
+from archsim.spec.locate import config_dir
+
+CODE = ("archsim", "mapper")
+TABLES = ("technology", "dram", "noc", "links")
+
+
+class Keys:
+    """Keys of the rows of a sweep on ``chip``; ``options``: what else the rows depend on."""
+
+    def __init__(self, chip: Architecture, *options: object) -> None:
+        self._all = (chip.sha256, *options, code_sha256(CODE), _tables_sha256())
+
+    def of(self, point: Point, workload: Workload, model: str, fidelity: str) -> str:
+        """The key of a model on a point at a fidelity."""
+        values = sorted((key, str(value)) for key, value in point.values.items())
+        what = (*self._all, values, workload.sha256, model, fidelity)
+        return hashlib.sha256(json.dumps(what, default=str).encode()).hexdigest()[:32]
+
+
+@cache
+def _tables_sha256() -> str:
+    """Of the tables of numbers that chips name."""
+    found = hashlib.sha256()
+    for folder in (folder for kind in TABLES for folder in config_dir(kind)):
+        for path in sorted(Path(folder).rglob("*.yaml")):
+            found.update(path.name.encode())
+            found.update(path.read_bytes())
+    return found.hexdigest()

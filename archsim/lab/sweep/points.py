@@ -1,0 +1,55 @@
+"""The points of a sweep: every choice of one value on each axis, zipped axes together, in the order of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from archsim.lab.sweep.form import Sweep
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A design: its number in the grid, and a value for each axis, by key path in the order of the file."""
+
+    number: int
+    values: Mapping[str, object]
+
+
+class Grid:
+    """All points of a sweep; the last axis changes first. ``shape``: choices of each group of axes that move together,
+    in the order of their first axes."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        zipped = {axis: group for group in sweep.zips for axis in group}
+        self._axes = sweep.axes
+        self._groups = [zipped.get(axis, (axis,)) for axis in range(len(sweep.axes))]
+        self._groups = list(dict.fromkeys(tuple(sorted(group)) for group in self._groups))
+        self.shape = tuple([len(self._axes[group[0]].values) for group in self._groups])
+
+    def __len__(self) -> int:
+        return prod(self.shape)
+
+    def __iter__(self) -> Iterator[Point]:
+        return map(self.point, range(len(self)))
+
+    def point(self, number: int) -> Point:
+        """The point of a number, from 0."""
+        choices = []
+        rest = number
+        for size in reversed(self.shape):
+            choices.append(rest % size)
+            rest //= size
+        return self._of(number, choices[::-1])
+
+    def at(self, choices: Sequence[int]) -> Point:
+        """The point of a choice for each group."""
+        number = 0
+        for size, choice in zip(self.shape, choices, strict=True):
+            number = number * size + choice
+        return self._of(number, choices)
+
+    def _of(self, number: int, choices: Sequence[int]) -> Point:
+        chosen = {axis: choice for group, choice in zip(self._groups, choices, strict=True) for axis in group}
+        return Point(number, {axis.key: axis.values[chosen[at]] for at, axis in enumerate(self._axes)})

@@ -1,0 +1,151 @@
+"""A sweep from its file to its table: rows that are not there yet are worked out, kept, and the front run again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pandas as pd
+
+from archsim.errors import ConfigError, NotBuiltError
+from archsim.lab.fidelity import timed
+from archsim.lab.sweep import crew
+from archsim.lab.sweep.judge import Judged
+from archsim.lab.sweep.keys import Keys
+from archsim.lab.sweep.points import Grid, Point
+from archsim.lab.sweep.store import Store, Stored
+from archsim.lab.sweep.table import table
+from archsim.lab.sweep.worker import Row, Task
+from archsim.spec import load
+
+LADDER = ("cost", "fast", "exact")
+RESULTS = "results.parquet"
+
+
+class Watch(Protocol):
+    """Who is told how a sweep goes on."""
+
+    def begin(self, fidelity: str, rows: int, known: int) -> None:
+        """So many rows are to be had at a fidelity, of which some are known."""
+
+    def row(self, row: Row) -> None:
+        """A row is there."""
+
+
+class Silent:
+    """Who is told and says nothing."""
+
+    def begin(self, fidelity: str, rows: int, known: int) -> None:
+        """See ``Watch.begin``."""
+
+    def row(self, row: Row) -> None:
+        """See ``Watch.row``."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A row of the table: a model (its number) on a point at a fidelity, under its key."""
+
+    key: str
+    point: Point
+    model: int
+    fidelity: str
+
+
+class Sweeping:
+    """A judged sweep with its results in ``folder``; a context, which closes them.
+
+    ``resume``: take what is there; else nothing may be. Raises ConfigError for a folder that cannot be used.
+    """
+
+    def __init__(self, judged: Judged, folder: Path, *, resume: bool) -> None:
+        self.sweep, self.models, self.folder = judged.sweep, judged.models, folder
+        chip = load.load(self.sweep.chip)
+        self._has_fidelity = bool(timed(chip)) or chip.noc is not None
+        self._keys = Keys(chip, self.sweep.objective, self.sweep.dtype)
+        if self.sweep.fidelity == "cost":
+            raise NotBuiltError("fidelity: cost is not built yet; allowed fast, exact")
+        if self.sweep.search.method != "grid":
+            raise NotBuiltError(f"search.method: {self.sweep.search.method} is not built yet; allowed grid")
+        self.store = Store(folder)
+        if not resume and self.store.holds_rows():
+            raise ConfigError(f"{folder}: holds rows of a sweep; go on with --resume, or take another --out")
+
+    def __enter__(self) -> Sweeping:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.store.close()
+
+    def run(self, workers: int, watch: Watch) -> pd.DataFrame:
+        """Work out all rows, then those of the front at each better fidelity; write and return the table."""
+        places = [self._place(point, model, self.sweep.fidelity) for point in Grid(self.sweep) for model in self._all]
+        for fidelity in LADDER[LADDER.index(self.sweep.fidelity) :]:
+            asked = [place for place in places if place.fidelity == fidelity]
+            self._work(asked, fidelity, workers, watch)
+            found = self.table(places)
+            better = LADDER[LADDER.index(fidelity) + 1 :][:1] if self._has_fidelity else ()
+            for at in found.index[found["front"] & (found["fidelity"] == fidelity)] if better else ():
+                places.append(self._again(found.loc[at], places, better[0]))
+        made = self.table(places)
+        made.to_parquet(self.folder / RESULTS)
+        return made
+
+    def table(self, places: Sequence[Place]) -> pd.DataFrame:
+        """The table of those places that have a row."""
+        stored = self.store.get(place.key for place in places)
+        return table(self.sweep, [self._row(place, stored[place.key]) for place in places if place.key in stored])
+
+    @property
+    def goal(self) -> str:
+        """The first objective, for those who watch."""
+        return str(self.sweep.goals[0])
+
+    @property
+    def _all(self) -> range:
+        return range(len(self.models))
+
+    def _place(self, point: Point, model: int, fidelity: str) -> Place:
+        label = self.sweep.models[model].label
+        return Place(self._keys.of(point, self.models[model], label, fidelity), point, model, fidelity)
+
+    def _again(self, row: pd.Series, places: Sequence[Place], fidelity: str) -> Place:
+        labels = [asked.label for asked in self.sweep.models]
+        model = labels.index(row["model"])
+        point = next(p.point for p in places if p.point.number == row["point"])
+        return self._place(point, model, fidelity)
+
+    def _work(self, places: Sequence[Place], fidelity: str, workers: int, watch: Watch) -> None:
+        known = self.store.get(place.key for place in places)
+        todo = {place.key: place for place in places if place.key not in known}
+        watch.begin(fidelity, len(places), len(places) - len(todo))
+        for row in crew.rows(self._tasks(todo.values()), workers, self.sweep.limits.seconds):
+            self.store.put(row)
+            watch.row(row)
+
+    def _tasks(self, places: Any) -> Iterator[Task]:
+        sweep = self.sweep
+        for place in places:
+            yield Task(
+                place.key, place.point.number, sweep.models[place.model], sweep.chip, place.point.values,
+                place.fidelity if self._has_fidelity else None, sweep.objective, sweep.dtype, sweep.limits.memory_bytes,
+            )  # fmt: skip
+
+    def _row(self, place: Place, stored: Stored) -> dict[str, Any]:
+        return {
+            "point": place.point.number,
+            "model": self.sweep.models[place.model].label,
+            "fidelity": place.fidelity,
+            "values": place.point.values,
+            "status": stored.status,
+            "reason": stored.reason,
+            "numbers": stored.numbers,
+        }
+
+
+def processors() -> int:
+    """That this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,84 @@
+"""The table of a sweep: a row for each point and model, what is on the front, which constraints bind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from archsim import units
+from archsim.errors import ConfigError
+from archsim.lab.options import Requirement
+from archsim.lab.sweep.form import Goal, Sweep
+from archsim.lab.sweep.worker import OK
+
+KINDS = (
+    *(units.SIZE, units.FREQUENCY, units.TRANSFER_RATE, units.BANDWIDTH),
+    *(units.BYTES_PER_CYCLE, units.TIME, units.CYCLES),
+)
+PLACE = ("point", "model", "fidelity")
+
+
+def table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """The DataFrame of ``rows``: dicts of point, model, fidelity, values, status, reason, numbers.
+
+    Columns: point, model, fidelity, one for each axis (in base units where it is a quantity), every number of the
+    results, ``meets`` (all constraints), ``front`` (no other row of its model and fidelity is better), status, reason.
+    ``attrs``: ``units`` of the axes, ``front`` the rows of the front, the ``sweep`` by name.
+    """
+    axes = [axis.key for axis in sweep.axes]
+    found, shown = [], dict[str, str]()
+    for row in rows:
+        values = {}
+        for key in axes:
+            values[key], unit = plain(row["values"][key])
+            if unit:
+                shown[key] = unit
+        meets = row["status"] == OK and all(met(item, row["numbers"]) for item in sweep.constraints)
+        said = {"status": row["status"], "reason": row["reason"]}
+        found.append({**{key: row[key] for key in PLACE}, **values, **row["numbers"], "meets": meets, **said})
+    made = pd.DataFrame(found)
+    last = ["meets", "front", "status", "reason"]
+    made["front"] = on_front(made, sweep.goals)
+    numbers = [key for key in made.columns if key not in (*PLACE, *axes, *last)]
+    made = made[[*PLACE, *axes, *numbers, *last]]
+    made = made.sort_values(["fidelity", "point", "model"], kind="stable").reset_index(drop=True)
+    made.attrs = {"units": shown, "sweep": sweep.name, "front": made.index[made["front"]].tolist()}
+    return made
+
+
+def plain(value: object) -> tuple[object, str]:
+    """A value of an axis as a number with its base unit, where it is a quantity; else as it is."""
+    if isinstance(value, bool) or not isinstance(value, str):
+        return (float(value) if not isinstance(value, int) else value), ""  # type: ignore[arg-type]
+    try:
+        number, kind = units.parse_kind(value, *KINDS)
+    except ConfigError:
+        return value, ""
+    return (int(number) if number.denominator == 1 else float(number)), kind.base
+
+
+def met(item: Requirement, numbers: Mapping[str, float | None]) -> bool:
+    """Whether numbers of a result satisfy a constraint; one without a figure does not."""
+    return numbers.get(item.key) is not None and item.compare(float(numbers[item.key] or 0.0))
+
+
+def on_front(made: pd.DataFrame, goals: Sequence[Goal]) -> pd.Series:
+    """Which rows meet all constraints and are, of their model and fidelity, not beaten in every goal."""
+    found = pd.Series(False, index=made.index)
+    for _, group in made[made["meets"]].groupby(["model", "fidelity"]):
+        costs = np.column_stack([group[goal.key] * (-1.0 if goal.largest else 1.0) for goal in goals])
+        found.loc[group.index] = undominated(costs)
+    return found
+
+
+def undominated(costs: Any) -> Any:
+    """Of rows of costs (shape (rows, goals)) those that no other row equals or beats in all and beats in one."""
+    keep = np.ones(len(costs), dtype=bool)
+    for at in np.lexsort(costs.T[::-1]):
+        if keep[at]:
+            worse = (costs >= costs[at]).all(axis=1) & (costs > costs[at]).any(axis=1)
+            keep[worse] = False
+    return keep

@@ -1,0 +1,94 @@
+"""One row of a sweep, worked out in a process of its own: a model on a design at a fidelity."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from archsim.errors import ArchsimError
+from archsim.ir.workload import Workload
+from archsim.lab.sweep.form import Asked
+
+OK, IMPOSSIBLE, FAILED = "ok", "impossible", "failed"
+LEFT_OUT = ("time_breakdown",)  # of the numbers of a result: hundreds of columns for each core
+
+
+@dataclass(frozen=True)
+class Task:
+    """``key``: of all that the row depends on; ``point``, ``model``: its place in the table; ``values``: of the chip;
+    ``fidelity``: None on a chip that has but one.
+    """
+
+    key: str
+    point: int
+    model: Asked
+    chip: str
+    values: Mapping[str, object]
+    fidelity: str | None
+    objective: str = "latency"
+    dtype: str | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """What came of a task: numbers of the result by dotted key; or why there are none."""
+
+    task: Task
+    status: str
+    reason: str = ""
+    numbers: Mapping[str, float | None] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+def work(task: Task) -> Row:
+    """The row of a task. What the chip, the model or the mapping cannot be is its reason; anything else is raised."""
+    from archsim.lab.job import Job
+    from archsim.lab.options import scalars
+    from archsim.lab.run import execute
+
+    began = _cpu_s()
+    if task.memory_bytes is not None:
+        limit_memory(task.memory_bytes)
+    try:
+        job = Job(
+            model(task.model), task.chip, values=task.values, objective=task.objective, dtype=task.dtype,
+            fidelity=task.fidelity,
+        )  # fmt: skip
+        summary = execute(job).summary
+    except ArchsimError as error:
+        return Row(task, IMPOSSIBLE, str(error), seconds=_cpu_s() - began)
+    numbers = {key: number for key, number in scalars(summary).items() if key.partition(".")[0] not in LEFT_OUT}
+    return Row(task, OK, "", numbers, _cpu_s() - began)
+
+
+@lru_cache(maxsize=8)
+def _loaded(model: str, batch: int | None, parameters: tuple[tuple[str, int], ...]) -> Workload:
+    from archsim.frontend.load import load_model
+
+    return load_model(model, batch=batch, parameters=dict(parameters) or None)
+
+
+def model(asked: Asked) -> Workload:
+    """The model, read once by each process."""
+    return _loaded(asked.model, asked.batch, tuple(asked.parameters.items()))
+
+
+def limit_memory(size_bytes: int) -> None:
+    """From now on this process may hold no more data than that; beyond it is a MemoryError."""
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (size_bytes, hard))
+
+
+def prepare() -> None:
+    """Before a process's first task: what all tasks import; interrupts are the parent's to see."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    import archsim.lab.run  # noqa: F401
+
+
+def _cpu_s() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_utime

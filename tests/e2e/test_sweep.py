@@ -1,0 +1,102 @@
+"""`archsim sweep` from a user's seat: results, mistakes, kills at any moment, going on."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from conftest import ROOT, Archsim
+
+pytestmark = pytest.mark.slow  # a process for each command
+
+SPEC = """
+name: small
+chip: {chip}
+models: [{model}]
+axes:
+  l1.size: [4 KiB, 8 KiB, 16 KiB, 64 B]
+  dram.bandwidth: [4 GB/s, 8 GB/s, 16 GB/s]
+  clock: [0.8 GHz, 1 GHz]
+constraints: ["latency_s <= 1"]
+objectives: [latency_s, energy_j]
+limits: {{time: 1 min, memory: 8 GiB}}
+"""
+KILLS = 20
+
+
+@pytest.fixture
+def spec(tmp_path: Path, chip: str, model: str) -> Path:
+    """24 points, of which 6 are of a memory that is too small."""
+    path = tmp_path / "small.yaml"
+    path.write_text(SPEC.format(chip=chip, model=model))
+    return path
+
+
+def results(folder: Path) -> pd.DataFrame:
+    return pd.read_parquet(folder / "results.parquet")
+
+
+def test_every_point_is_a_row(archsim: Archsim, spec: Path, tmp_path: Path) -> None:
+    done = archsim("sweep", str(spec), "-j", "2", "--out", str(tmp_path / "out"))
+    assert done.returncode == 0 and done.stderr == ""
+    assert "18 ok, 6 impossible" in done.stdout and "front" in done.stdout
+    found = results(tmp_path / "out")
+    assert len(found) == 24 and found["point"].tolist() == list(range(24))
+    small = found[found["l1.size"] == 64]
+    assert (small["status"] == "impossible").all() and small["reason"].str.contains("l1").all()
+    best = found.loc[found["latency_s"].idxmin()]
+    assert best["front"] and best["clock"] == 1e9 and best["dram.bandwidth"] == 16e9
+    again = archsim("sweep", str(spec), "--out", str(tmp_path / "out"))
+    assert again.returncode == 2 and "go on with --resume" in again.stderr
+    more = archsim("sweep", str(spec), "--out", str(tmp_path / "out"), "--resume", "-j", "1")
+    assert more.returncode == 0
+    pd.testing.assert_frame_equal(results(tmp_path / "out"), found)
+
+
+def test_mistakes_are_said_before_the_first_point(archsim: Archsim, spec: Path, tmp_path: Path) -> None:
+    spec.write_text(spec.read_text().replace("dram.bandwidth", "dram.bandwith"))
+    done = archsim("sweep", str(spec), "--out", str(tmp_path / "out"))
+    assert done.returncode == 2 and not (tmp_path / "out").exists()
+    assert done.stderr.startswith("error: ") and "did you mean 'dram.bandwidth'" in done.stderr
+    assert f"{spec}:7:3" in done.stderr
+
+
+def begun(spec: Path, out: Path, cache: Path) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "ARCHSIM_CACHE": str(cache), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", "from archsim.cli import main; main()", "sweep", str(spec)]
+    return subprocess.Popen(
+        [*command, "--out", str(out), "--resume", "-j", "2"],
+        env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+
+
+def children(parent: int) -> list[int]:
+    """Processes whose parent it is."""
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(parent)], capture_output=True, text=True, check=False)
+    return [int(word) for word in found.stdout.split()]
+
+
+def test_killed_at_any_moment_it_goes_on(archsim: Archsim, spec: Path, tmp_path: Path) -> None:
+    """The parent or one of its processes is killed at random moments; in the end every row is that of a sweep that
+    nobody disturbed."""
+    cache = tmp_path / "cache"
+    assert archsim("sweep", str(spec), "-j", "2", "--out", str(tmp_path / "calm")).returncode == 0
+    chance, out = random.Random(7), tmp_path / "out"
+    for number in range(KILLS):
+        process = begun(spec, out, cache)
+        time.sleep(chance.uniform(0.3, 3.0))
+        victims = children(process.pid) if number % 2 else []
+        os.kill(chance.choice(victims) if victims else process.pid, signal.SIGKILL)
+        if victims:
+            time.sleep(chance.uniform(0.0, 0.5))
+            process.kill()
+        process.wait()
+    assert archsim("sweep", str(spec), "-j", "2", "--out", str(out), "--resume").returncode == 0
+    pd.testing.assert_frame_equal(results(out), results(tmp_path / "calm"))

@@ -1,0 +1,138 @@
+"""Sweep files: what they say, what is refused and where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from archsim.errors import ConfigError, ModelError
+from archsim.lab.sweep.axis import Axis
+from archsim.lab.sweep.form import Asked, Goal, Limits, Search, read
+from archsim.lab.sweep.judge import judge
+from archsim.lab.sweep.points import Grid
+from tests.unit.fixtures_check import GOLDEN
+
+SWEEP = (Path(GOLDEN) / "sweep.yaml").read_text(encoding="utf-8")
+
+SWEEPS = [
+    ("schema: archsim.sweep/1", "schema: archsim.sweep/2", "schema: found 'archsim.sweep/2'; allowed archsim.sweep/1"),
+    ("name: l1", "nam: l1", "name: missing"),
+    ("models: [conv_pair]", "models: []", "models: missing; allowed a list of one or more"),
+    ("models: [conv_pair]", "models: conv_pair", "models: found 'conv_pair'; allowed a list"),
+    ("l1.size: [8 KiB, 16 KiB]", "l1.size: []", "axes.l1.size: found []; allowed one value or more"),
+    ("steps: 3", "steps: 1", "axes.clock.steps: found 1; allowed 2 to 10000"),
+    ("range: [0.8 GHz, 1.2 GHz]", "range: [0.8 GHz]", "allowed [low, high]"),
+    ("{range: [0.8 GHz, 1.2 GHz], steps: 3}", "{log2: [8, 1]}", "allowed [low, high] with 0 < low <= high"),
+    ("{range: [0.8 GHz, 1.2 GHz], steps: 3}", "{log2: [1, 8], stops: 3}", "axes.clock.stops: unknown key"),
+    ("zip: [[l1.size, l1.banks]]", "zip: [[l1.size]]", "allowed a list of two axes or more"),
+    ("zip: [[l1.size, l1.banks]]", "zip: [[l1.size, l1.bank]]", "allowed axes of this file (did you mean 'l1.banks'?)"),
+    ("zip: [[l1.size, l1.banks]]", "zip: [[l1.size, l1.size]]", "axes of this file that are not zipped yet"),
+    ("l1.banks: [4, 8]", "l1.banks: [4, 8, 16]", "allowed axes of the same number of values"),
+    ("area_mm2 <= 100", "area_mm2 under 100", "allowed a comparison such as"),
+    ("fidelity: exact", "fidelity: exakt", "allowed cost, fast, exact (did you mean 'exact'?)"),
+    ("method: grid", "method: random", "search.trials: missing"),
+    ("method: grid, seed: 1", "method: tpe, trials: 0", "search.trials: found 0; allowed 1 or more"),
+    ("objectives:", "objectivs:", "objectives: missing"),
+    ("search:", "search2:", "search2: unknown key"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), SWEEPS, ids=[message for *_, message in SWEEPS])
+def test_mistakes_of_form(old: str, new: str, message: str) -> None:
+    assert old in SWEEP
+    with pytest.raises(ConfigError) as error:
+        read(SWEEP.replace(old, new), "sweep.yaml")
+    assert message in str(error.value)
+    assert str(error.value).startswith("sweep.yaml:")
+
+
+def test_what_the_golden_file_says() -> None:
+    found = read(SWEEP, "sweep.yaml")
+    assert (found.name, found.chip, found.models) == ("l1_vs_bandwidth", "golden", (Asked("conv_pair"),))
+    assert found.axes[0] == Axis("l1.size", ("8 KiB", "16 KiB"))
+    assert found.axes[3] == Axis("clock", ("0.8 GHz", "1 GHz", "1.2 GHz"))
+    assert found.zips == ((0, 1),)
+    assert [str(item) for item in found.constraints] == ["area_mm2 <= 100", "power_avg_w <= 2"]
+    assert found.goals == (Goal("latency_s"), Goal("energy_j"))
+    assert (found.fidelity, found.search, found.limits) == ("exact", Search("grid", 0, 1), Limits())
+
+
+def test_what_may_be_left_out_or_added() -> None:
+    text = """
+name: small
+chip: golden
+models: [{model: conv_pair, batch: 2, parameters: {seq: 8}}]
+axes: {dram.channels: {log2: [1, 12]}, l1.size: {log2: [1 KiB, 4 KiB]}, l1.banks: {range: [1, 3], steps: 3}}
+objectives: [max utilization, throughput_per_s, min dram.read_bytes]
+limits: {time: 2 min, memory: 1 GiB}
+objective: edp
+dtype: int8
+"""
+    found = read(text)
+    assert [axis.values for axis in found.axes] == [(1, 2, 4, 8), ("1 KiB", "2 KiB", "4 KiB"), (1, 2, 3)]
+    assert [str(goal) for goal in found.goals] == ["max utilization", "max throughput_per_s", "min dram.read_bytes"]
+    assert found.limits == Limits(120.0, 2**30)
+    assert (found.fidelity, found.objective, found.dtype) == ("fast", "edp", "int8")
+    assert found.models[0].label == "conv_pair(batch=2, seq=8)"
+
+
+def test_points_are_all_choices_with_zipped_axes_together() -> None:
+    sweep = read(SWEEP)
+    grid = Grid(sweep)
+    points = list(grid)
+    assert grid.shape == (2, 2, 3) and len(points) == len(grid) == 12
+    assert {(p.values["l1.size"], p.values["l1.banks"]) for p in points} == {("8 KiB", 4), ("16 KiB", 8)}
+    assert len({tuple(p.values.items()) for p in points}) == 12
+    assert [p.values["clock"] for p in points[:4]] == ["0.8 GHz", "1 GHz", "1.2 GHz", "0.8 GHz"]
+    assert list(points[0].values) == [axis.key for axis in sweep.axes]
+    for number, point in enumerate(points):
+        assert grid.point(number) == point and point.number == number
+    assert grid.at((1, 0, 2)) == points[8]
+
+
+WHOLE = """
+name: whole
+chip: edge_npu
+models: [eye_tracking]
+axes: {l1.size: [1 MiB, 2 MiB], clock: [1 GHz]}
+objectives: [latency_s]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("l1.size", "l2.size", ":5:8: axes.l2.size: no such key path in chip 'edge_npu' (did you mean 'l1.size'?)"),
+        ("2 MiB", "2 MHz", ":5:8: axes.l1.size: found '2 MHz'; allowed a size"),
+        ("[1 GHz]", "[1 THz]", "axes.clock: found '1 THz'; allowed"),
+        ("latency_s", "latency", "no 'latency' in a result (did you mean 'latency_s'?)"),
+        ("chip: edge_npu", "chip: edge_npuu", "edge_npuu"),
+    ],
+)
+def test_mistakes_that_the_chip_tells(old: str, new: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "sweep.yaml"
+    path.write_text(WHOLE.replace(old, new))
+    with pytest.raises(ConfigError) as error:
+        judge(path)
+    assert message in str(error.value)
+
+
+def test_models_are_loaded_before_the_first_point(tmp_path: Path) -> None:
+    path = tmp_path / "sweep.yaml"
+    path.write_text(WHOLE.replace("eye_tracking", "eye_trackin"))
+    with pytest.raises(ModelError, match="did you mean 'eye_tracking'"):
+        judge(path)
+
+
+def test_paths_are_those_beside_the_file(tmp_path: Path) -> None:
+    (tmp_path / "tiny.csv").write_text(
+        "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,\n"
+        "conv1, 10, 10, 3, 3, 4, 8, 1,\n"
+    )
+    (tmp_path / "chip.yaml").write_text((Path(GOLDEN) / "chip.yaml").read_text(encoding="utf-8"))
+    text = WHOLE.replace("eye_tracking", "tiny.csv").replace("edge_npu", "chip.yaml").replace("1 MiB, 2 MiB", "8 KiB")
+    (tmp_path / "sweep.yaml").write_text(text)
+    found = judge(tmp_path / "sweep.yaml")
+    assert found.sweep.chip == str(tmp_path / "chip.yaml")
+    assert [workload.name for workload in found.models] == ["tiny"]
