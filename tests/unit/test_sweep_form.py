@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from archsim.errors import ConfigError, ModelError
+from archsim.errors import ConfigError, ModelError, NotBuiltError
 from archsim.lab.sweep.axis import Axis
+from archsim.lab.sweep.choose import check_method, chosen
 from archsim.lab.sweep.form import Asked, Goal, Limits, Search, read
 from archsim.lab.sweep.judge import judge
 from archsim.lab.sweep.points import Grid
@@ -89,6 +90,34 @@ def test_points_are_all_choices_with_zipped_axes_together() -> None:
     for number, point in enumerate(points):
         assert grid.point(number) == point and point.number == number
     assert grid.at((1, 0, 2)) == points[8]
+
+
+def searched(method: str, trials: int, seed: int) -> list[int]:
+    text = SWEEP.replace("{method: grid, seed: 1}", f"{{method: {method}, trials: {trials}, seed: {seed}}}")
+    return [point.number for point in chosen(read(text))]
+
+
+@pytest.mark.parametrize("method", ["random", "qmc"])
+def test_points_are_drawn_without_repetition_and_by_the_seed(method: str) -> None:
+    found = searched(method, 7, 3)
+    assert found == sorted(set(found)) and len(found) == 7 and set(found) <= set(range(12))
+    assert found == searched(method, 7, 3)
+    assert len({tuple(searched(method, 7, seed)) for seed in range(6)}) > 1
+    assert searched(method, 500, 3) == list(range(12)) == searched("grid", 1, 0)
+
+
+def test_even_points_take_every_choice_sooner_than_chance() -> None:
+    """Of 4 points on axes of 2, 2 and 3 choices, each half of the first two is met twice."""
+    grid = Grid(read(SWEEP))
+    for seed in range(8):
+        sizes = [grid.point(number).values["l1.size"] for number in searched("qmc", 4, seed)]
+        assert 1 <= sizes.count("8 KiB") <= 3
+
+
+@pytest.mark.parametrize("method", ["nsga2", "tpe"])
+def test_methods_of_later_versions_say_so(method: str) -> None:
+    with pytest.raises(NotBuiltError, match=f"search.method: {method} is not built yet.*allowed grid, random, qmc"):
+        check_method(Search(method, 10))
 
 
 WHOLE = """

@@ -13,9 +13,10 @@ import pandas as pd
 from archsim.errors import ConfigError, NotBuiltError
 from archsim.lab.fidelity import timed
 from archsim.lab.sweep import crew
+from archsim.lab.sweep.choose import check_method, chosen
 from archsim.lab.sweep.judge import Judged
 from archsim.lab.sweep.keys import Keys
-from archsim.lab.sweep.points import Grid, Point
+from archsim.lab.sweep.points import Point
 from archsim.lab.sweep.store import Store, Stored
 from archsim.lab.sweep.table import table
 from archsim.lab.sweep.worker import Row, Task
@@ -67,9 +68,8 @@ class Sweeping:
         self._has_fidelity = bool(timed(chip)) or chip.noc is not None
         self._keys = Keys(chip, self.sweep.objective, self.sweep.dtype)
         if self.sweep.fidelity == "cost":
-            raise NotBuiltError("fidelity: cost is not built yet; allowed fast, exact")
-        if self.sweep.search.method != "grid":
-            raise NotBuiltError(f"search.method: {self.sweep.search.method} is not built yet; allowed grid")
+            raise NotBuiltError("fidelity: cost is not built yet in this version; allowed fast, exact")
+        check_method(self.sweep.search)
         self.store = Store(folder)
         if not resume and self.store.holds_rows():
             raise ConfigError(f"{folder}: holds rows of a sweep; go on with --resume, or take another --out")
@@ -82,7 +82,7 @@ class Sweeping:
 
     def run(self, workers: int, watch: Watch) -> pd.DataFrame:
         """Work out all rows, then those of the front at each better fidelity; write and return the table."""
-        places = [self._place(point, model, self.sweep.fidelity) for point in Grid(self.sweep) for model in self._all]
+        places = [self._place(point, model, self.sweep.fidelity) for point in chosen(self.sweep) for model in self._all]
         for fidelity in LADDER[LADDER.index(self.sweep.fidelity) :]:
             asked = [place for place in places if place.fidelity == fidelity]
             self._work(asked, fidelity, workers, watch)
