@@ -12,9 +12,10 @@ import typer
 
 from archsim.cli_model import say_error
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
+MOST_SHOWN = 20  # rows of the front on a terminal
 
+if TYPE_CHECKING:
+    from archsim.lab.sweep.questions import SweepTable
     from archsim.lab.sweep.run import Watch
 
 
@@ -31,7 +32,8 @@ def sweep(
 ) -> None:
     """Simulate every point of a sweep file, and the best ones again in more detail."""
     from archsim.lab.sweep.judge import judge
-    from archsim.lab.sweep.run import RESULTS, Sweeping, processors
+    from archsim.lab.sweep.questions import RESULTS
+    from archsim.lab.sweep.run import Sweeping, processors
     from archsim.outputs import check_directory
 
     judged = judge(spec)
@@ -61,18 +63,33 @@ def _watch(goal: str) -> Iterator[Watch]:
         yield bar
 
 
-def _print(table: DataFrame, axes: list[str], goals: list[str]) -> None:
-    """The front, and how many rows came to nothing."""
+def _print(table: SweepTable, axes: list[str], goals: list[str]) -> None:
+    """The front at the best fidelity, and how many rows came to nothing."""
     from rich.table import Table
 
     from archsim.report import terminal
 
-    columns = ["model", "fidelity", "point", *axes, *goals]
-    shown = Table(*columns, title="front", title_justify="left")
-    for _, row in table[table["front"]].iterrows():
-        shown.add_row(*[f"{row[key]:.6g}" if isinstance(row[key], float) else str(row[key]) for key in columns])
+    front = table.pareto()
+    columns = ["model", "point", *axes, *goals]
+    title = f"front ({', '.join(front['fidelity'].unique())})"
+    shown = Table(*columns, title=title, title_justify="left", box=None, pad_edge=False)
+    for _, row in front.head(MOST_SHOWN).iterrows():
+        shown.add_row(*[_cell(row[key], table.attrs["units"].get(key, "")) for key in columns])
     terminal.console().print(shown)
+    if len(front) > MOST_SHOWN:
+        print(f"and {len(front) - MOST_SHOWN} more")
     counts = table["status"].value_counts()
     print(", ".join(f"{counts[status]} {status}" for status in counts.index))
     for _, row in table[table["status"] == "failed"].iterrows():
         say_error(f"failed: point {row['point']} of {row['model']}: {row['reason']}")
+
+
+def _cell(value: object, unit: str) -> str:
+    """A value of the table, with its unit if it has one, for people."""
+    from archsim import units
+
+    if unit == "B":
+        return units.binary(int(str(value)))
+    if unit:
+        return units.si(float(str(value)), unit)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

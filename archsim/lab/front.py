@@ -13,7 +13,7 @@ from archsim.lab.run import RunResult, execute
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from archsim.lab.sweep.questions import SweepTable
 
 
 def load_chip(name_or_path: str | Path) -> Architecture:
@@ -99,13 +99,13 @@ def run(
 
 def sweep(
     spec: str | Path, out: str | Path | None = None, workers: int | None = None, resume: bool = False
-) -> DataFrame:
+) -> SweepTable:
     """Simulate every point of a sweep file on ``workers`` processes (None: one for each processor).
 
     Results go to the folder ``out`` (None: the sweep's name), from which ``resume`` goes on. Returns the table, a row
     for each point, model and fidelity, the best ones of each model (``front``) also exact; ``attrs`` has the units of
-    axes and the rows of the front. Raises ConfigError and ModelError for what the file says; a point that cannot work
-    is a row with its reason.
+    axes and the rows of the front; it answers ``pareto()``, ``best()``, ``sensitivity()`` and ``binding()``. Raises
+    ConfigError and ModelError for what the file says; a point that cannot work is a row with its reason.
     """
     from archsim.lab.sweep.judge import judge
     from archsim.lab.sweep.run import Silent, Sweeping, processors

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from archsim.errors import ConfigError
 from archsim.lab.sweep.form import read
+from archsim.lab.sweep.questions import RESULTS, SweepTable
 from archsim.lab.sweep.table import plain, table, undominated
 
 SWEEP = read("""
@@ -36,7 +40,8 @@ def test_columns_and_units() -> None:
         *("latency_s", "utilization", "area_mm2", "meets", "front", "status", "reason"),
     ]
     assert found["point"].tolist() == [0, 1] and found["l1.size"].tolist() == [2048, 2048]
-    assert found.attrs == {"units": {"l1.size": "B"}, "sweep": "t", "front": [0, 1]}
+    assert found.attrs["units"] == {"l1.size": "B"} and found.attrs["front"] == [0, 1]
+    assert found.attrs["objectives"] == ["min latency_s", "max utilization"]
 
 
 def test_the_front_is_of_each_model_and_of_rows_that_meet_all() -> None:
@@ -52,7 +57,10 @@ def test_the_front_is_of_each_model_and_of_rows_that_meet_all() -> None:
     found = table(SWEEP, rows).set_index("point")
     assert found.index[found["front"]].tolist() == [0, 1, 4]
     assert found.index[found["meets"]].tolist() == [0, 1, 2, 4]
-    assert np.isnan(found.loc[5, "latency_s"]) and found.loc[5, "reason"] == "does not fit"
+    assert (
+        found["latency_s"].isna().tolist() == [point == 5 for point in found.index]
+        and found.loc[5, "reason"] == "does not fit"
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,6 +72,8 @@ def test_the_front_is_of_each_model_and_of_rows_that_meet_all() -> None:
         (4, 4, ""),
         ("os", "os", ""),
         (True, True, ""),
+        (Decimal("0.5"), 0.5, ""),
+        ([16, 32], "16x32", ""),
     ],
 )
 def test_values_of_axes_are_numbers_where_they_can_be(value: object, number: object, unit: str) -> None:
@@ -76,3 +86,59 @@ def test_undominated_rows_are_those_that_no_other_beats(costs: list[tuple[int, i
     for mine, kept in zip(costs, found.tolist(), strict=True):
         beaten = any(all(o <= m for o, m in zip(other, mine, strict=True)) and other != mine for other in costs)
         assert kept == (not beaten)
+
+
+def answering(*rows: dict[str, Any]) -> SweepTable:
+    return SweepTable.of(table(SWEEP, rows))
+
+
+def at(point: int, size: str, channels: int, latency: float, **changes: Any) -> dict[str, Any]:
+    values = {"l1.size": size, "dram.channels": channels, "array.dataflow": "os"}
+    return row(point, latency, 0.5, **{"values": values, **changes})
+
+
+def test_the_best_row_of_each_model_within_further_constraints() -> None:
+    found = answering(row(0, 1.0, 0.4), row(1, 2.0, 0.5), row(2, 0.5, 0.6, area=11.0), row(3, 7.0, 0.1, model="b"))
+    assert found.best()["point"].tolist() == [0, 3]
+    assert found.best("max utilization")["point"].tolist() == [1, 3]
+    assert found.best(constraints=["utilization >= 0.45"])["point"].tolist() == [1]
+    with pytest.raises(ConfigError, match="no number 'latenc_s' in the table .did you mean 'latency_s'"):
+        found.best("latenc_s")
+
+
+def test_better_fidelities_count_where_they_are() -> None:
+    exact = {**row(0, 3.0, 0.4), "fidelity": "exact"}
+    found = answering(row(0, 1.0, 0.4), row(1, 2.0, 0.3), exact)
+    assert found.best()["latency_s"].tolist() == [2.0]
+    assert found.pareto()[["point", "fidelity"]].to_numpy().tolist() == [[0, "exact"]]
+    assert isinstance(found.pareto(), SweepTable) and found.pareto().attrs == found.attrs
+
+
+def test_sensitivity_is_along_each_axis_from_the_best() -> None:
+    rows = [
+        *(at(0, "1 KiB", 1, 9.0), at(1, "1 KiB", 2, 3.0), at(2, "2 KiB", 1, 8.0), at(3, "2 KiB", 2, 2.0)),
+        at(4, "2 KiB", 4, 0.1, status="failed", reason="died", numbers={}),
+    ]
+    found = answering(*rows).sensitivity()
+    assert found["axis"].tolist() == ["dram.channels", "l1.size"]
+    assert found["swing"].tolist() == [4.0, 1.5]
+    assert found.loc[0, ["low", "high", "at_low", "at_high"]].tolist() == [2.0, 8.0, 2, 1]
+
+
+def test_what_binds_each_row_that_lost() -> None:
+    rows = [row(0, 1.0, 0.4), row(1, 2.0, 0.4), row(2, 0.5, 0.9, area=11.0)]
+    rows.append(row(3, 0.1, 0.9, status="impossible", reason="does not fit", numbers={}))
+    found = answering(*rows).binding().set_index("point")
+    assert found.index.tolist() == [1, 2, 3]
+    assert found.loc[1, ["violates", "beaten_by"]].tolist() == ["", 0]
+    assert found.loc[2, ["violates", "beaten_by"]].tolist() == ["area_mm2 <= 10 (found 11)", -1]
+    assert found.loc[3, "status"] == "impossible" and found.loc[3, "beaten_by"] == -1
+
+
+def test_a_table_is_read_back_with_what_it_knows(tmp_path: Path) -> None:
+    found = answering(row(0, 1.0, 0.4), row(1, 2.0, 0.5))
+    found.to_parquet(tmp_path / RESULTS)
+    again = SweepTable.load(tmp_path)
+    assert again.attrs == found.attrs and again.best()["point"].tolist() == [0]
+    with pytest.raises(ConfigError, match="cannot be read"):
+        SweepTable.load(tmp_path / "none")

@@ -150,12 +150,20 @@ def _model(node: Node, at: str) -> Asked:
     return found
 
 
-def _goal(node: Node, at: str) -> Goal:
-    match = _GOAL.fullmatch(text_of(node, at))
+def goal_of(text: str) -> Goal:
+    """``latency_s``, ``max utilization``; raises ConfigError for another form."""
+    match = _GOAL.fullmatch(text)
     if match is None:
-        fail(node, at, node.value, "a number of the result such as latency_s, or 'max utilization'")
+        raise ConfigError(f"found {text!r}; allowed a number of the result such as latency_s, or 'max utilization'")
     way, key = match[1], match[2]
     return Goal(key, way == "max" if way else key in MORE_IS_BETTER)
+
+
+def _goal(node: Node, at: str) -> Goal:
+    try:
+        return goal_of(text_of(node, at))
+    except ConfigError as error:
+        raise ConfigError(f"{node.mark}: {at}: {error}") from None
 
 
 def _constraint(node: Node, at: str) -> Requirement:

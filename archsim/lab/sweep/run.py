@@ -17,13 +17,13 @@ from archsim.lab.sweep.choose import check_method, chosen
 from archsim.lab.sweep.judge import Judged
 from archsim.lab.sweep.keys import Keys
 from archsim.lab.sweep.points import Point
+from archsim.lab.sweep.questions import RESULTS, SweepTable
 from archsim.lab.sweep.store import Store, Stored
 from archsim.lab.sweep.table import table
 from archsim.lab.sweep.worker import Row, Task
 from archsim.spec import load
 
 LADDER = ("cost", "fast", "exact")
-RESULTS = "results.parquet"
 
 
 class Watch(Protocol):
@@ -80,7 +80,7 @@ class Sweeping:
     def __exit__(self, *_: object) -> None:
         self.store.close()
 
-    def run(self, workers: int, watch: Watch) -> pd.DataFrame:
+    def run(self, workers: int, watch: Watch) -> SweepTable:
         """Work out all rows, then those of the front at each better fidelity; write and return the table."""
         places = [self._place(point, model, self.sweep.fidelity) for point in chosen(self.sweep) for model in self._all]
         for fidelity in LADDER[LADDER.index(self.sweep.fidelity) :]:
@@ -94,10 +94,11 @@ class Sweeping:
         made.to_parquet(self.folder / RESULTS)
         return made
 
-    def table(self, places: Sequence[Place]) -> pd.DataFrame:
+    def table(self, places: Sequence[Place]) -> SweepTable:
         """The table of those places that have a row."""
         stored = self.store.get(place.key for place in places)
-        return table(self.sweep, [self._row(place, stored[place.key]) for place in places if place.key in stored])
+        rows = [self._row(place, stored[place.key]) for place in places if place.key in stored]
+        return SweepTable.of(table(self.sweep, rows))
 
     @property
     def goal(self) -> str:

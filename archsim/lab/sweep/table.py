@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ def table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
     Columns: point, model, fidelity, one for each axis (in base units where it is a quantity), every number of the
     results, ``meets`` (all constraints), ``front`` (no other row of its model and fidelity is better), status, reason.
-    ``attrs``: ``units`` of the axes, ``front`` the rows of the front, the ``sweep`` by name.
+    ``attrs``: what the sweep says (``sweep``, its name, ``axes``, ``zips``, ``objectives``, ``constraints``), ``units``
+    of the axes, ``front`` the rows of the front.
     """
     axes = [axis.key for axis in sweep.axes]
     found, shown = [], dict[str, str]()
@@ -45,14 +47,26 @@ def table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     numbers = [key for key in made.columns if key not in (*PLACE, *axes, *last)]
     made = made[[*PLACE, *axes, *numbers, *last]]
     made = made.sort_values(["fidelity", "point", "model"], kind="stable").reset_index(drop=True)
-    made.attrs = {"units": shown, "sweep": sweep.name, "front": made.index[made["front"]].tolist()}
+    made.attrs = {
+        "sweep": sweep.name,
+        "axes": axes,
+        "zips": [[axes[number] for number in group] for group in sweep.zips],
+        "objectives": [str(goal) for goal in sweep.goals],
+        "constraints": [str(item) for item in sweep.constraints],
+        "units": shown,
+        "front": made.index[made["front"]].tolist(),
+    }
     return made
 
 
 def plain(value: object) -> tuple[object, str]:
-    """A value of an axis as a number with its base unit, where it is a quantity; else as it is."""
-    if isinstance(value, bool) or not isinstance(value, str):
-        return (float(value) if not isinstance(value, int) else value), ""  # type: ignore[arg-type]
+    """A value of an axis as a number with its base unit, where it is a quantity; a list as text; else as it is."""
+    if isinstance(value, list):
+        return "x".join(str(plain(item)[0]) for item in value), ""
+    if isinstance(value, Decimal):
+        return float(value), ""
+    if not isinstance(value, str):
+        return value, ""
     try:
         number, kind = units.parse_kind(value, *KINDS)
     except ConfigError:

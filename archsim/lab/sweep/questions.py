@@ -1,0 +1,147 @@
+"""The table of a sweep as a DataFrame that answers: what is best, what matters, what binds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from archsim.errors import ConfigError, nearest
+from archsim.lab.options import Requirement
+from archsim.lab.sweep.form import Goal, goal_of
+from archsim.lab.sweep.table import met
+
+RESULTS = "results.parquet"
+RUNGS = ("exact", "fast", "cost")  # the best first
+
+
+class SweepTable(pd.DataFrame):
+    """A row for each point, model and fidelity (``table``). ``attrs``: ``axes``, ``objectives``, ``constraints`` as the
+    sweep states them, ``units`` of the axes, ``front`` its rows."""
+
+    @property
+    def _constructor(self) -> type[SweepTable]:
+        return SweepTable
+
+    @classmethod
+    def of(cls, made: pd.DataFrame) -> SweepTable:
+        """The same rows and ``attrs``."""
+        found = cls(made)
+        found.attrs = dict(made.attrs)
+        return found
+
+    @classmethod
+    def load(cls, folder: str | Path) -> SweepTable:
+        """The table that a sweep left in ``folder``; raises ConfigError when there is none."""
+        path = Path(folder) / RESULTS
+        try:
+            return cls.of(pd.read_parquet(path))
+        except OSError as error:
+            raise ConfigError(f"{path}: cannot be read: {error}") from error
+
+    def best_known(self) -> SweepTable:
+        """Of each point and model the row of the best fidelity."""
+        order = self.assign(_rung=self["fidelity"].map({name: at for at, name in enumerate(RUNGS)}))
+        kept = order.sort_values("_rung", kind="stable").drop_duplicates(["point", "model"])
+        return self._rows(self.loc[sorted(kept.index)])
+
+    def pareto(self) -> SweepTable:
+        """The front at the best fidelity that it was run at, each model's by the first objective."""
+        front = self[self["front"]]
+        rung = next((name for name in RUNGS if (front["fidelity"] == name).any()), "")
+        goal = self.goals[0]
+        found = front[front["fidelity"] == rung]
+        return self._rows(found.sort_values(["model", goal.key], ascending=[True, not goal.largest], kind="stable"))
+
+    def best(self, objective: str = "", constraints: Iterable[str] = ()) -> SweepTable:
+        """Of each model the row that is best in ``objective`` (the first of the sweep if absent) of those that meet the
+        sweep's constraints and further ones. Raises ConfigError for a number that the table has not."""
+        goal = goal_of(objective) if objective else self.goals[0]
+        asked = [Requirement.parse(text) for text in constraints]
+        for key in (goal.key, *(item.key for item in asked)):
+            self._check(key)
+        rows = self.best_known()
+        wanted = pd.Series([all(met(item, row) for item in asked) for row in _numbers(rows)], rows.index, dtype=bool)
+        rows = rows[rows["meets"] & wanted]
+        order = rows.sort_values(goal.key, ascending=not goal.largest, kind="stable")
+        return self._rows(order.drop_duplicates("model").sort_values("model"))
+
+    def sensitivity(self, objective: str = "", model: str = "") -> pd.DataFrame:
+        """How much each axis matters around the best point (a tornado): the objective over the values of the axis with
+        all others as there.
+
+        Columns: ``axis``, ``low`` and ``high`` (the least and the greatest of the objective), ``at_low`` and
+        ``at_high`` (the values of the axis there), ``swing`` (high over low); the widest first. Axes along
+        which nothing else was run are left out.
+        """
+        goal = goal_of(objective) if objective else self.goals[0]
+        self._check(goal.key)
+        rows = self.best_known()
+        rows = rows[rows["status"] == "ok"]
+        rows = rows[rows["model"] == (model or rows["model"].iloc[0])]
+        best = rows.sort_values(goal.key, ascending=not goal.largest, kind="stable").iloc[0]
+        found = []
+        for axis in self.axis_keys:
+            others = [other for other in self.axis_keys if other != axis and other not in self._zipped_with(axis)]
+            along = rows[(rows[others] == best[others]).all(axis=1)]
+            if along[axis].nunique() > 1:
+                order = along.sort_values(goal.key, kind="stable")
+                low, high = order.iloc[0], order.iloc[-1]
+                swing = float(high[goal.key]) / float(low[goal.key]) if low[goal.key] else float("inf")
+                found.append((axis, low[goal.key], high[goal.key], low[axis], high[axis], swing))
+        columns = ["axis", "low", "high", "at_low", "at_high", "swing"]
+        made = pd.DataFrame(found, columns=columns).sort_values("swing", ascending=False, kind="stable")
+        return made.reset_index(drop=True)
+
+    def binding(self) -> pd.DataFrame:
+        """Why each row that is not on the front is not: ``violates`` lists the constraints that it misses, with what it
+        has; ``beaten_by`` the point on the front that is as good in every objective, -1 where none is."""
+        asked = [Requirement.parse(text) for text in self.attrs["constraints"]]
+        found = []
+        for (_, group), numbers in ((group, _numbers(group[1])) for group in self.groupby(["model", "fidelity"])):
+            front = group[group["front"]]
+            for (_, row), values in zip(group.iterrows(), numbers, strict=True):
+                if not row["front"]:
+                    missed = [f"{item} (found {_shown(values[item.key])})" for item in asked if not met(item, values)]
+                    place = {key: row[key] for key in ("point", "model", "fidelity", "status")}
+                    found.append({**place, "violates": "; ".join(missed), "beaten_by": self._beaten_by(row, front)})
+        return pd.DataFrame(found, columns=["point", "model", "fidelity", "status", "violates", "beaten_by"])
+
+    @property
+    def axis_keys(self) -> list[str]:
+        """Key paths of the axes."""
+        return list(self.attrs["axes"])
+
+    @property
+    def goals(self) -> list[Goal]:
+        """The objectives."""
+        return [goal_of(text) for text in self.attrs["objectives"]]
+
+    def _beaten_by(self, row: Any, front: pd.DataFrame) -> int:
+        for _, other in front.iterrows() if row["meets"] else ():
+            if all((other[g.key] >= row[g.key]) if g.largest else (other[g.key] <= row[g.key]) for g in self.goals):
+                return int(other["point"])
+        return -1
+
+    def _zipped_with(self, axis: str) -> list[str]:
+        return next((group for group in self.attrs["zips"] if axis in group), [])
+
+    def _check(self, key: str) -> None:
+        if key not in self.columns:
+            raise ConfigError(f"no number '{key}' in the table{nearest(key, list(map(str, self.columns)))}")
+
+    def _rows(self, found: pd.DataFrame) -> SweepTable:
+        found.attrs = self.attrs
+        return SweepTable.of(found)
+
+
+def _shown(number: float | None) -> str:
+    return "none" if number is None else f"{number:.6g}"
+
+
+def _numbers(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Each row as numbers by key, None where there is none."""
+    plain = rows.astype(object).where(rows.notna(), None)
+    return [dict(zip(plain.columns, row, strict=True)) for row in plain.itertuples(index=False, name=None)]
