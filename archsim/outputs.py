@@ -11,17 +11,20 @@ from archsim.errors import ConfigError
 
 def check_directory(path: Path) -> None:
     """Raises ConfigError when no files can be written into ``path``, which need not be there yet."""
-    _refuse(path, _closed(next(each for each in (path, *path.absolute().parents) if each.exists())))
+    try:
+        reason = _closed(next(each for each in (path, *path.absolute().parents) if each.exists()))
+    except OSError as error:  # a name too long, a parent that may not be searched
+        raise unwritable(path, error.errno) from error
+    _refuse(path, reason)
 
 
 def check_file(path: Path) -> None:
     """Raises ConfigError when ``path``, which may be there, cannot be written."""
-    parent = path.absolute().parent
-    if path.is_dir():
-        _refuse(path, EISDIR)
-    _refuse(path, _closed(parent) if parent.exists() else ENOENT)
-    if path.exists() and not os.access(path, os.W_OK):
-        _refuse(path, EACCES)
+    try:
+        reason = _sealed(path)
+    except OSError as error:
+        raise unwritable(path, error.errno) from error
+    _refuse(path, reason)
 
 
 def unwritable(path: Path, number: int | None) -> ConfigError:
@@ -32,6 +35,16 @@ def unwritable(path: Path, number: int | None) -> ConfigError:
 def _refuse(path: Path, number: int) -> None:
     if number:
         raise unwritable(path, number)
+
+
+def _sealed(path: Path) -> int:
+    """Why a file cannot be written, 0 if it can."""
+    parent = path.absolute().parent
+    if path.is_dir():
+        return EISDIR
+    if not parent.exists():
+        return ENOENT
+    return _closed(parent) or (EACCES if path.exists() and not os.access(path, os.W_OK) else 0)
 
 
 def _closed(path: Path) -> int:

@@ -78,6 +78,16 @@ def test_a_file_that_is_no_text_is_begun_anew(cached: Path) -> None:
     assert Measured("part").numbers("a", lambda: (2,)) == (2,)
 
 
+@pytest.mark.parametrize(
+    "line", ["[[1], 2]", "[" * 100_000, f'["{measured._digest("a")}", "x"]'], ids=["unhashable", "deep", "text"]
+)
+def test_lines_of_others_are_no_lines(cached: Path, line: str) -> None:
+    Measured("part").numbers("a", lambda: (1,))
+    (file,) = files(cached)
+    file.write_text(line)
+    assert Measured("part").numbers("a", lambda: (2,)) == (2,)
+
+
 def test_a_large_file_is_begun_anew(cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Measured("part").numbers("a", lambda: (1,))
     monkeypatch.setattr(measured, "MOST_BYTES", 8)

@@ -10,8 +10,10 @@ import pytest
 from archsim.errors import ConfigError, SimulationError
 from archsim.noc.attachment import attached
 from archsim.noc.catalogue import network
+from archsim.noc.interface import Shipment
 from archsim.noc.network import FIRST_MESSAGES, Network
 from archsim.noc.topology import Node
+from archsim.sim.messages import Batch, Message
 from tests.laws.builders_noc import FAR_PS, Sent, noc, run, submit
 
 BOTH = pytest.mark.parametrize("fidelity", ["flit", "link"])
@@ -45,6 +47,32 @@ def test_records_are_used_again(fidelity: str) -> None:
     while came := found.advance(2 * FAR_PS):
         ended |= {delivery.id for delivery in came}
     assert ended == set(range(len(crowd)))
+
+
+@BOTH
+@pytest.mark.parametrize("ranks", [(0, 1), (1, 0)])
+def test_messages_of_one_edge_go_in_the_order_of_ranks(fidelity: str, ranks: tuple[int, int]) -> None:
+    """Whichever instant before that edge they are of, and whether they wait for a request."""
+    spec, slow = (noc(fidelity=fidelity, clock_hz=hz) for hz in (10**9, 5 * 10**8))
+    found = Network(slow)
+    for number, rank in enumerate(ranks):
+        found.submit(1000 * number, [Shipment(number, Sent(number, 0, (5,), 2).load(found), rank)])
+    assert ended(found) == [ranks.index(0), ranks.index(1)]
+    asked, sent = Message(5, (0,), 1), Message(0, (5,), 2)
+    (alone,) = run(spec, [(0, [Sent(0, 5, (0,), 1)])])
+    found = Network(spec)
+    found.submit(0, [Shipment(0, found.load(Batch((sent,), asked)), ranks[0])])
+    assert not found.advance(alone.time_ps)
+    found.submit(alone.time_ps, [Shipment(1, found.load(Batch((sent,))), ranks[1])])
+    assert ended(found) == [ranks.index(0), ranks.index(1)]
+
+
+def ended(network: Network) -> list[int]:
+    """The shipments in the order in which they end."""
+    found = []
+    while came := network.advance(FAR_PS):
+        found += [delivery.id for delivery in came]
+    return found
 
 
 @pytest.mark.parametrize(

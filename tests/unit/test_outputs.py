@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from errno import EACCES
 from pathlib import Path
 
 import pytest
@@ -27,3 +28,18 @@ def test_outputs_are_refused_before_the_work(tmp_path: Path, monkeypatch: pytest
         check_directory(tmp_path / "new")
     with pytest.raises(ConfigError, match=r"taken: cannot be written \(Permission denied\)"):
         check_file(tmp_path / "taken")
+
+
+def test_what_cannot_be_asked_for_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name beyond what the system takes, and a parent that may not be searched."""
+    for check in (check_directory, check_file):
+        with pytest.raises(ConfigError, match=r"cannot be written \(File name too long\)"):
+            check(tmp_path / ("n" * 300))
+
+    def closed(_: Path, **__: object) -> None:
+        raise PermissionError(EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "stat", closed)
+    for check in (check_directory, check_file):
+        with pytest.raises(ConfigError, match=r"new: cannot be written \(Permission denied\)"):
+            check(tmp_path / "new")

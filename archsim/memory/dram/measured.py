@@ -60,9 +60,10 @@ def _read(path: Path) -> dict[str, tuple[int, ...]]:
     for line in lines:
         try:
             key, *numbers = json.loads(line)
-        except (ValueError, TypeError):
-            continue  # empty, or cut short
-        found[key] = tuple(numbers)
+        except (ValueError, TypeError, RecursionError):
+            continue  # empty, cut short, or none of ours
+        if isinstance(key, str) and all(isinstance(number, int) for number in numbers):
+            found[key] = tuple(numbers)
     return found
 
 
