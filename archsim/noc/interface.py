@@ -22,8 +22,8 @@ class Load(NamedTuple):
 
 
 class Shipment(NamedTuple):
-    """A load on its way; it ends when all of it has arrived. In a cycle messages of a lower ``rank`` go first, of equal
-    ones those of the lower ``id``."""
+    """A load on its way; it ends when all of it has arrived. Of one instant messages of a lower ``rank`` go first, of
+    equal ranks those of the lower ``id``."""
 
     id: int
     load: Load

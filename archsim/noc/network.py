@@ -106,12 +106,14 @@ class Network:
             raise SimulationError(f"network: message submitted at {at_ps} ps, after it reached {reached_ps} ps")
         self._submitted_ps = at_ps
         visible, loads = self._clock.cycle(at_ps + 1), self._loads
+        after = at_ps - self._clock.edge(visible - 1)
         for number, load, rank in shipments:
             while self._spare < load.records:
                 self._grow()
             self._spare -= load.records
             self._sent[number] = load.records
-            self._take_in(self._engine.state, loads.fans, loads.copies, load.rows, visible, rank << ID_BITS | number)
+            state, key = self._engine.state, rank << ID_BITS | number
+            self._take_in(state, loads.fans, loads.copies, load.rows, visible, after, key)
             self._next_end = min(self._next_end, visible + load.least_cycles)
 
     def advance(self, until_ps: int) -> list[Delivery]:

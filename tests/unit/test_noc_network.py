@@ -51,12 +51,16 @@ def test_records_are_used_again(fidelity: str) -> None:
 
 @BOTH
 @pytest.mark.parametrize("ranks", [(0, 1), (1, 0)])
-def test_messages_of_one_edge_go_in_the_order_of_ranks(fidelity: str, ranks: tuple[int, int]) -> None:
-    """Whichever instant before that edge they are of, and whether they wait for a request."""
+def test_messages_of_one_edge_go_in_the_order_of_instants_then_of_ranks(fidelity: str, ranks: tuple[int, int]) -> None:
+    """Also where they wait for a request."""
     spec, slow = (noc(fidelity=fidelity, clock_hz=hz) for hz in (10**9, 5 * 10**8))
     found = Network(slow)
     for number, rank in enumerate(ranks):
         found.submit(1000 * number, [Shipment(number, Sent(number, 0, (5,), 2).load(found), rank)])
+    assert ended(found) == [0, 1]
+    found = Network(slow)
+    for number, rank in enumerate(ranks):
+        found.submit(1000, [Shipment(number, Sent(number, 0, (5,), 2).load(found), rank)])
     assert ended(found) == [ranks.index(0), ranks.index(1)]
     asked, sent = Message(5, (0,), 1), Message(0, (5,), 2)
     (alone,) = run(spec, [(0, [Sent(0, 5, (0,), 1)])])

@@ -185,7 +185,8 @@ class Message:
     made: int  # when it joined the queue: later, if the node had to draw later
     started: int
     ended: int
-    key: int  # of messages that join in one cycle the least goes first
+    after: int  # ps from the edge before to when it was sent: of messages that join in one cycle the least goes first
+    key: int  # of those of one instant the least
     source: Small
     where: Small  # to a node, or from ``nodes`` on along a tree
     flits: Small  # of payload

@@ -9,7 +9,7 @@ from archsim.noc.kernel.layout import ASKS, COMING, COMING_LAST, INDEX, LED, NO_
 
 
 @njit
-def take_in(state: Any, fans: Any, copies: Any, rows: Any, time: int, key: int) -> None:
+def take_in(state: Any, fans: Any, copies: Any, rows: Any, time: int, after: int, key: int) -> None:
     """Write the records of a shipment, for which there is room, and let those come at ``time`` that wait for nothing.
 
     ``rows``: (fan, flits of payload, PLAIN | ASKS | LED) of each message.
@@ -26,7 +26,7 @@ def take_in(state: Any, fans: Any, copies: Any, rows: Any, time: int, key: int) 
             message = messages[number]
             message.source, message.whole = fan.source, first
             message.time = message.made = time
-            message.key = key
+            message.after, message.key = after, key
             _fill(state.rules[0], message, copies[place], flits)
             if before != NO_INDEX:
                 messages[INDEX(before)].member = number
@@ -55,7 +55,7 @@ def _fill(rules: Any, message: Any, copy: Any, flits: int) -> None:
 
 @njit
 def join(state: Any, number: int) -> None:
-    """The message is to come at its time, in the order of keys among those of that time."""
+    """The message is to come at its time, in the order of instants and of keys among those of that time."""
     counts, messages = state.counts, state.messages
     message = messages[INDEX(number)]
     if counts[COMING] == NONE or not _before(message, messages[INDEX(counts[COMING_LAST])]):
@@ -78,8 +78,14 @@ def join(state: Any, number: int) -> None:
 
 @inlined
 def _before(message: Any, other: Any) -> bool:
-    found: bool = message.time < other.time or (message.time == other.time and message.key < other.key)
-    return found
+    if message.time != other.time:
+        sooner: bool = message.time < other.time
+        return sooner
+    if message.after != other.after:
+        earlier: bool = message.after < other.after
+        return earlier
+    first: bool = message.key < other.key
+    return first
 
 
 @inlined
@@ -107,7 +113,7 @@ def _release(state: Any, number: int, time: int) -> None:
     while number != NO_INDEX:
         message = state.messages[INDEX(number)]
         following = message.next
-        message.time = message.made = time
+        message.time, message.made, message.after = time, time, 0
         join(state, number)
         number = following
 
