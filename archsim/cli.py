@@ -76,11 +76,20 @@ def dram(
 
 
 @app.command()
-def report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="What 'run --out' wrote.")]) -> None:
+def report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="What 'run' or 'sweep' wrote.")]) -> None:
     """Make report.html and report.md again from stored results."""
-    from archsim.report.files import rebuild
+    from archsim.lab.sweep.questions import RESULTS
 
-    for path in rebuild(directory):
+    if (directory / RESULTS).is_file():
+        from archsim.lab.sweep.questions import SweepTable
+        from archsim.lab.sweep.run import write_pages
+
+        paths = write_pages(SweepTable.load(directory), directory)
+    else:
+        from archsim.report.files import rebuild
+
+        paths = rebuild(directory)
+    for path in paths:
         print(path)
 
 

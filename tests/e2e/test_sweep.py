@@ -53,6 +53,12 @@ def test_every_point_is_a_row(archsim: Archsim, spec: Path, tmp_path: Path) -> N
     assert (small["status"] == "impossible").all() and small["reason"].str.contains("l1").all()
     best = found.loc[found["latency_s"].idxmin()]
     assert best["front"] and best["clock"] == 1e9 and best["dram.bandwidth"] == 16e9
+    pages = {name: (tmp_path / "out" / name).read_bytes() for name in ("report.html", "report.md")}
+    assert b"points meet all constraints" in pages["report.md"] and b"6 impossible" in pages["report.html"]
+    for name in pages:
+        (tmp_path / "out" / name).unlink()
+    assert archsim("report", str(tmp_path / "out")).returncode == 0
+    assert {name: (tmp_path / "out" / name).read_bytes() for name in pages} == pages
     again = archsim("sweep", str(spec), "--out", str(tmp_path / "out"))
     assert again.returncode == 2 and "go on with --resume" in again.stderr
     more = archsim("sweep", str(spec), "--out", str(tmp_path / "out"), "--resume", "-j", "1")

@@ -114,6 +114,10 @@ class SweepTable(pd.DataFrame):
         """Key paths of the axes."""
         return list(self.attrs["axes"])
 
+    def only(self, wanted: pd.Series) -> SweepTable:
+        """The rows for which ``wanted`` is true."""
+        return self._rows(self[wanted])
+
     @property
     def goals(self) -> list[Goal]:
         """The objectives."""

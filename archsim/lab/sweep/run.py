@@ -21,6 +21,7 @@ from archsim.lab.sweep.questions import RESULTS, SweepTable
 from archsim.lab.sweep.store import Store, Stored
 from archsim.lab.sweep.table import table
 from archsim.lab.sweep.worker import Row, Task
+from archsim.outputs import unwritable
 from archsim.spec import load
 
 LADDER = ("cost", "fast", "exact")
@@ -91,7 +92,7 @@ class Sweeping:
             for at in found.index[found["front"] & (found["fidelity"] == fidelity)] if better else ():
                 places.append(self._again(found.loc[at], places, better[0]))
         made = self.table(places)
-        made.to_parquet(self.folder / RESULTS)
+        save(made, self.folder)
         return made
 
     def table(self, places: Sequence[Place]) -> SweepTable:
@@ -145,6 +146,27 @@ class Sweeping:
             "reason": stored.reason,
             "numbers": stored.numbers,
         }
+
+
+def save(made: SweepTable, folder: Path) -> list[Path]:
+    """Write the table and its pages into ``folder``; their paths. Raises ConfigError when they cannot be written."""
+    try:
+        made.to_parquet(folder / RESULTS)
+        return [folder / RESULTS, *write_pages(made, folder)]
+    except OSError as error:
+        raise unwritable(folder, error.errno) from error
+
+
+def write_pages(made: SweepTable, folder: Path) -> list[Path]:
+    """report.html and report.md of a table."""
+    from archsim.lab.sweep.digest import digest
+    from archsim.report import sweep_page
+
+    said = digest(made)
+    texts = {"report.html": sweep_page.html(said), "report.md": sweep_page.markdown(said)}
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    return [folder / name for name in texts]
 
 
 def processors() -> int:

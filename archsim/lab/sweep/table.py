@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ def table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     made = made.sort_values(["fidelity", "point", "model"], kind="stable").reset_index(drop=True)
     made.attrs = {
         "sweep": sweep.name,
+        "chip": Path(sweep.chip).stem,
         "axes": axes,
         "zips": [[axes[number] for number in group] for group in sweep.zips],
         "objectives": [str(goal) for goal in sweep.goals],

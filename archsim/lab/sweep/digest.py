@@ -1,0 +1,164 @@
+"""What the table of a sweep says, as plain data for its pages: by model its points, front, what matters, sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log
+from typing import Any
+
+import pandas as pd
+
+from archsim import units
+from archsim.lab.sweep.form import Goal
+from archsim.lab.sweep.questions import RUNGS, SweepTable
+from archsim.report.format import si
+
+UNITS = {"_s": "s", "_j": "J", "_js": "Js", "_w": "W", "_mm2": "mm2", "_usd": "USD", "_per_s": "/s", "_bytes": "B"}
+
+
+def digest(table: SweepTable) -> dict[str, Any]:
+    """``title``, ``chip``, ``axes``, ``goals``, ``constraints``, ``counts`` by status, and ``models``, each with
+    ``points`` (of the best fidelity known), ``front``, ``sensitivity``, ``missed`` (constraint -> points), ``says``."""
+    return {
+        "title": table.attrs["sweep"],
+        "chip": table.attrs["chip"],
+        "axes": table.axis_keys,
+        "goals": [{"key": goal.key, "largest": goal.largest, "name": str(goal)} for goal in table.goals],
+        "constraints": list(table.attrs["constraints"]),
+        "counts": {str(status): int(count) for status, count in table["status"].value_counts().items()},
+        "models": [_model(table, str(name)) for name in table["model"].unique()],
+    }
+
+
+def _model(table: SweepTable, name: str) -> dict[str, Any]:
+    own = table.only(table["model"] == name)
+    known = own.best_known()
+    points = [_point(own, row) for _, row in known.iterrows() if row["status"] == "ok"]
+    front = [_point(own, row) for _, row in own.pareto().iterrows()]
+    along = own.sensitivity(model=name)
+    missed: dict[str, int] = {}
+    for said in own.binding().drop_duplicates("point")["violates"]:
+        for item in filter(None, said.split("; ")):
+            text = item.partition(" (found")[0]
+            missed[text] = missed.get(text, 0) + 1
+    found = {
+        "model": name,
+        "points": points,
+        "front": front,
+        "sensitivity": [
+            {
+                **row,
+                "at_low": shown(own, row["axis"], row["at_low"]),
+                "at_high": shown(own, row["axis"], row["at_high"]),
+            }
+            for row in along.to_dict("records")
+        ],
+        "missed": missed,
+    }
+    return {**found, "says": _says(own, found)}
+
+
+def shown(table: SweepTable, key: str, value: Any) -> str:
+    """A value of an axis with its unit, or a number of the result with its, for people."""
+    unit = table.attrs["units"].get(key, "")
+    if key in table.axis_keys:
+        if unit == "B":
+            return units.binary(int(value))
+        return units.si(float(value), unit) if unit else str(value)
+    return figure(key, value)
+
+
+def figure(key: str, value: Any) -> str:
+    """A number of the result with the unit that its name ends in."""
+    if value is None or pd.isna(value):
+        return "none"
+    if key == "utilization" or key.endswith(("_rate", "_utilization")):
+        return f"{100 * float(value):.3g} %"
+    unit = next((unit for end, unit in UNITS.items() if key.endswith(end)), "")
+    if unit in ("mm2", "USD", ""):
+        return f"{float(value):,.4g} {unit}".strip()
+    return si(float(value), unit)
+
+
+def _point(table: SweepTable, row: pd.Series) -> dict[str, Any]:
+    goals = [goal.key for goal in table.goals]
+    return {
+        "point": int(row["point"]),
+        "fidelity": str(row["fidelity"]),
+        "meets": bool(row["meets"]),
+        "front": bool(row["front"]),
+        "values": {key: _plain(row[key]) for key in table.axis_keys},
+        "shown": {key: shown(table, key, row[key]) for key in [*table.axis_keys, *goals]},
+        "goals": {key: None if pd.isna(row[key]) else float(row[key]) for key in goals},
+    }
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
+
+
+def _says(table: SweepTable, found: Mapping[str, Any]) -> list[str]:
+    """A recommendation in numbers, sentence by sentence."""
+    points, front = found["points"], found["front"]
+    meets = sum(point["meets"] for point in points)
+    said = [
+        f"{meets} of {table['point'].nunique()} points meet all constraints; {len(front)} of them are on the front."
+    ]
+    if not front:
+        return [*said, *_missed(found["missed"])]
+    best = {goal.key: _best(front, goal) for goal in table.goals}
+    for goal in table.goals:
+        most = "most" if goal.largest else "least"
+        said.append(f"The {most} {goal.key}: {_described(best[goal.key], table)}.")
+    if len(table.goals) > 1:
+        balance = min(front, key=lambda point: sum(_loss(point, best[goal.key], goal) for goal in table.goals))
+        costs = ", ".join(_worse(balance, best[goal.key], goal) for goal in table.goals)
+        said.append(f"The best balance (the product of the ratios to these): {_described(balance, table)}; {costs}.")
+    return [*said, *_matters(found["sensitivity"], table.goals[0]), *_missed(found["missed"]), *_off(table)]
+
+
+def _best(front: Sequence[Mapping[str, Any]], goal: Goal) -> Mapping[str, Any]:
+    return (max if goal.largest else min)(front, key=lambda point: point["goals"][goal.key])
+
+
+def _described(point: Mapping[str, Any], table: SweepTable) -> str:
+    values = ", ".join(f"{key} {point['shown'][key]}" for key in table.axis_keys)
+    figures = ", ".join(f"{goal.key} {point['shown'][goal.key]}" for goal in table.goals)
+    return f"point {point['point']} ({values}) with {figures}"
+
+
+def _loss(point: Mapping[str, Any], best: Mapping[str, Any], goal: Goal) -> float:
+    mine, theirs = point["goals"][goal.key], best["goals"][goal.key]
+    return abs(log(mine / theirs)) if mine > 0 and theirs > 0 else 0.0
+
+
+def _worse(point: Mapping[str, Any], best: Mapping[str, Any], goal: Goal) -> str:
+    mine, theirs = point["goals"][goal.key], best["goals"][goal.key]
+    share = 100 * abs(mine / theirs - 1) if theirs else 0.0
+    return f"{share:.3g} % {'less' if goal.largest else 'more'} {goal.key} than the best"
+
+
+def _matters(rows: Sequence[Mapping[str, Any]], goal: Goal) -> list[str]:
+    if not rows:
+        return []
+    parts = [f"{row['axis']} {row['swing']:.3g} times ({row['at_low']} to {row['at_high']})" for row in rows]
+    return [f"Around the best point {goal.key} changes with {', '.join(parts)}."]
+
+
+def _missed(missed: Mapping[str, int]) -> list[str]:
+    return [f"{count} point{'s miss' if count > 1 else ' misses'} {text}." for text, count in missed.items()]
+
+
+def _off(table: SweepTable) -> list[str]:
+    """How far the fidelities are apart where there are two of them."""
+    goal, rungs = table.goals[0], [name for name in RUNGS if (table["fidelity"] == name).any()]
+    found = []
+    for better, rough in zip(rungs, rungs[1:], strict=False):
+        rows = [table[table["fidelity"] == name].set_index("point")[goal.key] for name in (better, rough)]
+        apart = 100 * (rows[1] / rows[0] - 1).dropna()
+        if len(apart):
+            found.append(
+                f"On these points {rough} differs from {better} in {goal.key} by {apart.mean():+.2g} % in the mean, "
+                f"{max(apart.tolist(), key=abs):+.2g} % at most."
+            )
+    return found

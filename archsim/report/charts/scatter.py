@@ -1,0 +1,104 @@
+"""Points of a sweep in two of its objectives: the best of these two joined, those that miss a constraint hollow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil, floor, log10
+from typing import Any, NamedTuple
+
+from archsim.report import svg
+
+HEIGHT = 400.0
+LEFT, RIGHT, TOP, BOTTOM = 86.0, 1090.0, 16.0, 352.0
+DECADE = 8.0  # ratio of the ends from which an axis is logarithmic
+
+Goal = Mapping[str, Any]  # key, largest
+
+
+class _Dot(NamedTuple):
+    """A point in two of its goals."""
+
+    x: float
+    y: float
+    point: Mapping[str, Any]
+
+
+class _Scale:
+    """Values to places between two ends, with round ticks."""
+
+    def __init__(self, values: Sequence[float], first: float, last: float) -> None:
+        low, high = min(values), max(values)
+        self.is_log = low > 0 and high / low >= DECADE
+        self._first, self._last = first, last
+        if self.is_log:
+            self._low, self._high = log10(low) - 0.05, log10(high) + 0.05
+        else:
+            margin = 0.06 * ((high - low) or abs(high) or 1.0)
+            self._low, self._high = low - margin, high + margin
+
+    def at(self, value: float) -> float:
+        """Place of a value."""
+        number = log10(value) if self.is_log else value
+        return self._first + (self._last - self._first) * (number - self._low) / (self._high - self._low)
+
+    def ticks(self) -> list[float]:
+        """Round values between the ends."""
+        if not self.is_log:
+            return svg.ticks(self._high, low=self._low)
+        powers = range(floor(self._low), ceil(self._high) + 1)
+        found = [factor * 10.0**power for power in powers for factor in (1, 2, 5)]
+        return [value for value in found if self._low <= log10(value) <= self._high]
+
+
+def scatter(points: Sequence[Mapping[str, Any]], x: Goal, y: Goal) -> str:
+    """The chart of ``points`` (``goals``, ``shown``, ``meets``, ``front``) over two of their goals, '' without any that
+    has both figures; joined are those that no other beats in both."""
+    dots = [_Dot(p["goals"][x["key"]], p["goals"][y["key"]], p) for p in points]
+    dots = [dot for dot in dots if dot.x is not None and dot.y is not None]
+    if not dots:
+        return ""
+    across = _Scale([dot.x for dot in dots], LEFT, RIGHT)
+    up = _Scale([dot.y for dot in dots], BOTTOM, TOP)
+    drawn = [_grid(across, up)]
+    path = " ".join(f"{across.at(dot.x):.1f},{up.at(dot.y):.1f}" for dot in _joined(dots, x["largest"], y["largest"]))
+    drawn.append(svg.tag("polyline", points=path, fill="none", stroke="#B4BDC8", stroke_width=1.5))
+    drawn += [_drawn(dot, across.at(dot.x), up.at(dot.y)) for dot in sorted(dots, key=_on_top)]
+    drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 6, x["key"], "t dim", "middle"))
+    drawn.append(
+        svg.text(0, 0, y["key"], "t dim", "middle", transform=f"translate(14 {(TOP + BOTTOM) / 2:.0f}) rotate(-90)")
+    )
+    return svg.picture(HEIGHT, f"Points of the sweep: {y['key']} against {x['key']}", drawn)
+
+
+def _on_top(dot: _Dot) -> tuple[bool, bool]:
+    return dot.point["front"], dot.point["meets"]
+
+
+def _joined(dots: Sequence[_Dot], x_largest: bool, y_largest: bool) -> list[_Dot]:
+    """The points that meet all constraints and that no other beats in both, from the best in x on."""
+    found: list[_Dot] = []
+    ordered = sorted(dots, key=lambda dot: (-dot.x if x_largest else dot.x, -dot.y if y_largest else dot.y))
+    for dot in ordered:
+        if dot.point["meets"] and (not found or (dot.y > found[-1].y if y_largest else dot.y < found[-1].y)):
+            found.append(dot)
+    return found
+
+
+def _drawn(dot: _Dot, x: float, y: float) -> str:
+    tip = f"point {dot.point['point']}: " + ", ".join(f"{key} {value}" for key, value in dot.point["shown"].items())
+    if not dot.point["meets"]:
+        missed = svg.title(f"{tip}; misses a constraint")
+        return svg.tag("circle", missed, cx=x, cy=y, r=4.0, fill="none", stroke="#B4BDC8")
+    fill, radius = ("#0B6E99", 5.5) if dot.point["front"] else ("#8A94A0", 3.5)
+    return svg.tag("circle", svg.title(tip), cx=x, cy=y, r=radius, fill=fill, class_="dot")
+
+
+def _grid(across: _Scale, up: _Scale) -> str:
+    drawn = []
+    for value in across.ticks():
+        x = across.at(value)
+        drawn += [svg.line(x, TOP, x, BOTTOM), svg.text(x, BOTTOM + 16, f"{value:.4g}", "t num dim", "middle")]
+    for value in up.ticks():
+        y = up.at(value)
+        drawn += [svg.line(LEFT, y, RIGHT, y), svg.text(LEFT - 8, y + 4, f"{value:.4g}", "t num dim", "end")]
+    return "".join(drawn)

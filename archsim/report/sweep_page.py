@@ -1,0 +1,67 @@
+"""report.html and report.md of a sweep, from what its table says (``archsim.lab.sweep.digest``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from archsim import __version__
+from archsim.report.charts.parallel import parallel
+from archsim.report.charts.scatter import scatter
+from archsim.report.charts.tornado import tornado
+from archsim.report.html import TEMPLATES
+
+Digest = Mapping[str, Any]
+
+
+def html(digest: Digest) -> str:
+    """The page; equal digests give equal bytes."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
+    )
+    style, script = ((TEMPLATES / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
+    return environment.get_template("sweep.html.j2").render(
+        {
+            **digest,
+            "version": __version__,
+            "css": Markup(style),
+            "script": Markup(script),
+            "models": [_charted(digest, model) for model in digest["models"]],
+            "setting": setting(digest),
+        }
+    )
+
+
+def markdown(digest: Digest) -> str:
+    """The same in words and tables."""
+    lines = [f"# Sweep {digest['title']}", "", setting(digest), ""]
+    columns = [*digest["axes"], *(goal["key"] for goal in digest["goals"])]
+    for model in digest["models"]:
+        lines += [f"## {model['model']}", "", *[f"- {sentence}" for sentence in model["says"]], ""]
+        lines += [f"| point | {' | '.join(columns)} |", "|" + "---|" * (1 + len(columns))]
+        lines += [f"| {p['point']} | {' | '.join(str(p['shown'][key]) for key in columns)} |" for p in model["front"]]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def setting(digest: Digest) -> str:
+    """Chip, models, objectives, constraints and what came of the rows."""
+    counts = ", ".join(f"{count} {status}" for status, count in digest["counts"].items())
+    goals = ", ".join(goal["name"] for goal in digest["goals"])
+    constraints = f"; {', '.join(digest['constraints'])}" if digest["constraints"] else ""
+    return f"{digest['chip']} over {', '.join(digest['axes'])}; {goals}{constraints}; rows: {counts}"
+
+
+def _charted(digest: Digest, model: Mapping[str, Any]) -> dict[str, Any]:
+    goals = [goal["key"] for goal in digest["goals"]]
+    first, *others = digest["goals"]
+    pairs = [(first, other) for other in others] or [(first, first)]
+    return {
+        **model,
+        "scatters": [Markup(scatter(model["points"], x, y)) for x, y in pairs],
+        "parallel": Markup(parallel(model["front"], digest["axes"], goals)),
+        "tornado": Markup(tornado(model["sensitivity"], goals[0])),
+    }
