@@ -67,29 +67,20 @@ def _print(table: SweepTable, axes: list[str], goals: list[str]) -> None:
     """The front at the best fidelity, and how many rows came to nothing."""
     from rich.table import Table
 
+    from archsim.lab.sweep.digest import shown
     from archsim.report import terminal
 
     front = table.pareto()
     columns = ["model", "point", *axes, *goals]
     title = f"front ({', '.join(front['fidelity'].unique())})"
-    shown = Table(*columns, title=title, title_justify="left", box=None, pad_edge=False)
+    front_rows = Table(*columns, title=title, title_justify="left", box=None, pad_edge=False)
     for _, row in front.head(MOST_SHOWN).iterrows():
-        shown.add_row(*[_cell(row[key], table.attrs["units"].get(key, "")) for key in columns])
-    terminal.console().print(shown)
+        cells = [shown(table, key, row[key]) for key in columns[2:]]
+        front_rows.add_row(row["model"], str(row["point"]), *cells)
+    terminal.console().print(front_rows)
     if len(front) > MOST_SHOWN:
         print(f"and {len(front) - MOST_SHOWN} more")
     counts = table["status"].value_counts()
     print(", ".join(f"{counts[status]} {status}" for status in counts.index))
     for _, row in table[table["status"] == "failed"].iterrows():
         say_error(f"failed: point {row['point']} of {row['model']}: {row['reason']}")
-
-
-def _cell(value: object, unit: str) -> str:
-    """A value of the table, with its unit if it has one, for people."""
-    from archsim import units
-
-    if unit == "B":
-        return units.binary(int(str(value)))
-    if unit:
-        return units.si(float(str(value)), unit)
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -14,7 +14,7 @@ from archsim.spec.architecture import Architecture
 from archsim.spec.locate import config_dir
 
 CODE = ("archsim", "mapper")
-TABLES = ("technology", "dram", "noc", "links")
+TABLES = ("technology", "dram", "links")
 
 
 class Keys:
