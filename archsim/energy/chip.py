@@ -4,7 +4,7 @@ A part's ``energy`` may name (pJ each): memories ``read``, ``write`` (SRAM, cach
 DRAM: a bit on the pins), caches also ``lookup`` (of the tags of a set), DRAM also ``activate``, ``refresh`` (a command
 of one channel); networks ``router``, ``link`` (a flit through one); arrays ``mac`` and, per element,
 ``register_read``, ``register_write``, ``wire``; vector units ``lane_op`` and their functions; the host ``flop``,
-``link_bit``. ``area`` and ``leakage`` of a part are those of one instance.
+``link_bit``. ``area``, ``leakage`` and ``idle`` of a part are those of one instance.
 """
 
 from __future__ import annotations
@@ -79,6 +79,7 @@ def _table(part: Part, priced: Priced) -> PartTable:
         charges |= {action: round(pj * ZJ_PER_PJ) for action, pj in rate.pj.items()}
     leakage, area = part.leakage_w or priced.leakage_w, part.area_mm2 or priced.area_mm2
     energy_sources = {f"energy.{name}": rate.source for name, rate in rates.items()}
+    idle_source = {"idle": part.idle_w.source} if part.idle_w is not None else {}
     return PartTable(
         part.name,
         part.kind if isinstance(part, (Memory, Level)) else type(part).__name__.lower(),
@@ -86,8 +87,9 @@ def _table(part: Part, priced: Priced) -> PartTable:
         charges,
         leakage.value * part.copies,
         area.value * part.copies,
-        {**energy_sources, "leakage": leakage.source, "area": area.source},
+        {**energy_sources, "leakage": leakage.source, **idle_source, "area": area.source},
         charges["lane_ops"] if isinstance(part, Vector) else None,
+        None if part.idle_w is None else part.idle_w.value * part.copies,
     )
 
 

@@ -17,7 +17,7 @@ NW_PER_W = 10**9
 
 @dataclass(frozen=True, slots=True)
 class PartTable:
-    """One part of the chip; all its instances together in ``leakage_w`` and ``area_mm2``.
+    """One part of the chip; all its instances together in ``leakage_w``, ``idle_w`` and ``area_mm2``.
 
     ``kind``: dram | cache | sram | registers | noc | array | vector | dma | host; ``scope``: chip | dram | host.
     ``charges``: action as counted by the machine -> zJ of one; ``rest``: of any other action (functions of a
@@ -33,6 +33,12 @@ class PartTable:
     area_mm2: float
     sources: Mapping[str, str]
     rest: int | None = None
+    idle_w: float | None = None  # between runs, where that is not the leakage
+
+    @property
+    def idle_nw(self) -> int:
+        """Power between runs in whole nanowatts."""
+        return self.leakage_nw if self.idle_w is None else round(self.idle_w * NW_PER_W)
 
     @property
     def leakage_nw(self) -> int:

@@ -35,6 +35,7 @@ def common(spec: schema.Part, kind: str, clock_hz: int, sources: Mapping[str, st
         "energy_pj": {action: sourced(f"energy.{action}", spec.energy[action]) for action in sorted(spec.energy)},
         "area_mm2": None if spec.area is None else sourced("area", spec.area),
         "leakage_w": None if spec.leakage is None else sourced("leakage", spec.leakage),
+        "idle_w": None if spec.idle is None else sourced("idle", spec.idle),
         "copies": 1,
     }
 

@@ -21,7 +21,7 @@ def common(part: Part, above_hz: int) -> Section:
 
 
 def overrides(part: Part) -> Section:
-    """Energies, area and leakage that the file states itself."""
+    """Energies, area and powers that the file states itself."""
     section: Section = {}
     if part.energy_pj:
         section["energy"] = {action: f"{real(item.value)} pJ" for action, item in part.energy_pj.items()}
@@ -29,6 +29,8 @@ def overrides(part: Part) -> Section:
         section["area"] = f"{real(part.area_mm2.value)} mm2"
     if part.leakage_w is not None:
         section["leakage"] = f"{real(part.leakage_w.value)} W"
+    if part.idle_w is not None:
+        section["idle"] = f"{real(part.idle_w.value)} W"
     return section
 
 

@@ -26,4 +26,5 @@ class Part:
     energy_pj: Mapping[str, Sourced]  # action -> pJ, overrides of the technology table
     area_mm2: Sourced | None  # override
     leakage_w: Sourced | None  # override
+    idle_w: Sourced | None  # between runs, in place of the leakage
     copies: int  # instances on the chip (product of the fan-outs above it)

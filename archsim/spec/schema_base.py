@@ -65,3 +65,6 @@ class Part(Sourced):
     leakage: Annotated[float, d.real(units.POWER, "0 W", "1000 W")] | None = Field(
         None, description="static power; overrides the technology table"
     )
+    idle: Annotated[float, d.real(units.POWER, "0 W", "1000 W")] | None = Field(
+        None, description="power between the runs of a scenario (self-refresh, gated supply); the static one if absent"
+    )
