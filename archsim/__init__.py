@@ -28,13 +28,16 @@ __all__ = [
     "ProgramError",
     "Result",
     "RunResult",
+    "ScenarioRun",
     "SimulationError",
     "Workload",
     "list_chips",
     "list_models",
+    "list_scenarios",
     "load_chip",
     "load_model",
     "run",
+    "run_scenario",
     "sweep",
 ]
 
@@ -43,8 +46,18 @@ __getattr__, __dir__, _ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "errors": _ERRORS,
-        "lab.front": ["list_chips", "list_models", "load_chip", "load_model", "run", "sweep"],
+        "lab.front": [
+            "list_chips",
+            "list_models",
+            "list_scenarios",
+            "load_chip",
+            "load_model",
+            "run",
+            "run_scenario",
+            "sweep",
+        ],
         "lab.run": ["RunResult"],
+        "lab.scenario.run": ["ScenarioRun"],
         "spec.architecture": ["Architecture"],
         "ir.workload": ["Workload"],
         "ir.result": ["Result"],
@@ -63,6 +76,16 @@ if TYPE_CHECKING:
     )
     from archsim.ir.result import Result
     from archsim.ir.workload import Workload
-    from archsim.lab.front import list_chips, list_models, load_chip, load_model, run, sweep
+    from archsim.lab.front import (
+        list_chips,
+        list_models,
+        list_scenarios,
+        load_chip,
+        load_model,
+        run,
+        run_scenario,
+        sweep,
+    )
     from archsim.lab.run import RunResult
+    from archsim.lab.scenario.run import ScenarioRun
     from archsim.spec.architecture import Architecture

@@ -17,7 +17,7 @@ import typer
 
 from archsim import cli_model, cli_noc, cli_sweep
 from archsim import cli_options as opt
-from archsim.cli_model import progress, say_error
+from archsim.cli_print import progress, say_error
 from archsim.errors import ArchsimError
 
 _COLLECT = (200_000, 50, 100)  # a run keeps nearly all it makes: looking for garbage less often saves 8 % of it
@@ -112,7 +112,8 @@ def validate(
 @app.command()
 def show(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="chips, models, dram, technologies, dataflows or topologies")
+        str,
+        typer.Argument(metavar="KIND", help="chips, models, scenarios, dram, technologies, dataflows or topologies"),
     ],
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="With 'chips': print this one resolved.")] = None,
 ) -> None:

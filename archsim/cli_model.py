@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,13 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from archsim import cli_options as opt
+from archsim import cli_scenario
+from archsim.cli_print import progress, say_error, say_missed
 
 if TYPE_CHECKING:
     from archsim.lab.job import Job
 
 
 def run(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model, or a Program text (.asm).")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model, a scenario, or a Program text (.asm).")],
     on: opt.ChipOption,
     batch: opt.BatchOption = None,
     objective: opt.ObjectiveOption = opt.Objective.LATENCY,
@@ -55,37 +56,43 @@ def run(
     ] = None,
     workers: opt.WorkersOption = 1,
 ) -> None:
-    """Map, simulate and account for a model on a chip."""
+    """Map, simulate and account for a model, or a scenario of several, on a chip."""
     if trace and out is None:
         raise typer.BadParameter("trace.json goes into a directory: add --out DIR", param_hint="--trace")
     if refine is not None and workers > 1:
         raise typer.BadParameter("one process simulates and searches; leave out --jobs", param_hint="--refine")
-    from archsim.lab.options import Requirement
+    from archsim.lab.options import Requirement, public_keys
     from archsim.lab.run import execute
+    from archsim.lab.scenario.find import is_scenario
     from archsim.outputs import check_directory
 
-    requirements = [Requirement.parse(text) for text in require or []]
+    job = _job(
+        no_cache,
+        model,
+        on,
+        batch,
+        objective,
+        dtype,
+        set_,
+        seed,
+        on_unsupported,
+        lookups,
+        parameter,
+        mapping,
+        workers,
+    )
+    job = replace(
+        job, refine=refine or 0, fidelity=fidelity.value if fidelity else None, warm=warm, repeat=repeat.value
+    )
+    if is_scenario(model):
+        if why or trace:
+            raise typer.BadParameter("a scenario has none; run its models", param_hint="--why" if why else "--trace")
+        cli_scenario.run(job, require or [], out, format_)
+        return
+    requirements = [Requirement.parse(text, public_keys()) for text in require or []]
     if out is not None:
         check_directory(out)
     with progress() as say:
-        job = _job(
-            no_cache,
-            model,
-            on,
-            batch,
-            objective,
-            dtype,
-            set_,
-            seed,
-            on_unsupported,
-            lookups,
-            parameter,
-            mapping,
-            workers,
-        )
-        job = replace(
-            job, refine=refine or 0, fidelity=fidelity.value if fidelity else None, warm=warm, repeat=repeat.value
-        )
         done = execute(job, say)
         if why:
             say("simulating what would help")
@@ -93,10 +100,7 @@ def run(
     missed = [item for item in requirements if not item.met(done.summary)]
     paths = done.save(out, trace=trace) if out is not None else []
     _print_run(done.summary, format_, paths)
-    for item in missed:
-        say_error(f"requirement missed: {item}; found {item.value(done.summary):.6g}")
-    if missed:
-        raise typer.Exit(1)
+    say_missed(missed, done.summary)
 
 
 def map_(
@@ -252,18 +256,6 @@ def _job(
     return replace(job, parameters=parse_parameters(parameter or []), mapping=mapping, workers=workers)
 
 
-@contextmanager
-def progress() -> Iterator[Callable[[str], None]]:
-    """A spinner with the current step on a terminal; silence in a pipe."""
-    if not sys.stderr.isatty():
-        yield lambda step: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("starting") as status:
-        yield status.update
-
-
 def _print_run(summary: dict[str, Any], format_: opt.Format, paths: Sequence[Path]) -> None:
     if format_ is opt.Format.JSON:
         from archsim.report.summary import to_text
@@ -275,8 +267,3 @@ def _print_run(summary: dict[str, Any], format_: opt.Format, paths: Sequence[Pat
     terminal.show(summary, terminal.console())
     for path in paths:
         print(path)
-
-
-def say_error(message: str) -> None:
-    """Print a message for people, on stderr."""
-    print(message, file=sys.stderr)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from archsim import cli_options as opt
-from archsim.cli_model import progress
+from archsim.cli_print import progress
 from archsim.errors import ConfigError
 
 _PAIR = re.compile(r"\s*(\d{1,6})\s*-\s*(\d{1,6})\s*")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from archsim.cli_model import say_error
+from archsim.cli_print import say_error
 
 MOST_SHOWN = 20  # rows of the front on a terminal
 

@@ -77,6 +77,15 @@ def _sweep(path: Path) -> str:
     return f"sweep '{sweep.name}' of chip '{sweep.chip}', {len(Grid(sweep))} points of {len(sweep.models)} models"
 
 
+def _scenario(path: Path) -> str:
+    from archsim.lab.scenario.find import load
+    from archsim.lab.scenario.frames import hyperperiod_ps
+
+    scenario = load(path).scenario
+    period = hyperperiod_ps(scenario.streams) / 1e12
+    return f"scenario '{scenario.name}', {len(scenario.streams)} streams, hyperperiod {period:g} s"
+
+
 def _program(path: Path) -> str:
     from archsim.ir.asm.parser import parse_program
     from archsim.ir.check.program import check
@@ -96,10 +105,12 @@ _CHECKS: Mapping[str, Callable[[Path], str]] = {
     "einsums": _einsums,
     "mapping": _mapping,
     "sweep": _sweep,
+    "scenario": _scenario,
 }
 _MARKS = {
     "chip": ("hierarchy", "extends"),
     "einsums": ("tensors",),
     "workload": ("layers",),
     "sweep": ("axes",),
+    "scenario": ("streams",),
 }

@@ -1,4 +1,4 @@
-"""The functions of the front door: load_chip, load_model, run, sweep, and lists of the names they know."""
+"""The functions of the front door: chips, models, runs, scenarios, sweeps, and lists of the names they know."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from archsim.errors import ConfigError
 from archsim.ir.workload import Workload
 from archsim.lab.job import Chip, Job, Model
 from archsim.lab.run import RunResult, execute
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
+    from archsim.lab.scenario.run import ScenarioRun
     from archsim.lab.sweep.questions import SweepTable
 
 
@@ -59,6 +61,13 @@ def list_models() -> list[str]:
     return list(names())
 
 
+def list_scenarios() -> list[str]:
+    """Names that ``run_scenario`` knows."""
+    from archsim.lab.scenario.find import names
+
+    return list(names())
+
+
 def run(
     model: Model,
     on: Chip,
@@ -90,11 +99,40 @@ def run(
     the simulator may rank (0: the analytic best is taken). ``workers``: processes that search. Raises the children of
     ArchsimError.
     """
+    _check_model(model)
     job = Job(model, on, batch, objective, dtype, set or {}, seed, on_unsupported, lookups=lookups or {})
     job = replace(job, fidelity=fidelity, warm=warm, repeat=repeat)
     job = replace(job, mapping=None if mapping is None else Path(mapping), refine=refine, workers=workers)
     done = execute(job)
     return done.explained(job) if why else done
+
+
+def _check_model(model: Model) -> None:
+    from archsim.lab.scenario.find import is_scenario
+
+    if is_scenario(model):
+        raise ConfigError(f"model: {model} is a scenario; run_scenario runs it")
+
+
+def run_scenario(
+    scenario: str | Path,
+    on: Chip,
+    objective: str = "latency",
+    set: Mapping[str, object] | None = None,
+    seed: int = 0,
+    on_unsupported: str = "error",
+    fidelity: str | None = None,
+    workers: int = 1,
+) -> ScenarioRun:
+    """Simulate each stream's model of a scenario alone on the chip ``on``, then serve their frames over a hyperperiod.
+
+    ``scenario``: a name of ``list_scenarios()`` or a YAML file; the rest as of ``run``. Raises the children of
+    ArchsimError, ConfigError where the streams need more time than there is.
+    """
+    from archsim.lab.scenario.run import execute as serve
+
+    job = Job(scenario, on, None, objective, None, set or {}, seed, on_unsupported, fidelity=fidelity, workers=workers)
+    return serve(job)
 
 
 def sweep(

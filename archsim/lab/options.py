@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from archsim.errors import ConfigError, nearest
 from archsim.ir import dtypes
 from archsim.ir.result import RENDERING, Result
+from archsim.lab.scenario.keys import KEYS as SCENARIO_KEYS
 
+_NOT_SCALARS = ("layers", "provenance", "details")
 OBJECTIVES = ("latency", "energy", "edp")
 
 _ROLES = {
@@ -113,8 +115,9 @@ class Requirement:
     bound: float
 
     @classmethod
-    def parse(cls, text: str) -> Requirement:
-        """Read ``KEY<=NUMBER``; raises ConfigError for another form and for a first word no Result has."""
+    def parse(cls, text: str, known: Sequence[str] = ()) -> Requirement:
+        """Read ``KEY<=NUMBER``; raises ConfigError for another form and for a first word that is not ``known`` (of a
+        model's or a scenario's result if absent)."""
         match = _REQUIREMENT.fullmatch(text)
         try:
             bound = float(match["bound"]) if match else None
@@ -125,7 +128,7 @@ class Requirement:
             raise ConfigError(
                 f"--require: found '{text}'; allowed KEY SIGN NUMBER such as latency_s<=0.005, with {signs}"
             )
-        first, known = match["key"].partition(".")[0], public_keys()
+        first, known = match["key"].partition(".")[0], known or tuple(dict.fromkeys((*public_keys(), *SCENARIO_KEYS)))
         if first not in known:
             hint = nearest(first, known)
             raise ConfigError(f"--require: no '{match['key']}' in a result{hint}; it has: {', '.join(known)}")
@@ -162,8 +165,9 @@ def public_keys() -> tuple[str, ...]:
 def scalars(summary: Mapping[str, Any]) -> dict[str, float | None]:
     """Every number of the summary (None where it has no figure) by dotted key; not layers, not provenance."""
     found: dict[str, float | None] = {}
-    for name in public_keys():
-        _collect(name, summary[name], found)
+    for name, value in summary.items():
+        if name not in _NOT_SCALARS:
+            _collect(name, value, found)
     return found
 
 

@@ -53,6 +53,12 @@ def _models() -> Lines:
     return list(found.items()) if isinstance(found, Mapping) else [(name, "") for name in found]
 
 
+def _scenarios() -> Lines:
+    from archsim.lab.scenario.find import names
+
+    return list(names().items())
+
+
 def _dram() -> Lines:
     from archsim.memory.dram import catalogue
 
@@ -85,6 +91,7 @@ def _first_line(package: str, name: str) -> str:
 _LISTS: Mapping[str, Callable[[], Lines]] = {
     "chips": _chips,
     "models": _models,
+    "scenarios": _scenarios,
     "dram": _dram,
     "technologies": _technologies,
     "dataflows": _dataflows,

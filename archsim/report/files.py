@@ -10,7 +10,8 @@ from pathlib import Path
 
 from archsim.outputs import unwritable
 from archsim.report import html, markdown
-from archsim.report.summary import FILE, Summary, load, to_text
+from archsim.report.scenario import page
+from archsim.report.summary import FILE, SCENARIO, Summary, load, to_text
 from archsim.report.tables import layers_csv
 
 MAPPINGS, TRACE = "mappings.yaml", "trace.json"
@@ -31,12 +32,19 @@ def write(directory: Path, summary: Summary, mappings: str = "", trace: str = ""
     return _write(directory, {name: text for name, text in texts.items() if text})
 
 
+def write_scenario(directory: Path, summary: Summary, streams: str) -> list[Path]:
+    """As ``write`` for a scenario; ``streams``: the text of its table."""
+    return _write(directory, {FILE: to_text(summary), "streams.csv": streams, **_pages(summary)})
+
+
 def rebuild(directory: Path) -> list[Path]:
     """Make report.html and report.md again from the stored summary; returns their paths."""
     return _write(directory, _pages(load(directory)))
 
 
 def _pages(summary: Summary) -> dict[str, str]:
+    if summary["schema"] == SCENARIO:
+        return {"report.html": page.html(summary), "report.md": page.markdown(summary)}
     return {"report.html": html.render(summary), "report.md": markdown.render(summary)}
 
 

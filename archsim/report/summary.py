@@ -25,6 +25,7 @@ from archsim.report.noc_rows import network
 from archsim.report.timeline import timeline
 
 FILE = "summary.json"
+SCENARIO = "archsim.scenario_result/1"  # the schema of a scenario's summary
 POWER_WINDOWS = 400
 
 Summary = Mapping[str, Any]
@@ -77,9 +78,9 @@ def load(path: Path) -> dict[str, Any]:
         ) from error
     except ValueError as error:
         raise ConfigError(f"{file}: is not JSON: {error}") from error
-    if not isinstance(summary, dict) or summary.get("schema") != SCHEMA:
+    if not isinstance(summary, dict) or summary.get("schema") not in (SCHEMA, SCENARIO):
         found = summary.get("schema") if isinstance(summary, dict) else type(summary).__name__
-        raise ConfigError(f"{file}: found schema {found!r}; allowed '{SCHEMA}'")
+        raise ConfigError(f"{file}: found schema {found!r}; allowed '{SCHEMA}', '{SCENARIO}'")
     summary.setdefault("details", {})
     return summary
 

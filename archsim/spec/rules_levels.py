@@ -10,7 +10,20 @@ from archsim.spec.declared import Declared, File, clocks
 from archsim.spec.fabric import MOST_NODES, Fabric
 from archsim.spec.links import MOST_DELAY, MOST_PERIOD, MOST_TERM, bytes_per_s, delay_cycles, period
 
-_OF_ALL = ("name", "source", "sources", "clock", "energy", "area", "leakage", "idle", "topology", "shape", "attach", "routing")
+_OF_ALL = (
+    "name",
+    "source",
+    "sources",
+    "clock",
+    "energy",
+    "area",
+    "leakage",
+    "idle",
+    "topology",
+    "shape",
+    "attach",
+    "routing",
+)
 _OF_LINKS = ("link", "phy", "link_delay", "link_length")
 _WIRES = ("link_delay", "link_length")  # have no meaning beside a phy
 

@@ -46,7 +46,8 @@ def part(name: str, kind: str, *, clock_hz: int = GHZ, sync_stages: int = 0) -> 
         "scope": "chip",
         "energy_pj": {},
         "area_mm2": None,
-        "leakage_w": None, "idle_w": None,
+        "leakage_w": None,
+        "idle_w": None,
         "copies": 1,
     }
 

@@ -40,8 +40,8 @@ def noc(topology: str = "mesh", **options: Any) -> Noc:
     shape, cores, attach = TOPOLOGIES[topology]
     usual: dict[str, Any] = {
         "name": "mesh", "kind": "noc", "clock_hz": 10**9, "sync_stages": 2, "scope": "chip", "energy_pj": {},
-        "area_mm2": None, "leakage_w": None, "idle_w": None, "copies": 1, "topology": topology, "shape": shape, "cores": cores,
-        "link_bytes": 32, "attach": attach, "inside": ("l1",),
+        "area_mm2": None, "leakage_w": None, "idle_w": None, "copies": 1, "topology": topology, "shape": shape,
+        "cores": cores, "link_bytes": 32, "attach": attach, "inside": ("l1",),
     }  # fmt: skip
     return Noc(**{**usual, **options})
 
@@ -52,8 +52,8 @@ def package(inner: Noc, topology: str = "ring", shape: tuple[int, ...] = (3,), *
     gate = router[0] if router else (0,)
     usual: dict[str, Any] = {
         "name": "package", "kind": "noc", "clock_hz": inner.clock_hz, "sync_stages": 2, "scope": "chip",
-        "energy_pj": {}, "area_mm2": None, "leakage_w": None, "idle_w": None, "copies": 1, "topology": topology, "shape": shape,
-        "nodes": prod(shape), "link_bytes": 32, "attach": {"dram": ((0,),)}, "width_bytes": 32,
+        "energy_pj": {}, "area_mm2": None, "leakage_w": None, "idle_w": None, "copies": 1, "topology": topology,
+        "shape": shape, "nodes": prod(shape), "link_bytes": 32, "attach": {"dram": ((0,),)}, "width_bytes": 32,
         "far_buffer_flits": max(inner.buffer_flits, 16),
     }  # fmt: skip
     outer = Outer(**{**usual, **options})

@@ -19,7 +19,8 @@ PART = {
     "sync_stages": 2,
     "energy_pj": {},
     "area_mm2": None,
-    "leakage_w": None, "idle_w": None,
+    "leakage_w": None,
+    "idle_w": None,
     "copies": 1,
     "scope": "chip",
 }

@@ -4,7 +4,8 @@ name: ar_glasses
 source: where its numbers come from
 streams:                                         # each a model with its rate
   eye: {model: eye_tracking, rate: 60 Hz}
-  hand: {model: hand_tracking, rate: 30 Hz, deadline: 20 ms, offset: 5 ms, batch: 1, parameters: {size: 256}, dtype: int8}
+  hand: {model: hand_tracking, rate: 30 Hz, deadline: 20 ms, offset: 5 ms, batch: 1, parameters: {size: 256},
+    dtype: int8}
 queue: {policy: edf | rate_monotonic | fifo, preempt: never | layer}
 sleep: {power: 0.5 mW, wake: 100 us, source: ...}   # of the whole chip, whenever no frame waits; optional
 points:                                          # operating points, each tried; optional

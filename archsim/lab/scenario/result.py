@@ -17,27 +17,6 @@ from archsim.lab.scenario.outcome import Outcome
 from archsim.lab.scenario.serve import facts
 from archsim.lab.scenario.steady import Window
 
-SCHEMA = "archsim.scenario_result/1"
-KEYS = (  # first words that requirements, objectives and constraints may name
-    "architecture",
-    "hyperperiod_s",
-    "frames",
-    "misses",
-    "latency_s",
-    "slack_min_s",
-    "load",
-    "busy_share",
-    "idle_share",
-    "power_avg_w",
-    "power_peak_w",
-    "power_idle_w",
-    "energy_j",
-    "area_mm2",
-    "energy_breakdown_j",
-    "energy_parts_j",
-    "idle_breakdown_w",
-    "streams",
-)
 MOST_SLICES = 2000  # of the timeline that pages draw
 
 

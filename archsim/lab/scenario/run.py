@@ -22,8 +22,9 @@ from archsim.lab.scenario.find import Loaded, load
 from archsim.lab.scenario.form import OperatingPoint, Scenario
 from archsim.lab.scenario.outcome import Outcome, check_load, outcome
 from archsim.lab.scenario.outcome import load as load_of
-from archsim.lab.scenario.result import SCHEMA, numbers, scalars_of, timeline
+from archsim.lab.scenario.result import numbers, scalars_of, timeline
 from archsim.lab.scenario.serve import Service, services
+from archsim.report.summary import SCENARIO
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class ScenarioRun:
         return files.write_scenario(Path(directory), self.summary, _csv(self.summary["streams"]))
 
     def _repr_html_(self) -> str:
-        from archsim.report.scenario import card
+        from archsim.report.scenario.page import card
 
         return card(self.summary)
 
@@ -140,7 +141,7 @@ def _summary(loaded: Loaded, job: Job, tried: Sequence[Tried], best: Tried) -> d
     scenario, found = loaded.scenario, best.outcome
     assert found is not None
     return {
-        "schema": SCHEMA,
+        "schema": SCENARIO,
         "scenario": {"name": scenario.name, "policy": scenario.policy, "preempt": scenario.preempt},
         "point": best.point.name if best.point else None,
         **numbers(found),

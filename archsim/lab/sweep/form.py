@@ -29,7 +29,7 @@ from archsim.spec.nodes import Node, parse
 SCHEMA = "archsim.sweep/1"
 FIDELITIES = ("cost", "fast", "exact")
 METHODS = ("grid", "random", "qmc", "nsga2", "tpe")
-MORE_IS_BETTER = ("throughput_per_s", "utilization", "dram.row_hit_rate", "dram.bandwidth_utilization")
+MORE_IS_BETTER = ("throughput_per_s", "utilization", "slack_min_s", "dram.row_hit_rate", "dram.bandwidth_utilization")
 _GOAL = re.compile(r"\s*(?:(min|max)\s+)?([A-Za-z_][A-Za-z0-9_.]*)\s*")
 _CONSTRAINT = re.compile(r"[a-z_][a-z0-9_.]*\s*(<=|>=|<|>|==)\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
 _TIME = units.Kind(

@@ -9,16 +9,19 @@ from archsim.errors import ArchsimError, ConfigError, nearest
 from archsim.ir.workload import Workload
 from archsim.lab.job import read_text
 from archsim.lab.options import parse_dtypes, public_keys
+from archsim.lab.scenario.find import Loaded, is_scenario
+from archsim.lab.scenario.find import load as load_scenario
+from archsim.lab.scenario.keys import KEYS
 from archsim.lab.sweep.form import Asked, Sweep, read
 from archsim.spec import load
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A sweep that can begin: ``models`` are those of ``sweep.models``, loaded; ``file``: where it was read."""
+    """A sweep that can begin: ``models`` and scenarios are those of ``sweep.models``, loaded; ``file`` that of the sweep."""
 
     sweep: Sweep
-    models: tuple[Workload, ...]
+    models: tuple[Workload | Loaded, ...]
     file: str
 
 
@@ -36,8 +39,10 @@ def judge(path: Path) -> Judged:
     )
     parse_dtypes(sweep.dtype)
     _check_axes(sweep)
-    _check_goals(sweep, path)
-    return Judged(sweep, tuple([_loaded(asked) for asked in sweep.models]), str(path))
+    models = tuple([_loaded(asked, sweep, path) for asked in sweep.models])
+    for model in models:
+        _check_goals(sweep, path, model)
+    return Judged(sweep, models, str(path))
 
 
 def _beside(path: Path, name: str) -> str:
@@ -46,9 +51,11 @@ def _beside(path: Path, name: str) -> str:
     return str(there) if Path(name).suffix and not Path(name).is_absolute() and there.is_file() else name
 
 
-def _loaded(asked: Asked) -> Workload:
+def _loaded(asked: Asked, sweep: Sweep, path: Path) -> Workload | Loaded:
     from archsim.frontend.load import load_model
 
+    if is_scenario(asked.model):
+        return _scenario(asked, sweep, path)
     return load_model(asked.model, batch=asked.batch, parameters=dict(asked.parameters) or None)
 
 
@@ -69,9 +76,25 @@ def _check_axes(sweep: Sweep) -> None:
                     raise ConfigError(f"{where}: {reason}") from None
 
 
-def _check_goals(sweep: Sweep, path: Path) -> None:
-    known = public_keys()
-    for goal in sweep.goals:
-        if goal.key.partition(".")[0] not in known:
-            hint = nearest(goal.key, known)
-            raise ConfigError(f"{path}: objectives: no '{goal.key}' in a result{hint}; it has: {', '.join(known)}")
+def _scenario(asked: Asked, sweep: Sweep, path: Path) -> Loaded:
+    """A scenario, whose streams state batch, parameters and dtype, and whose points no axis sets."""
+    if asked.batch is not None or asked.parameters or sweep.dtype is not None:
+        raise ConfigError(f"{path}: models: {asked.model} is a scenario; its streams state batch, parameters, dtype")
+    found = load_scenario(asked.model)
+    for point in found.scenario.points:
+        for key in point.values:
+            if key in sweep.marks:
+                said = f"the operating point '{point.name}' of scenario '{found.scenario.name}' sets it"
+                raise ConfigError(f"{sweep.marks[key]}: axes.{key}: {said}; allowed one of them")
+    return found
+
+
+def _check_goals(sweep: Sweep, path: Path, model: Workload | Loaded) -> None:
+    """What is to be best or bounded is a number of the model's, or the scenario's, result."""
+    known = KEYS if isinstance(model, Loaded) else public_keys()
+    what = "a scenario's result" if isinstance(model, Loaded) else "a result"
+    named = [("objectives", goal.key) for goal in sweep.goals]
+    for place, key in [*named, *[("constraints", item.key) for item in sweep.constraints]]:
+        if key.partition(".")[0] not in known:
+            hint = nearest(key, known)
+            raise ConfigError(f"{path}: {place}: no '{key}' in {what}{hint}; it has: {', '.join(known)}")

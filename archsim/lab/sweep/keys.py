@@ -9,6 +9,7 @@ from pathlib import Path
 
 from archsim.caches import code_sha256
 from archsim.ir.workload import Workload
+from archsim.lab.scenario.find import Loaded
 from archsim.lab.sweep.points import Point
 from archsim.spec.architecture import Architecture
 from archsim.spec.locate import config_dir
@@ -23,8 +24,8 @@ class Keys:
     def __init__(self, chip: Architecture, *options: object) -> None:
         self._all = (chip.sha256, *options, code_sha256(CODE), _tables_sha256())
 
-    def of(self, point: Point, workload: Workload, model: str, fidelity: str) -> str:
-        """The key of a model on a point at a fidelity."""
+    def of(self, point: Point, workload: Workload | Loaded, model: str, fidelity: str) -> str:
+        """The key of a model, or a scenario, on a point at a fidelity."""
         values = sorted((key, str(value)) for key, value in point.values.items())
         what = (*self._all, values, workload.sha256, model, fidelity)
         return hashlib.sha256(json.dumps(what, default=str).encode()).hexdigest()[:32]

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from archsim.errors import ArchsimError
 from archsim.ir.workload import Workload
 from archsim.lab.sweep.form import Asked
+
+if TYPE_CHECKING:
+    from archsim.lab.job import Job
+    from archsim.lab.scenario.find import Loaded
 
 OK, IMPOSSIBLE, FAILED = "ok", "impossible", "failed"
 LEFT_OUT = ("time_breakdown",)  # of the numbers of a result: hundreds of columns for each core
@@ -47,21 +52,37 @@ def work(task: Task) -> Row:
     """The row of a task. What the chip, the model or the mapping cannot be is its reason; anything else is raised."""
     from archsim.lab.job import Job
     from archsim.lab.options import scalars
-    from archsim.lab.run import execute
 
     began = _cpu_s()
     if task.memory_bytes is not None:
         limit_memory(task.memory_bytes)
     try:
         job = Job(
-            model(task.model), task.chip, values=task.values, objective=task.objective, dtype=task.dtype,
+            task.model.model, task.chip, values=task.values, objective=task.objective, dtype=task.dtype,
             fidelity=task.fidelity,
         )  # fmt: skip
-        summary = execute(job).summary
+        summary = _summary(job, task.model)
     except ArchsimError as error:
         return Row(task, IMPOSSIBLE, str(error), seconds=_cpu_s() - began)
     numbers = {key: number for key, number in scalars(summary).items() if key.partition(".")[0] not in LEFT_OUT}
     return Row(task, OK, "", numbers, _cpu_s() - began)
+
+
+def _summary(job: Job, asked: Asked) -> dict[str, Any]:
+    from archsim.lab.run import execute
+    from archsim.lab.scenario.find import is_scenario
+    from archsim.lab.scenario.run import serve
+
+    if is_scenario(asked.model):
+        return serve(_scenario(asked.model), job).summary
+    return execute(replace(job, model=model(asked))).summary
+
+
+@lru_cache(maxsize=8)
+def _scenario(name: str) -> Loaded:
+    from archsim.lab.scenario.find import load
+
+    return load(name)
 
 
 @lru_cache(maxsize=8)

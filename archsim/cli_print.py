@@ -1,0 +1,38 @@
+"""What commands say: the step they are at, errors, requirements that are missed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from archsim.lab.options import Requirement
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """A spinner with the current step on a terminal; silence in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda step: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("starting") as status:
+        yield status.update
+
+
+def say_error(message: str) -> None:
+    """Print a message for people, on stderr."""
+    print(message, file=sys.stderr)
+
+
+def say_missed(missed: Sequence[Requirement], summary: Mapping[str, Any]) -> None:
+    """Print each requirement that a result misses; raises typer.Exit with code 1 when there is one."""
+    import typer
+
+    for item in missed:
+        say_error(f"requirement missed: {item}; found {item.value(summary):.6g}")
+    if missed:
+        raise typer.Exit(1)

@@ -1,0 +1,106 @@
+"""report.html, report.md and the notebook's card of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from archsim.report.assumptions import estimated, sourced
+from archsim.report.charts.frames import MISSED, WAKE, colours, frames
+from archsim.report.charts.parts import parts
+from archsim.report.format import si
+from archsim.report.html import TEMPLATES
+from archsim.report.scenario import rows
+from archsim.report.scenario.words import headline, sentences, setting, title
+
+_POWER = "#0072B2"
+_STYLE = (
+    "<style>.archsim svg.chart{width:100%;max-width:1120px;height:auto;font:13px sans-serif}"
+    ".archsim .dim{fill:#5f6873;color:#5f6873}.archsim .axis{stroke:#9aa3ad}"
+    ".archsim td{text-align:left}.archsim td.n{text-align:right;font-weight:600}</style>"
+)
+
+Summary = Mapping[str, Any]
+
+
+def html(summary: Summary) -> str:
+    """The page as text; equal summaries give equal bytes."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
+    )
+    style, script = ((TEMPLATES / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
+    details, period = summary["details"], summary["hyperperiod_s"]
+    powers = [
+        parts({name: joules / period for name, joules in summary[key].items()}, "W", _POWER, f"Power by {what}")
+        for key, what in (("energy_breakdown_j", "stream"), ("energy_parts_j", "part"))
+    ]
+    return environment.get_template("scenario.html.j2").render(
+        {
+            "title": title(summary),
+            "setting": setting(summary),
+            "description": details["description"],
+            "version": summary["provenance"]["archsim_version"],
+            "css": Markup(style),
+            "script": Markup(script),
+            "headline": headline(summary),
+            "verdict": sentences(summary),
+            "warnings": summary["provenance"]["warnings"],
+            "shown": si(details["timeline"]["until_s"], "s"),
+            "period": si(period, "s"),
+            "timeline": Markup(frames(details["timeline"], list(summary["streams"]))),
+            "legend": _legend(summary),
+            "streams": rows.streams(summary),
+            "powers": [Markup(chart) for chart in powers],
+            "points": rows.points(summary),
+            "assumed": rows.assumed(summary),
+            "rest": rows.rest(summary),
+            "not_modelled": details["not_modelled"],
+            "estimated": estimated(details["sources"]),
+            "sourced": sourced(details["sources"]),
+            "provenance": [(key, value) for key, value in summary["provenance"].items() if key != "warnings"],
+        }
+    )
+
+
+def _legend(summary: Summary) -> list[tuple[str, str]]:
+    found = [(colour, name) for name, colour in colours(list(summary["streams"])).items()]
+    slices = summary["details"]["timeline"]["slices"]
+    found += [(MISSED, "behind its deadline")] if any(each[4] for each in slices) else []
+    return found + ([(WAKE, "waking up")] if any(each[0] is None for each in slices) else [])
+
+
+def markdown(summary: Summary) -> str:
+    """The same in words and tables."""
+    lines = [f"# {title(summary)}", "", *[f"{line}  " for line in setting(summary)], ""]
+    lines += [f"- {sentence}" for sentence in sentences(summary)]
+    lines += ["", *_table((("", "", ""), [*headline(summary)])), "", "## Streams", "", *_table(rows.streams(summary))]
+    if summary["points"]:
+        lines += ["", "## Operating points", "", *_table(rows.points(summary))]
+    lines += ["", "## Power at rest", "", rows.assumed(summary), "", *_table(rows.rest(summary)), ""]
+    lines += ["## Not modelled", "", *[f"- {text}" for text in summary["details"]["not_modelled"]]]
+    lines += [f"- estimated: `{keys}`: {text}" for keys, text in estimated(summary["details"]["sources"])]
+    lines += [f"- warning: {text}" for text in summary["provenance"]["warnings"]]
+    return "\n".join(lines) + "\n"
+
+
+def _table(table: rows.Table) -> list[str]:
+    heads, body = table
+    lines = [heads, ("---",) * len(heads), *body]
+    return [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines]
+
+
+def card(summary: Summary) -> str:
+    """What a notebook shows: headline, sentences and the timeline; its style applies inside ``.archsim`` only."""
+    cells = "".join(
+        f"<tr><td>{escape(name)}</td><td class='n'>{escape(figure)}</td><td class='dim'>{escape(remark)}</td></tr>"
+        for name, figure, remark in headline(summary)
+    )
+    words = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences(summary))
+    under = "<br>".join(escape(line) for line in setting(summary))
+    picture = frames(summary["details"]["timeline"], list(summary["streams"]))
+    head = f"<h3>{escape(title(summary))}</h3><p class='dim'>{under}</p>"
+    return f"<div class='archsim'>{_STYLE}{head}<table>{cells}</table><ul>{words}</ul>{picture}</div>"
