@@ -121,5 +121,4 @@ WAITING: dict[int, str] = {
     20: "transformer configurations",
     21: "transformer configurations",
     31: "several cores",
-    40: "scenarios with periods",
 }

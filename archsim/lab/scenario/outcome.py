@@ -25,7 +25,7 @@ _PS = 10**12
 
 @dataclass(frozen=True)
 class Outcome:
-    """A steady hyperperiod of ``services`` with the power ``idle_nw`` (by part) at rest."""
+    """A steady timeline of ``services`` with the power ``idle_nw`` (by part) at rest."""
 
     services: tuple[Service, ...]
     window: Window
@@ -33,7 +33,7 @@ class Outcome:
     sleep: Sleep | None
 
     def done(self, place: int) -> list[Done]:
-        """Frames of a stream that are done in the hyperperiod."""
+        """Frames of a stream that are done in it."""
         return [each for each in self.window.done if each.frame.stream == place]
 
     @property
@@ -108,7 +108,7 @@ def outcome(scenario: Scenario, services: tuple[Service, ...], idle_nw: Mapping[
     )
     found = Outcome(services, steady(scenario.streams, server, length), idle_nw, scenario.sleep)
     for place, stream in enumerate(scenario.streams):
-        assert len(found.done(place)) == frames_of(stream, length)
+        assert len(found.done(place)) == frames_of(stream, found.window.length_ps)
     return found
 
 

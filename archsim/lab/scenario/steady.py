@@ -1,4 +1,7 @@
-"""The steady hyperperiod: the first one that begins as it ends, after which the timeline repeats."""
+"""The steady timeline: whole hyperperiods, mostly one, that begin as they end and so repeat.
+
+A chip that sleeps may need several: it wakes late for one frame, and has no time to sleep before the next.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A hyperperiod: its slices, cut at its ends, and the frames that are done in it."""
+    """What repeats: its slices, cut at its ends, and the frames that are done in it."""
 
     start_ps: int
     length_ps: int
@@ -59,15 +62,17 @@ class Window:
 
 
 def steady(streams: Sequence[Stream], server: Server, hyperperiod: int) -> Window:
-    """The first hyperperiod at whose ends the queue is the same; raises SimulationError when none is found."""
+    """The first hyperperiods at whose ends the queue is the same; raises SimulationError when there are none."""
     lead = max(stream.offset_ps for stream in streams) // hyperperiod
     count = _FIRST
     while count <= _MOST:
         slices = server.serve(released(streams, (lead + count) * hyperperiod))
         states = [_state(slices, (lead + number) * hyperperiod) for number in range(count)]
-        for number in range(1, count - 1):
-            if states[number] == states[number + 1]:
-                return _window(slices, (lead + number) * hyperperiod, hyperperiod)
+        seen: dict[State, int] = {}
+        for number, state in enumerate(states[1:], start=1):
+            first = seen.setdefault(state, number)
+            if first < number:
+                return _window(slices, (lead + first) * hyperperiod, (number - first) * hyperperiod)
         count *= 4
     raise SimulationError(f"the queue of frames is not the same again after {_MOST} hyperperiods")
 

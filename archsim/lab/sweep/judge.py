@@ -18,7 +18,7 @@ from archsim.spec import load
 
 @dataclass(frozen=True)
 class Judged:
-    """A sweep that can begin: ``models`` and scenarios are those of ``sweep.models``, loaded; ``file`` that of the sweep."""
+    """A sweep that can begin: ``models``: those of ``sweep.models``, scenarios too, loaded; ``file``: where it is."""
 
     sweep: Sweep
     models: tuple[Workload | Loaded, ...]
