@@ -20,6 +20,7 @@ PEAK = {
     "simba": 36 * 1024,
     "simba_chiplet": 1024,
     "tpu_v4i": 65536,
+    "ar_soc": 1024,
     "edge_npu": 1024,
     "gemmini_16x16": 256,
     "mtia_v2i_pe": 2048,
