@@ -12,8 +12,8 @@ from archsim.errors import ConfigError, nearest
 from archsim.ir import dtypes
 from archsim.ir.result import RENDERING, Result
 from archsim.lab.scenario.keys import KEYS as SCENARIO_KEYS
+from archsim.lab.scenario.keys import SCHEMA as SCENARIO
 
-_NOT_SCALARS = ("layers", "provenance", "details")
 OBJECTIVES = ("latency", "energy", "edp")
 
 _ROLES = {
@@ -165,9 +165,8 @@ def public_keys() -> tuple[str, ...]:
 def scalars(summary: Mapping[str, Any]) -> dict[str, float | None]:
     """Every number of the summary (None where it has no figure) by dotted key; not layers, not provenance."""
     found: dict[str, float | None] = {}
-    for name, value in summary.items():
-        if name not in _NOT_SCALARS:
-            _collect(name, value, found)
+    for name in SCENARIO_KEYS if summary.get("schema") == SCENARIO else public_keys():
+        _collect(name, summary[name], found)
     return found
 
 

@@ -109,6 +109,14 @@ def test_scenarios_are_found_by_name_and_by_schema(tmp_path: Path) -> None:
         find("ar_glases")
 
 
+def test_a_file_in_a_plug_in_folder_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "scenarios").mkdir()
+    scenario(tmp_path / "scenarios")
+    monkeypatch.setenv("ARCHSIM_CONFIGS", str(tmp_path))
+    assert is_scenario("two_streams") and names()["two_streams"] == "a small and a large convolution at two rates"
+    assert set(load("two_streams").workloads) == {"small", "large"}
+
+
 def test_models_are_beside_the_file_and_read_once(tmp_path: Path) -> None:
     path = scenario(tmp_path, ("model: large.csv", "model: small.csv"), ("batch: 1, ", ""))
     found = load(path)

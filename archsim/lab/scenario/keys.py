@@ -1,7 +1,8 @@
-"""First words of the numbers that requirements, objectives and constraints may name of a scenario's result."""
+"""The schema of a scenario's result, and first words of the numbers that requirements and objectives may name of it."""
 
 from __future__ import annotations
 
+SCHEMA = "archsim.scenario_result/1"
 KEYS = (
     "architecture",
     "hyperperiod_s",

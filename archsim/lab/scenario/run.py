@@ -20,11 +20,11 @@ from archsim.lab.job import Job, Progress, load_chip, quiet
 from archsim.lab.run import RunResult
 from archsim.lab.scenario.find import Loaded, load
 from archsim.lab.scenario.form import OperatingPoint, Scenario
+from archsim.lab.scenario.keys import SCHEMA
 from archsim.lab.scenario.outcome import Outcome, check_load, outcome
 from archsim.lab.scenario.outcome import load as load_of
 from archsim.lab.scenario.result import numbers, scalars_of, timeline
 from archsim.lab.scenario.serve import Service, services
-from archsim.report.summary import SCENARIO
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _summary(loaded: Loaded, job: Job, tried: Sequence[Tried], best: Tried) -> d
     scenario, found = loaded.scenario, best.outcome
     assert found is not None
     return {
-        "schema": SCENARIO,
+        "schema": SCHEMA,
         "scenario": {"name": scenario.name, "policy": scenario.policy, "preempt": scenario.preempt},
         "point": best.point.name if best.point else None,
         **numbers(found),
