@@ -32,7 +32,7 @@ def test_the_stored_notebook_is_small_and_ran_without_errors() -> None:
 
 def test_streams_and_rest_are_the_average(tables: Tables) -> None:
     rows = tables["where"]
-    assert list(rows) == ["slow", "middle", "fast"]
+    assert list(rows) == ["slow", "fast"]
     for row in rows.values():
         assert row["eye_mw"] + row["hand_mw"] + row["rest_mw"] == pytest.approx(row["average_mw"])
         parts = row["dram_mw"] + row["sram_mw"] + row["array_mw"] + row["vector_mw"]
@@ -41,14 +41,13 @@ def test_streams_and_rest_are_the_average(tables: Tables) -> None:
 
 
 def test_lower_voltage_takes_less_power_and_longer(tables: Tables) -> None:
-    slow, middle, fast = tables["where"].values()
-    assert slow["array_mw"] < middle["array_mw"] < fast["array_mw"]
-    assert slow["load"] > middle["load"] > fast["load"]
+    slow, fast = tables["where"].values()
+    assert slow["array_mw"] < fast["array_mw"] and slow["load"] > fast["load"]
 
 
 def test_every_point_of_the_grid_is_there(tables: Tables) -> None:
     rows = list(tables["grid"].values())
-    assert len(rows) == 12 and all(row["meets"] and row["mw"] > 0 for row in rows)
+    assert len(rows) == 8 and all(row["meets"] and row["mw"] > 0 for row in rows)
     largest = max(row["kib"] for row in rows)
     areas = {row["kib"]: row["area_mm2"] for row in rows}
     assert areas[largest] == max(areas.values()) and len(areas) == 2
@@ -59,12 +58,13 @@ def test_every_point_of_the_grid_is_there(tables: Tables) -> None:
 
 def test_cuts_shorten_the_wait_and_cost_nothing(tables: Tables) -> None:
     rows = tables["queue"]
-    assert {row["mhz"] for row in rows.values()} == {8, 100}
-    for mhz in (8, 100):
+    assert {row["mhz"] for row in rows.values()} == {8, 200}
+    for mhz in (8, 200):
         whole, cut = rows[f"edf {mhz}"], rows[f"edf, cut at layers {mhz}"]
         assert cut["eye_worst_ms"] <= whole["eye_worst_ms"] and cut["mw"] == pytest.approx(whole["mw"])
         assert cut["load"] == whole["load"] < 1
-    assert rows["edf 8"]["mw"] == pytest.approx(rows["edf 100"]["mw"], rel=0.05)
+    assert rows["edf 8"]["eye_misses"] > 0 == rows["edf, cut at layers 8"]["eye_misses"]
+    assert rows["edf 8"]["mw"] == pytest.approx(rows["edf 200"]["mw"], rel=0.05)
 
 
 def test_the_recommendation_is_the_best_point_and_its_range_holds_it(tables: Tables) -> None:
