@@ -8,6 +8,7 @@
     result.layers, result.stalls, result.energy        # DataFrames
     result.plot_roofline()
     result.save("out/")                                 # summary.json, report.html, ...
+    ax.run_scenario("ar_glasses", on="ar_soc").streams  # several models at their own rates
 
 Names are imported when first used.
 """

@@ -9,6 +9,7 @@ import pytest
 from fixtures_scenario import TEXT, scenario
 
 from archsim.errors import ConfigError, ModelError
+from archsim.frontend.load import names as models
 from archsim.lab.check import check_file
 from archsim.lab.scenario.find import find, is_scenario, load, names
 from archsim.lab.scenario.form import OperatingPoint, Scenario, Sleep, Stream, read
@@ -136,6 +137,7 @@ def test_check_says_what_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", names())
 def test_shipped_scenarios_have_sources_and_models(name: str) -> None:
     found = load(name)
+    assert name not in models()  # else `run NAME` would be two things
     assert found.scenario.name == name and found.scenario.description and found.scenario.source
     assert all(point.source for point in found.scenario.points)
     assert set(found.workloads) == {stream.name for stream in found.scenario.streams}

@@ -44,7 +44,7 @@ def headline(summary: Summary) -> list[tuple[str, str, str]]:
         ("longest response", si(summary["latency_s"], "s"), "release to result"),
         ("least slack", si(summary["slack_min_s"], "s"), "before a deadline"),
         ("load", percent(summary["load"]), "runs at their rates"),
-        ("power at rest", si(summary["power_idle_w"], "W"), f"{percent(summary['idle_share'])} of the time"),
+        ("power at rest", si(summary["power_idle_w"], "W"), _rest(summary)),
         ("energy", si(summary["energy_j"], "J"), f"in {period}"),
         ("peak power", si(summary["power_peak_w"], "W"), "of any run"),
     ]
@@ -59,6 +59,13 @@ def sentences(summary: Summary) -> list[str]:
     part = max(summary["energy_parts_j"], key=lambda name: summary["energy_parts_j"][name])
     said.append(f"By part, most goes to {part}: {percent(summary['energy_parts_j'][part], summary['energy_j'])}.")
     return [*said, *_points(summary)]
+
+
+def _rest(summary: Summary) -> str:
+    sleep = summary["details"]["sleep"]
+    if sleep is None:
+        return f"{percent(summary['idle_share'])} of the time"
+    return f"while it wakes; asleep {si(sleep['power_w'], 'W')}"
 
 
 def _who(name: str) -> str:
