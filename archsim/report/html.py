@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from archsim.report.assumptions import estimated, sourced
@@ -27,12 +25,12 @@ from archsim.report.format import count, percent
 from archsim.report.headline import headline, setting, title
 from archsim.report.noc_rows import busiest, by_kind, core_bars
 from archsim.report.noc_rows import sentence as sentence_of
+from archsim.report.page import page
 from archsim.report.promise import HEADINGS, PROMISES
 from archsim.report.rows import layer_row, operand_rows, refined_rows, refinement, why_rows
 from archsim.report.shown_cores import sentence as cores_shown
 from archsim.report.verdict import sentences, slow_layers
 
-TEMPLATES = Path(__file__).parent / "templates"
 SLOW = 16  # rows of the critical-path chart
 
 Page = dict[str, Any]
@@ -40,15 +38,8 @@ Page = dict[str, Any]
 
 def render(summary: Mapping[str, Any]) -> str:
     """The page as text; equal summaries give equal bytes."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-    )
-    page = {**_head(summary), **_time(summary), **_charts(summary), **_tables(summary)}
-    page["contents"] = _contents(page)
-    return environment.get_template("report.html.j2").render(page)
+    values = {**_head(summary), **_time(summary), **_charts(summary), **_tables(summary)}
+    return page("report.html.j2", {**values, "contents": _contents(values)})
 
 
 def _head(summary: Mapping[str, Any]) -> Page:
@@ -56,8 +47,6 @@ def _head(summary: Mapping[str, Any]) -> Page:
         "title": title(summary),
         "setting": setting(summary),
         "version": summary["provenance"]["archsim_version"],
-        "css": Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
-        "script": Markup((TEMPLATES / "report.js").read_text(encoding="utf-8")),
         "headline": headline(summary),
         "verdict": sentences(summary),
         "warnings": summary["provenance"].get("warnings", []),
@@ -161,15 +150,15 @@ def _tables(summary: Mapping[str, Any]) -> Page:
     }
 
 
-def _contents(page: Page) -> list[tuple[str, str]]:
+def _contents(values: Page) -> list[tuple[str, str]]:
     sections = [
         ("waterfall", "MAC waterfall", True),
         ("time", "Where the time went", True),
-        ("why", "What would help", bool(page["why"])),
-        ("predicted", "Predicted and simulated", bool(page["refinement"])),
-        ("roofline", "Roofline", bool(page["roofline"])),
-        ("dram", "DRAM over time", bool(page["drams"])),
-        ("noc", "Network", bool(page["noc"])),
+        ("why", "What would help", bool(values["why"])),
+        ("predicted", "Predicted and simulated", bool(values["refinement"])),
+        ("roofline", "Roofline", bool(values["roofline"])),
+        ("dram", "DRAM over time", bool(values["drams"])),
+        ("noc", "Network", bool(values["noc"])),
         ("energy", "Energy", True),
         ("timeline", "Timeline", True),
         ("layers", "Layers", True),

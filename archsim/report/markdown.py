@@ -25,7 +25,7 @@ def render(summary: Mapping[str, Any]) -> str:
         f"# {_escape(title(summary))}",
         "  \n".join(_escape(line) for line in setting(summary)),
         _headline(summary),
-        _verdict(summary),
+        bullets(sentences(summary)),
     ]
     blocks += _warnings(summary)
     blocks += [
@@ -58,7 +58,7 @@ def render(summary: Mapping[str, Any]) -> str:
 def table(headings: Sequence[str], alignment: Alignment, rows: Sequence[Sequence[str]]) -> str:
     """A pipe table; ``alignment`` has one letter per column, ``r`` for numbers."""
     rule = ["---:" if letter == "r" else "---" for letter in alignment]
-    lines = [headings, rule, *([_escape(cell) for cell in row] for row in rows)]
+    lines = [[_escape(cell) for cell in headings], rule, *([_escape(cell) for cell in row] for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
@@ -70,13 +70,14 @@ def _headline(summary: Mapping[str, Any]) -> str:
     return table(("", "", ""), "lrl", headline(summary))
 
 
-def _verdict(summary: Mapping[str, Any]) -> str:
-    return "\n".join(f"- {_escape(sentence)}" for sentence in sentences(summary))
+def bullets(texts: Sequence[str]) -> str:
+    """A list, one line for each text."""
+    return "\n".join(f"- {_escape(text)}" for text in texts)
 
 
 def _warnings(summary: Mapping[str, Any]) -> list[str]:
     warnings = summary["provenance"].get("warnings", [])
-    return ["## Warnings", "\n".join(f"- {_escape(text)}" for text in warnings)] if warnings else []
+    return ["## Warnings", bullets(warnings)] if warnings else []
 
 
 def _waterfall(summary: Mapping[str, Any]) -> str:
