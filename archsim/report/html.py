@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from archsim.report.assumptions import estimated, sourced
+from archsim.report.bottlenecks import ranked
 from archsim.report.causes import BOUND_CAUSE, bound_colour, bound_label, cause
 from archsim.report.charts.dram import LEGEND as DRAM_LEGEND
 from archsim.report.charts.dram import dram
@@ -19,7 +20,9 @@ from archsim.report.charts.overview import overview
 from archsim.report.charts.parts import parts
 from archsim.report.charts.roofline import roofline
 from archsim.report.charts.stacked import Bar, legend, stacked
+from archsim.report.charts.treemap import treemap
 from archsim.report.charts.waterfall import waterfall
+from archsim.report.chip_parts import area_colours, part_colours, power_sentence, without_model
 from archsim.report.dram_rows import parts_with_rows, sentence
 from archsim.report.format import count, percent
 from archsim.report.headline import headline, setting, title
@@ -93,7 +96,7 @@ def _time(summary: Mapping[str, Any]) -> Page:
 def _charts(summary: Mapping[str, Any]) -> Page:
     details = summary["details"]
     area = details.get("area_breakdown_mm2", {})
-    windows = details.get("timeline", [])
+    windows, spent = details.get("timeline", []), details.get("power", {})
     colours = [segment[2] for window in windows for unit in window["units"].values() for segment in unit]
     bounds = sorted({layer["bound_by"] for layer in summary["layers"] if layer["macs"]})
     return {
@@ -102,6 +105,10 @@ def _charts(summary: Mapping[str, Any]) -> Page:
         "bound_legend": [(bound_colour(name), f"bound by {bound_label(name)}", "") for name in bounds],
         "energy": Markup(parts(summary["energy_breakdown_j"], "J", cause("busy").colour, "Energy by part")),
         "area": Markup(parts(area, "mm2", "#5F6873", "Area by part")) if area else "",
+        "floor": Markup(treemap(area, area_colours(summary), "Areas of the parts to scale")) if area else "",
+        "no_area": without_model(summary),
+        "power_legend": [(colour, part, "") for part, colour in part_colours(summary).items() if part in spent],
+        "power_sentence": power_sentence(summary),
         "overview": Markup(overview(summary)),
         "timelines": [
             {"layer": window["layer"], "cores": cores_shown(window.get("cores", {})), "chart": Markup(gantt(window))}
@@ -137,6 +144,7 @@ def _tables(summary: Mapping[str, Any]) -> Page:
     sources = summary["details"].get("sources", {})
     provenance = {key: value for key, value in summary["provenance"].items() if key != "warnings"}
     return {
+        "bottlenecks": ranked(summary),
         "why": why_rows(summary["details"].get("why", [])),
         "refined": refined_rows(summary),
         "refinement": refinement(summary),
@@ -152,15 +160,15 @@ def _tables(summary: Mapping[str, Any]) -> Page:
 
 def _contents(values: Page) -> list[tuple[str, str]]:
     sections = [
+        ("bottlenecks", "Bottlenecks", bool(values["bottlenecks"] or values["why"])),
         ("waterfall", "MAC waterfall", True),
         ("time", "Where the time went", True),
-        ("why", "What would help", bool(values["why"])),
         ("predicted", "Predicted and simulated", bool(values["refinement"])),
         ("roofline", "Roofline", bool(values["roofline"])),
         ("dram", "DRAM over time", bool(values["drams"])),
         ("noc", "Network", bool(values["noc"])),
-        ("energy", "Energy", True),
-        ("timeline", "Timeline", True),
+        ("energy", "Energy and area", True),
+        ("timeline", "Timeline and power", True),
         ("layers", "Layers", True),
         ("assumptions", "Assumptions", True),
         ("provenance", "Provenance", True),
