@@ -51,6 +51,6 @@ def power_sentence(summary: Summary) -> str:
     width, begin = si(width_s, "s", 3), si(index * width_s, "s", 3)
     shortest, most = si(summary["power_window_s"], "s", 3), si(summary["power_peak_w"], "W", 3)
     return (
-        f"{average} on average; the area of the plot is the energy of the run, {whole}. Of {count} windows of {width} the "
-        f"highest, at {begin}, takes {high}, {share} of it in {part}; over {shortest} the peak is {most}."
+        f"{average} on average; the area of the plot is the energy of the run, {whole}. Of {count} windows of {width} "
+        f"the highest, at {begin}, takes {high}, {share} of it in {part}; over {shortest} the peak is {most}."
     )

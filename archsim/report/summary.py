@@ -6,8 +6,8 @@ where the number comes from), ``timeline`` (the slowest layers), ``power`` (part
 all of which sum to ``energy_j``), ``dram`` (each part's rows, refreshes and traffic over time), ``row_hit_rate`` (by
 layer), ``predicted`` (layer -> ``bound_cycles`` of its mapping, ``alone_cycles`` where it was simulated by itself,
 ``proof``), with refined mappings ``refinement`` (cycles with and without), where the chip has caches ``caches`` (name
--> ``hits`` and ``misses`` of the lines that gathers asked for, ``write_hits`` and ``write_misses`` of scatters) and, where
-asked for, ``why`` (re-simulated changes of the chip).
+-> ``hits`` and ``misses`` of the lines that gathers asked for, ``write_hits`` and ``write_misses`` of scatters) and,
+where asked for, ``why`` (re-simulated changes of the chip).
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def _collect(key: str, value: Any, found: dict[str, Any]) -> None:
         for name, item in value.items():
             _collect(f"{key}.{name}", item, found)
     elif value is not None:
-        text = "x".join(map(str, value)) if isinstance(value, list | tuple) else value
+        text = str(value) if isinstance(value, list | tuple) else value
         found[key] = text[:HASH_DIGITS] if key.endswith("_sha256") else text
 
 

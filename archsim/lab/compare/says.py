@@ -37,7 +37,7 @@ def _time(found: Told) -> Iterator[str]:
     whole = found["time"]
     name, unit, change = found["name"], found["unit"], whole["difference"]
     if not change:
-        yield f"{name} takes as long as {found['base']}: {quantity(whole['base'], unit)}."
+        yield f"{name} takes as long as {found['base']}: {_amount(whole['base'], unit)}."
         return
     way, verb = ("fewer", "saved") if change < 0 else ("more", "added")
     word = f"{unit} {way}" if unit == "cycles" else ("less" if change < 0 else "more")

@@ -45,14 +45,14 @@ def arrays(summary: Summary, seconds: bool) -> dict[Place, Fraction]:
 
 
 def critical(summary: Summary, seconds: bool) -> dict[Place, Fraction]:
-    """(layer, cause) -> time on the critical path; the cause is '' where the summary has none by layer."""
+    """(layer, cause) -> time on the critical path; the cause is '' for cycles of which the summary does not have it."""
     cycle = _time(summary, seconds, 1)
     by_layer = summary["details"].get("critical", {})
     found: dict[Place, Fraction] = {}
     for layer in summary["layers"]:
-        name = layer["name"]
-        causes = by_layer.get(name) or {"": layer["cycles_critical"]}
-        found |= {(name, cause): cycle * cycles for cause, cycles in causes.items() if cycles}
+        name, causes = layer["name"], by_layer.get(layer["name"], {})
+        known = {**causes, "": layer["cycles_critical"] - sum(causes.values())}
+        found |= {(name, cause): cycle * cycles for cause, cycles in known.items() if cycles}
     return found
 
 
