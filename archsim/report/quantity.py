@@ -22,6 +22,7 @@ BY_KEY = {
     "dram.bandwidth_utilization": SHARE,
 }
 BY_SECTION = {"mac_breakdown": "MAC", "time_breakdown": "cycles"}  # every number below
+PLAIN = {"mm2": "mm\N{SUPERSCRIPT TWO}", "USD": "USD", "1/s": "/s"}  # without prefixes -> as people write them
 BY_ENDING = {
     "_bytes": "B", "_hz": "Hz", "_js": "J s", "_j": "J", "_w": "W", "_s": "s", "_mm2": "mm2", "_usd": "USD",
 }  # fmt: skip
@@ -61,6 +62,6 @@ def quantity(value: Any, unit: str | None) -> str:
         return percent(float(value))
     if unit in ("cycles", COUNT, None):
         return count(int(value)) if float(value).is_integer() else number(float(value))
-    if unit in ("mm2", "USD", "1/s"):
-        return f"{number(float(value))} {unit}"
+    if unit in PLAIN:
+        return f"{number(float(value))} {PLAIN[unit]}"
     return si(float(value), unit)

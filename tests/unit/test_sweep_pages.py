@@ -66,7 +66,7 @@ def test_what_is_said_in_numbers() -> None:
 
 def test_figures_carry_the_units_of_their_names() -> None:
     assert figure("latency_s", 2.5e-3) == "2.5 ms" and figure("energy_j", 1e-6) == "1 \N{MICRO SIGN}J"
-    assert figure("area_mm2", 9.5) == "9.5 mm2" and figure("power_avg_w", 0.5) == "500 mW"
+    assert figure("area_mm2", 9.5) == "9.5 mm\N{SUPERSCRIPT TWO}" and figure("power_avg_w", 0.5) == "500 mW"
     assert figure("utilization", 0.915) == "91.5 %" and figure("dram.row_hit_rate", 0.5) == "50.0 %"
     assert figure("cycles_total", 1234567) == "1,234,567" and figure("die_cost_usd", None) == NONE
 

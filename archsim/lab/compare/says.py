@@ -11,6 +11,8 @@ from archsim.report.quantity import quantity
 
 MOST = 3  # contributions of each kind that are named
 ONE = 0.9  # of a cause's difference: what one layer has to have to be named as its place
+FAST = ("fast", "link")  # fidelities of DRAM and network that are not exact
+TIMES = 2  # changes from three times as much on are not said in percent
 NEGLIGIBLE = 0.005  # of the whole difference: contributions below are not named
 
 Told = Mapping[str, Any]
@@ -28,8 +30,8 @@ def _beware(base: Told, other: Told) -> Iterator[str]:
     versions = [run["provenance"].get("archsim_version") for run in (base, other)]
     if versions[0] != versions[1]:
         yield f"The simulators differ: version {versions[0]} and {versions[1]}."
-    fidelity = [run["provenance"].get("fidelity") for run in (base, other)]
-    if fidelity[0] != fidelity[1]:
+    fast = [any(each in FAST for each in run["provenance"].get("fidelity", {}).values()) for run in (base, other)]
+    if fast[0] != fast[1]:
         yield "The fidelities differ: part of the difference is the models', not the chips'."
 
 
@@ -120,7 +122,10 @@ def _parts(rows: Sequence[Told], unit: str, word: str, found: Told) -> Iterator[
 
 
 def _change(whole: Told) -> str:
-    return f"{100 * whole['difference'] / whole['base']:+.3g} %" if whole["base"] else NONE
+    if not whole["base"]:
+        return NONE
+    change = whole["difference"] / whole["base"]
+    return f"{100 * change:+.3g} %" if change < TIMES else f"{1 + change:.3g} times as much"
 
 
 def _amount(value: float, unit: str) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 from archsim.lab.options import Requirement
 from archsim.report.format import NONE, number
 from archsim.report.markdown import table as markdown_table
-from archsim.report.quantity import SHARE, bare, unit_of
+from archsim.report.quantity import COUNT, PLAIN, SHARE, bare, unit_of
 
 if TYPE_CHECKING:
     from archsim.lab.sweep.questions import SweepTable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PREFIXES = {-12: "p", -9: "n", -6: "\N{MICRO SIGN}", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T"}
 BINARY = {1: "KiB", 2: "MiB", 3: "GiB"}
 PREFIXED = ("s", "J", "J s", "W", "Hz", "B", "B/s", "MAC", "MAC/s")
-NAMES = {"mm2": "mm\N{SUPERSCRIPT TWO}", "1/s": "1/s"}
+NAMES = {**PLAIN, "1/s": "1/s", COUNT: ""}
 
 
 def publication(table: SweepTable) -> pd.DataFrame:
@@ -82,7 +82,7 @@ def _scale(values: Sequence[float], unit: str) -> tuple[str, float]:
         return "%", 0.01
     most = max((abs(value) for value in values), default=0.0)
     if unit not in PREFIXED or not most:
-        return NAMES.get(unit, "" if unit == "1" else unit), 1.0
+        return NAMES.get(unit, unit), 1.0
     power = _binary(values) if unit == "B" else 0
     if power:
         return BINARY[power], 1024.0**power
