@@ -13,6 +13,7 @@ from archsim.report.quantity import quantity
 Told = Mapping[str, Any]
 Row = dict[str, Any]
 LEAST = 0.001  # of the whole difference: rows of a chart
+ROUNDED = 1e-9  # of an energy of a layer
 
 
 def question_rows(told: Told) -> list[list[str]]:
@@ -63,13 +64,13 @@ def signed(value: float, unit: str) -> str:
 
 def layer_rows(found: Told) -> list[Row]:
     """Layers that differ or need a remark, the largest difference first."""
-    kept = [row for row in found["layers"] if row["difference"] or row["remark"] or row["energy_j"]["difference"]]
-    order = sorted(kept, key=lambda row: (-abs(row["difference"]), -abs(row["energy_j"]["difference"])))
+    kept = [row for row in found["layers"] if row["difference"] or row["remark"] or _change(row["energy_j"])]
+    order = sorted(kept, key=lambda row: (-abs(row["difference"]), -abs(_change(row["energy_j"]))))
     return [
         {
             **row,
             "texts": amounts(row, found["unit"]),
-            "energy": signed(row["energy_j"]["difference"], "J"),
+            "energy": signed(_change(row["energy_j"]), "J"),
             "dram": signed(row["dram_bytes"]["difference"], "B"),
             "why": ", ".join(
                 f"{label(key)} {signed(change, found['unit'])}"
@@ -78,6 +79,12 @@ def layer_rows(found: Told) -> list[Row]:
         }
         for row in order
     ]
+
+
+def _change(part: Told) -> float:
+    """The difference of energies whose last bits are rounded, 0 where no more than these differ."""
+    found: float = part["difference"]
+    return found if abs(found) > ROUNDED * max(part["base"], part["other"]) else 0.0
 
 
 def wait_rows(found: Told, most: int) -> list[list[str]]:
