@@ -157,6 +157,7 @@ def test_tables_have_all_parts(base: dict[str, Any]) -> None:
             row["name"]: row["time"]["difference"] for row in found.told["differences"]
         }
     assert set(found.energy["part"]) == set(base["energy_breakdown_j"])
+    assert found.energy.attrs["units"] == {"b": "J", "c": "J"} and found.slots.attrs["units"]["b"] == "cycles"
 
 
 def test_summaries_without_details_compare(base: dict[str, Any]) -> None:

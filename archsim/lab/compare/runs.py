@@ -56,7 +56,9 @@ class Comparison:
     @property
     def energy(self) -> DataFrame:
         """The difference in joules by part."""
-        return self._parts("energy")
+        table = self._parts("energy")
+        table.attrs["units"] = dict.fromkeys(table["run"], "J")
+        return table
 
     @property
     def says(self) -> list[str]:
@@ -83,6 +85,7 @@ class Comparison:
         return DataFrame.from_dict(rows, orient="index", columns=names).rename_axis("key")
 
     def _parts(self, key: str) -> DataFrame:
+        """``attrs['units']`` by run: cycles, or seconds where its clock is not that of the base."""
         from pandas import DataFrame
 
         rows = [{"run": found["name"], **row} for found in self.told["differences"] for row in found[key]]
