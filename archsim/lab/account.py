@@ -18,6 +18,7 @@ from archsim import __version__
 from archsim.energy.account import Energy, account
 from archsim.energy.chip import tables_for
 from archsim.energy.power import power
+from archsim.energy.power_parts import by_part
 from archsim.errors import SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.mapping import ModelMapping
@@ -106,6 +107,7 @@ def assemble(
         activity=activity,
         timelines=cube.timelines,
         power_trace=watts.trace,
+        power_parts=by_part(activity, energy, tables),
         predicted=_predicted(mapping),
     )
 

@@ -10,6 +10,8 @@ import pandas as pd
 
 from archsim.errors import ConfigError, nearest
 from archsim.lab.options import Requirement
+from archsim.lab.sweep import publish
+from archsim.lab.sweep.export import sql
 from archsim.lab.sweep.form import Goal, goal_of
 from archsim.lab.sweep.table import met
 
@@ -19,7 +21,7 @@ RUNGS = ("exact", "fast", "cost")  # the best first
 
 class SweepTable(pd.DataFrame):
     """A row for each point, model and fidelity (``table``). ``attrs``: ``axes``, ``objectives``, ``constraints`` as the
-    sweep states them, ``units`` of the axes, ``front`` its rows."""
+    sweep states them, ``units`` of the columns, ``front`` its rows."""
 
     @property
     def _constructor(self) -> type[SweepTable]:
@@ -46,6 +48,19 @@ class SweepTable(pd.DataFrame):
         order = self.assign(_rung=self["fidelity"].map({name: at for at, name in enumerate(RUNGS)}))
         kept = order.sort_values("_rung", kind="stable").drop_duplicates(["point", "model"])
         return self._rows(self.loc[sorted(kept.index)])
+
+    def query(self, expr: str, *arguments: Any, **options: Any) -> Any:
+        """Rows by SQL of DuckDB, as a DataFrame: ``select model, min(latency_s) from results group by model``.
+
+        What begins with neither select nor with is pandas' own ``query``. Raises ConfigError without DuckDB.
+        """
+        if expr.split(maxsplit=1)[:1] and expr.split(maxsplit=1)[0].lower() in ("select", "with"):
+            return sql(self, expr)
+        return super().query(expr, *arguments, **options)
+
+    def publication(self) -> pd.DataFrame:
+        """The front as text to publish: one unit for each column, in its head."""
+        return publish.publication(self)
 
     def pareto(self) -> SweepTable:
         """The front at the best fidelity that it was run at, each model's by the first objective."""
