@@ -1,4 +1,4 @@
-"""The analytic model alone against the machine: equal counts, equal numbers where nothing waits, DRAM and network near."""
+"""The analytic model alone against the machine: equal counts, DRAM and network near, time where nothing waits."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from archsim.errors import ConfigError, nearest
@@ -116,12 +117,12 @@ class SweepTable(pd.DataFrame):
         asked = [Requirement.parse(text) for text in self.attrs["constraints"]]
         found = []
         for (_, group), numbers in ((group, _numbers(group[1])) for group in self.groupby(["model", "fidelity"])):
-            front = group[group["front"]]
-            for (_, row), values in zip(group.iterrows(), numbers, strict=True):
-                if not row["front"]:
+            beaten = self._beaten_by(group)
+            for values, by in zip(numbers, beaten, strict=True):
+                if not values["front"]:
                     missed = [f"{item} (found {_shown(values[item.key])})" for item in asked if not met(item, values)]
-                    place = {key: row[key] for key in ("point", "model", "fidelity", "status")}
-                    found.append({**place, "violates": "; ".join(missed), "beaten_by": self._beaten_by(row, front)})
+                    place = {key: values[key] for key in ("point", "model", "fidelity", "status")}
+                    found.append({**place, "violates": "; ".join(missed), "beaten_by": by})
         return pd.DataFrame(found, columns=["point", "model", "fidelity", "status", "violates", "beaten_by"])
 
     @property
@@ -138,11 +139,17 @@ class SweepTable(pd.DataFrame):
         """The objectives."""
         return [goal_of(text) for text in self.attrs["objectives"]]
 
-    def _beaten_by(self, row: Any, front: pd.DataFrame) -> int:
-        for _, other in front.iterrows() if row["meets"] else ():
-            if all((other[g.key] >= row[g.key]) if g.largest else (other[g.key] <= row[g.key]) for g in self.goals):
-                return int(other["point"])
-        return -1
+    def _beaten_by(self, group: pd.DataFrame) -> list[int]:
+        """Of each row of one model and fidelity that meets all constraints the first point of its front that is as good
+        in every objective, else -1."""
+        costs = np.column_stack([group[g.key].to_numpy(float) * (-1.0 if g.largest else 1.0) for g in self.goals])
+        front, meets = group["front"].to_numpy(), group["meets"].to_numpy()
+        best, points = costs[front], group["point"].to_numpy()[front]
+        found = []
+        for own, met_all in zip(costs, meets, strict=True):
+            by = points[(best <= own).all(axis=1)]
+            found.append(int(by[0]) if met_all and by.size else -1)
+        return found
 
     def _zipped_with(self, axis: str) -> list[str]:
         return next((group for group in self.attrs["zips"] if axis in group), [])
