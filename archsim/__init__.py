@@ -32,6 +32,7 @@ __all__ = [
     "ScenarioRun",
     "SimulationError",
     "Workload",
+    "compare",
     "list_chips",
     "list_models",
     "list_scenarios",
@@ -48,6 +49,7 @@ __getattr__, __dir__, _ = lazy_loader.attach(
     submod_attrs={
         "errors": _ERRORS,
         "lab.front": [
+            "compare",
             "list_chips",
             "list_models",
             "list_scenarios",
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
     from archsim.ir.result import Result
     from archsim.ir.workload import Workload
     from archsim.lab.front import (
+        compare,
         list_chips,
         list_models,
         list_scenarios,

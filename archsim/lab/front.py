@@ -1,8 +1,8 @@
-"""The functions of the front door: chips, models, runs, scenarios, sweeps, and lists of the names they know."""
+"""The functions of the front door: chips, models, runs, scenarios, sweeps, comparisons, and the names they know."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from archsim.lab.run import RunResult, execute
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
+    from archsim.lab.compare.runs import Comparison, Run
     from archsim.lab.scenario.run import ScenarioRun
     from archsim.lab.sweep.questions import SweepTable
 
@@ -133,6 +134,18 @@ def run_scenario(
 
     job = Job(scenario, on, None, objective, None, set or {}, seed, on_unsupported, fidelity=fidelity, workers=workers)
     return serve(job)
+
+
+def compare(*runs: Run, names: Sequence[str] = ()) -> Comparison:
+    """Two runs or more side by side, the first is the base: RunResults, or directories and summaries that runs left.
+
+    ``.figures``, ``.slots``, ``.arrays``, ``.layers``, ``.energy`` are DataFrames whose differences sum exactly,
+    ``.says`` the reasons in sentences, ``.save(DIR)`` writes its pages. ``names``: what the runs are called. Raises
+    ConfigError for what cannot be read.
+    """
+    from archsim.lab.compare.runs import compare as compared
+
+    return compared(runs, names)
 
 
 def sweep(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from archsim.ir.result import SCHEMA
 from archsim.outputs import unwritable
 from archsim.report import html, markdown
 from archsim.report.scenario import page
@@ -29,17 +30,17 @@ def write(directory: Path, summary: Summary, mappings: str = "", trace: str = ""
         **_pages(summary),
         TRACE: trace,
     }
-    return _write(directory, {name: text for name, text in texts.items() if text})
+    return written(directory, {name: text for name, text in texts.items() if text})
 
 
 def write_scenario(directory: Path, summary: Summary, streams: str) -> list[Path]:
     """As ``write`` for a scenario; ``streams``: the text of its table."""
-    return _write(directory, {FILE: to_text(summary), "streams.csv": streams, **_pages(summary)})
+    return written(directory, {FILE: to_text(summary), "streams.csv": streams, **_pages(summary)})
 
 
 def rebuild(directory: Path) -> list[Path]:
     """Make report.html and report.md again from the stored summary; returns their paths."""
-    return _write(directory, _pages(load(directory)))
+    return written(directory, _pages(load(directory, (SCHEMA, SCENARIO))))
 
 
 def _pages(summary: Summary) -> dict[str, str]:
@@ -48,7 +49,8 @@ def _pages(summary: Summary) -> dict[str, str]:
     return {"report.html": html.render(summary), "report.md": markdown.render(summary)}
 
 
-def _write(directory: Path, texts: dict[str, str]) -> list[Path]:
+def written(directory: Path, texts: dict[str, str]) -> list[Path]:
+    """Write ``texts`` by name into ``directory`` (made if missing); raises ConfigError when they cannot be written."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():

@@ -236,6 +236,17 @@ def test_sweeps_refuse_what_scenarios_have_not(tmp_path: Path) -> None:
         judge(path)
 
 
+def test_a_scenario_is_simulated_and_compared_with_no_run(run: ScenarioRun, tmp_path: Path) -> None:
+    path = sweep(scenario(tmp_path).parent, "two_streams.yaml", "l1.banks: [4]", "fidelity: cost\n")
+    with pytest.raises(
+        ConfigError, match="fidelity: found 'cost'; .*two_streams.yaml is a scenario; allowed fast, exact"
+    ):
+        judge(path)
+    run.save(tmp_path / "out")
+    with pytest.raises(ConfigError, match="found schema 'archsim.scenario_result/1'; allowed 'archsim.result/1'"):
+        ax.compare(tmp_path / "out", tmp_path / "out")
+
+
 def test_the_key_of_a_row_knows_the_scenario(tmp_path: Path) -> None:
     first = load(scenario(tmp_path)).sha256
     assert load(scenario(tmp_path, ("rate: 30 kHz", "rate: 20 kHz"))).sha256 != first

@@ -7,12 +7,14 @@ from pathlib import Path
 
 from archsim.errors import ArchsimError, ConfigError, nearest
 from archsim.ir.workload import Workload
+from archsim.lab.estimate import SIMULATED, SIMULATED_KINDS
 from archsim.lab.job import read_text
 from archsim.lab.options import parse_dtypes, public_keys
 from archsim.lab.scenario.find import Loaded, is_scenario
 from archsim.lab.scenario.find import load as load_scenario
 from archsim.lab.scenario.keys import KEYS
 from archsim.lab.sweep.form import Asked, Sweep, read
+from archsim.lab.sweep.worker import COST
 from archsim.spec import load
 
 
@@ -80,6 +82,8 @@ def _scenario(asked: Asked, sweep: Sweep, path: Path) -> Loaded:
     """A scenario, whose streams state batch, parameters and dtype, and whose points no axis sets."""
     if asked.batch is not None or asked.parameters or sweep.dtype is not None:
         raise ConfigError(f"{path}: models: {asked.model} is a scenario; its streams state batch, parameters, dtype")
+    if sweep.fidelity == COST:
+        raise ConfigError(f"{path}: fidelity: found '{COST}'; {asked.model} is a scenario; allowed fast, exact")
     found = load_scenario(asked.model)
     for point in found.scenario.points:
         for key in point.values:
@@ -98,3 +102,7 @@ def _check_goals(sweep: Sweep, path: Path, model: Workload | Loaded) -> None:
         if key.partition(".")[0] not in known:
             hint = nearest(key, known)
             raise ConfigError(f"{path}: {place}: no '{key}' in {what}{hint}; it has: {', '.join(known)}")
+        if sweep.fidelity == COST and (key in SIMULATED or key.startswith(SIMULATED_KINDS)):
+            raise ConfigError(
+                f"{path}: {place}: '{key}' is known by simulation alone; allowed with fidelity fast or exact"
+            )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from archsim.lab.job import Job
     from archsim.lab.scenario.find import Loaded
 
+COST = "cost"  # the fidelity at which nothing is simulated
 OK, IMPOSSIBLE, FAILED = "ok", "impossible", "failed"
 LEFT_OUT = ("time_breakdown",)  # of the numbers of a result: hundreds of columns for each core
 
@@ -59,23 +60,25 @@ def work(task: Task) -> Row:
     try:
         job = Job(
             task.model.model, task.chip, values=task.values, objective=task.objective, dtype=task.dtype,
-            fidelity=task.fidelity,
+            fidelity=task.fidelity if task.fidelity != COST else None,
         )  # fmt: skip
-        summary = _summary(job, task.model)
+        summary = _summary(job, task)
     except ArchsimError as error:
         return Row(task, IMPOSSIBLE, str(error), seconds=_cpu_s() - began)
     numbers = {key: number for key, number in scalars(summary).items() if key.partition(".")[0] not in LEFT_OUT}
     return Row(task, OK, "", numbers, _cpu_s() - began)
 
 
-def _summary(job: Job, asked: Asked) -> dict[str, Any]:
+def _summary(job: Job, task: Task) -> Mapping[str, Any]:
+    from archsim.lab.estimate import estimated
     from archsim.lab.run import execute
     from archsim.lab.scenario.find import is_scenario
     from archsim.lab.scenario.run import serve
 
-    if is_scenario(asked.model):
-        return serve(_scenario(asked.model), job).summary
-    return execute(replace(job, model=model(asked))).summary
+    if is_scenario(task.model.model):
+        return serve(_scenario(task.model.model), job).summary
+    job = replace(job, model=model(task.model))
+    return estimated(job) if task.fidelity == COST else execute(job).summary
 
 
 @lru_cache(maxsize=8)

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from archsim.report.assumptions import estimated, sourced
 from archsim.report.charts.frames import MISSED, WAKE, colours, frames
 from archsim.report.charts.parts import parts
 from archsim.report.format import si
-from archsim.report.html import TEMPLATES
+from archsim.report.page import page
 from archsim.report.scenario import rows
 from archsim.report.scenario.words import headline, sentences, setting, title
 
@@ -29,23 +28,18 @@ Summary = Mapping[str, Any]
 
 def html(summary: Summary) -> str:
     """The page as text; equal summaries give equal bytes."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
-    )
-    style, script = ((TEMPLATES / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
     details, period = summary["details"], summary["hyperperiod_s"]
     powers = [
         parts({name: joules / period for name, joules in summary[key].items()}, "W", _POWER, f"Power by {what}")
         for key, what in (("energy_breakdown_j", "stream"), ("energy_parts_j", "part"))
     ]
-    return environment.get_template("scenario.html.j2").render(
+    return page(
+        "scenario.html.j2",
         {
             "title": title(summary),
             "setting": setting(summary),
             "description": details["description"],
             "version": summary["provenance"]["archsim_version"],
-            "css": Markup(style),
-            "script": Markup(script),
             "headline": headline(summary),
             "verdict": sentences(summary),
             "warnings": summary["provenance"]["warnings"],
@@ -62,7 +56,7 @@ def html(summary: Summary) -> str:
             "estimated": estimated(details["sources"]),
             "sourced": sourced(details["sources"]),
             "provenance": [(key, value) for key, value in summary["provenance"].items() if key != "warnings"],
-        }
+        },
     )
 
 
