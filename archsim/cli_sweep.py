@@ -81,6 +81,6 @@ def _print(table: SweepTable, axes: list[str], goals: list[str]) -> None:
     if len(front) > MOST_SHOWN:
         print(f"and {len(front) - MOST_SHOWN} more")
     counts = table["status"].value_counts()
-    print(", ".join(f"{counts[status]} {status}" for status in counts.index))
+    print(f"{table.attrs['search']}; rows: {', '.join(f'{counts[status]} {status}' for status in counts.index)}")
     for _, row in table[table["status"] == "failed"].iterrows():
         say_error(f"failed: point {row['point']} of {row['model']}: {row['reason']}")

@@ -21,7 +21,10 @@ from archsim.errors import ConfigError, nearest
 
 PLUGINS_VARIABLE = "ARCHSIM_PLUGINS"
 _FOLDERS = {"archsim.memory.dram.standards": "dram_standards"}  # others: the last part of the package's name
-_DEFINES = {"archsim.pe.dataflows": "fold", "archsim.lab.explore": "method"}  # packages with helpers: the function that makes a file an extension
+_DEFINES = {
+    "archsim.pe.dataflows": "fold",
+    "archsim.lab.explore": "method",
+}  # packages with helpers: the function that makes a file an extension
 
 
 def modules(package_name: str) -> dict[str, str]:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
     from optuna.samplers import BaseSampler
 
-ATTEMPTS = 16  # of a sampler to ask for a point that it has not asked for
-
 
 def check_installed(method: str) -> None:
     """Raises ConfigError where Optuna is not there for ``method``."""
@@ -31,11 +29,13 @@ def check_installed(method: str) -> None:
 class Learner:
     """A ``Method`` by a ``sampler`` of Optuna, ``batch`` points at a time, of which it is given the ``first`` ones.
 
-    No point is asked for twice: a sampler that has no other in so many attempts is given the nearest one.
+    No point is asked for twice: a sampler that has no other in so many ``attempts`` is given the nearest one.
     """
 
-    def __init__(self, problem: Problem, sampler: BaseSampler, batch: int, first: Sequence[Choices] = ()) -> None:
-        self._problem, self._size, self._first = problem, batch, list(first)
+    def __init__(
+        self, problem: Problem, sampler: BaseSampler, batch: int, first: Sequence[Choices] = (), attempts: int = 1
+    ) -> None:
+        self._problem, self._size, self._first, self._attempts = problem, batch, list(first), attempts
         self._axes = {str(axis): _distribution(*each) for axis, each in enumerate(_each(problem))}
         self._study = _study(problem.goals, sampler)
         self._chance = np.random.default_rng(problem.seed)
@@ -54,16 +54,14 @@ class Learner:
         return asked
 
     def tell(self, outcomes: Sequence[Outcome]) -> None:
-        """See ``Method.tell``."""
+        """See ``Method.tell``. A point without costs is pruned, and further from what is allowed than any other."""
         from optuna.trial import TrialState
 
         for trial, outcome in zip(self._batch, outcomes, strict=True):
-            if outcome.costs is None:
-                self._study.tell(trial, state=TrialState.FAIL)
-                continue
-            for number, violation in enumerate(outcome.violations):
+            possible = outcome.costs is not None
+            for number, violation in enumerate(outcome.violations if possible else (float("inf"),)):
                 trial.set_constraint(str(number), violation)
-            self._study.tell(trial, outcome.costs)
+            self._study.tell(trial, outcome.costs, None if possible else TrialState.PRUNED)
 
     def _next(self) -> tuple[Trial, Choices]:
         """A trial of a point that was not asked for."""
@@ -71,7 +69,7 @@ class Learner:
 
         if self._first:
             return self._trial(self._first.pop(0))
-        for _ in range(ATTEMPTS):
+        for _ in range(self._attempts):
             trial, choices = self._trial()
             if choices not in self._asked:
                 return trial, choices

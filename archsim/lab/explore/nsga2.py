@@ -2,7 +2,8 @@
 
 As many generations as a generation has points: with few trials a larger population has no time to improve, a smaller
 one does not hold a front. The first generation is a Sobol sequence. Choices on ordered axes mutate to near ones (the
-polynomial mutation of the same paper), others to any. Impossible points are no members of a generation.
+polynomial mutation of the same paper), others to any. Impossible points are no members of a generation. Children that
+are points known already are made anew; a population that has no others is near its end, and looks around itself.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
 
 LEAST = 8  # members of a generation
+ATTEMPTS = 16  # of a child to be a new point
 ETA = 5.0  # index of the mutation: the mean step is 1 / (ETA + 2) of an axis, about one choice where there are seven
 
 
@@ -26,7 +28,7 @@ def method(problem: Problem) -> Method:
     """Batches are generations. Raises ConfigError where Optuna is missing."""
     check_installed("nsga2")
     members = max(LEAST, isqrt(problem.spent))
-    return Learner(problem, _sampler(problem.seed, members), members, qmc.points(problem, members))
+    return Learner(problem, _sampler(problem.seed, members), members, qmc.points(problem, members), ATTEMPTS)
 
 
 def _sampler(seed: int, members: int) -> BaseSampler:

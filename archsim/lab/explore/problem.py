@@ -12,8 +12,8 @@ Choices = tuple[int, ...]  # of each axis the index of a value
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """``shape``: values of each axis; ``ordered``: whether neighbours on it are alike, as sizes are and dataflows are not;
-    ``goals``: costs of a point; ``trials``: points that may be run, each once; the same ``seed`` asks for the same points.
+    """``shape``: values of each axis; ``ordered``: whether neighbours on it are alike, as sizes are and dataflows are
+    not; ``goals``: costs of a point; ``trials``: points that may be run, each once; equal seeds ask for equal points.
     """
 
     shape: tuple[int, ...]

@@ -1,8 +1,8 @@
 """TPE (Bergstra et al., NeurIPS 2011; with several goals Ozaki et al., JAIR 73, 2022): densities of good and of other
-points are learned, and what is likely among the good and unlikely among the others is asked for.
+points are learned, over all axes together, and what is likely among the good and unlikely among the others is asked for.
 
-Points of a batch that are under way count as bad ones (a constant liar), so that a batch does not ask for one place. The
-first batch is a Sobol sequence.
+Points of a batch that are under way count as bad ones (a constant liar), so that a batch does not ask for one place.
+The first points are a Sobol sequence.
 """
 
 from __future__ import annotations
@@ -20,5 +20,5 @@ def method(problem: Problem) -> Method:
     check_installed("tpe")
     from optuna.samplers import TPESampler
 
-    sampler = TPESampler(seed=problem.seed, n_startup_trials=FIRST, constant_liar=True)
+    sampler = TPESampler(seed=problem.seed, n_startup_trials=FIRST, multivariate=True, constant_liar=True)
     return Learner(problem, sampler, BATCH, qmc.points(problem, FIRST))

@@ -17,7 +17,7 @@ UNITS = {"_s": "s", "_j": "J", "_js": "Js", "_w": "W", "_mm2": "mm2", "_usd": "U
 
 
 def digest(table: SweepTable) -> dict[str, Any]:
-    """``title``, ``chip``, ``axes``, ``goals``, ``constraints``, ``counts`` by status, and ``models``, each with
+    """``title``, ``chip``, ``axes``, ``goals``, ``constraints``, ``search``, ``counts`` by status, and ``models``, each with
     ``points`` (of the best fidelity known), ``front``, ``sensitivity``, ``missed`` (constraint -> points), ``says``."""
     return {
         "title": table.attrs["sweep"],
@@ -25,6 +25,7 @@ def digest(table: SweepTable) -> dict[str, Any]:
         "axes": table.axis_keys,
         "goals": [{"key": goal.key, "largest": goal.largest, "name": str(goal)} for goal in table.goals],
         "constraints": list(table.attrs["constraints"]),
+        "search": table.attrs["search"],
         "counts": {str(status): int(count) for status, count in table["status"].value_counts().items()},
         "models": [_model(table, str(name)) for name in table["model"].unique()],
     }

@@ -1,4 +1,4 @@
-"""What a method of design search is told of a point: the goals of all models, and by how much constraints are missed."""
+"""What a method of design search is told of a point: the goals of all models, by how much constraints are missed."""
 
 from __future__ import annotations
 

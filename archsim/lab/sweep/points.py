@@ -18,8 +18,8 @@ class Point:
 
 
 class Grid:
-    """All points of a sweep; the last axis changes first. ``groups``: numbers of the axes that move together, in the order
-    of their first axes; ``shape``: choices of each."""
+    """All points of a sweep; the last axis changes first. ``groups``: numbers of the axes that move together, in the
+    order of their first axes; ``shape``: choices of each."""
 
     def __init__(self, sweep: Sweep) -> None:
         zipped = {axis: group for group in sweep.zips for axis in group}
