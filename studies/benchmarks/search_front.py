@@ -49,7 +49,7 @@ axes:
   accumulator.size: {log2: [4 KiB, 16 KiB]}
   mesh.shape: [[4, 4], [4, 8], [8, 8], [8, 16], [16, 16]]
   mesh.dataflow: [weight_stationary, output_stationary, input_stationary]
-  dram.bandwidth: {log2: [1 GB/s, 8 GB/s]}
+  dram.bandwidth: {log2: [2 GB/s, 8 GB/s]}
   clock: {range: [0.6 GHz, 1 GHz], steps: 2}
 constraints: ["power_avg_w <= 0.5"]
 objectives: [latency_s]

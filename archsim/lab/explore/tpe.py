@@ -1,5 +1,5 @@
-"""TPE (Bergstra et al., NeurIPS 2011; with several goals Ozaki et al., JAIR 73, 2022): densities of good and of other
-points are learned, over all axes together, and what is likely among the good and unlikely among the others is asked for.
+"""TPE (Bergstra et al., NeurIPS 2011; with several goals Ozaki et al., JAIR 73, 2022): the densities of good and of
+other points are learned, over all axes together; asked for is what is likely among the good, unlikely among the others.
 
 Points of a batch that are under way count as bad ones (a constant liar), so that a batch does not ask for one place.
 The first points are a Sobol sequence.

@@ -17,8 +17,9 @@ UNITS = {"_s": "s", "_j": "J", "_js": "Js", "_w": "W", "_mm2": "mm2", "_usd": "U
 
 
 def digest(table: SweepTable) -> dict[str, Any]:
-    """``title``, ``chip``, ``axes``, ``goals``, ``constraints``, ``search``, ``counts`` by status, and ``models``, each with
-    ``points`` (of the best fidelity known), ``front``, ``sensitivity``, ``missed`` (constraint -> points), ``says``."""
+    """``title``, ``chip``, ``axes``, ``goals``, ``constraints``, ``search``, ``counts`` by status, and ``models``:
+    of each ``points`` (of the best fidelity known), ``front``, ``sensitivity``, ``missed`` (constraint -> points),
+    ``says``."""
     return {
         "title": table.attrs["sweep"],
         "chip": table.attrs["chip"],

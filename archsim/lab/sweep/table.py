@@ -29,8 +29,8 @@ def table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
     Columns: point, model, fidelity, one for each axis (in base units where it is a quantity), every number of the
     results, ``meets`` (all constraints), ``front`` (no other row of its model and fidelity is better), status, reason.
-    ``attrs``: what the sweep says (``sweep``, its name, ``axes``, ``zips``, ``objectives``, ``constraints``, ``search``), ``units``
-    of the axes, ``front`` the rows of the front.
+    ``attrs``: what the sweep says (``sweep``, its name, ``axes``, ``zips``, ``objectives``, ``constraints``),
+    ``search`` how points were chosen, ``units`` of the axes, ``front`` the rows of the front.
     """
     axes = [axis.key for axis in sweep.axes]
     found, shown = [], dict[str, str]()
