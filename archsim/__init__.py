@@ -30,6 +30,7 @@ __all__ = [
     "RunResult",
     "SimulationError",
     "Workload",
+    "compare",
     "list_chips",
     "list_models",
     "load_chip",
@@ -43,7 +44,7 @@ __getattr__, __dir__, _ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "errors": _ERRORS,
-        "lab.front": ["list_chips", "list_models", "load_chip", "load_model", "run", "sweep"],
+        "lab.front": ["compare", "list_chips", "list_models", "load_chip", "load_model", "run", "sweep"],
         "lab.run": ["RunResult"],
         "spec.architecture": ["Architecture"],
         "ir.workload": ["Workload"],
@@ -63,6 +64,6 @@ if TYPE_CHECKING:
     )
     from archsim.ir.result import Result
     from archsim.ir.workload import Workload
-    from archsim.lab.front import list_chips, list_models, load_chip, load_model, run, sweep
+    from archsim.lab.front import compare, list_chips, list_models, load_chip, load_model, run, sweep
     from archsim.lab.run import RunResult
     from archsim.spec.architecture import Architecture

@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from archsim import cli_model, cli_noc, cli_sweep
+from archsim import cli_model, cli_noc, cli_report, cli_sweep
 from archsim import cli_options as opt
 from archsim.cli_model import progress, say_error
 from archsim.errors import ArchsimError
@@ -38,6 +38,8 @@ app.command("asm")(cli_model.asm)
 app.command("verify")(cli_model.verify)
 app.command("noc")(cli_noc.noc)
 app.command("sweep")(cli_sweep.sweep)
+app.command("compare")(cli_report.compare)
+app.command("report")(cli_report.report)
 
 
 @app.command()
@@ -73,24 +75,6 @@ def dram(
     with progress() as say:
         found = measure(asked, say)
     print(dram_trace.to_json(found) if format_ is opt.Format.JSON else dram_trace.to_table(found))
-
-
-@app.command()
-def report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="What 'run' or 'sweep' wrote.")]) -> None:
-    """Make report.html and report.md again from stored results."""
-    from archsim.lab.sweep.questions import RESULTS
-
-    if (directory / RESULTS).is_file():
-        from archsim.lab.sweep.questions import SweepTable
-        from archsim.lab.sweep.run import write_pages
-
-        paths = write_pages(SweepTable.load(directory), directory)
-    else:
-        from archsim.report.files import rebuild
-
-        paths = rebuild(directory)
-    for path in paths:
-        print(path)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Options that commands share, and the group that knows the names of later versions."""
+"""Options that commands share, and the group they stand in."""
 
 from __future__ import annotations
 
@@ -8,10 +8,6 @@ from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
-
-from archsim.errors import NotBuiltError
-
-LATER_COMMANDS = ("compare",)
 
 
 class Objective(StrEnum):
@@ -75,17 +71,11 @@ class VerifyNumbers(StrEnum):
 
 
 class Group(TyperGroup):
-    """Commands in the order they are written; names of later versions say so."""
+    """Commands in the order they are written."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names in the order of their definitions."""
         return list(self.commands)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a name; raises NotBuiltError for those of later versions."""
-        if cmd_name in LATER_COMMANDS:
-            raise NotBuiltError(f"archsim {cmd_name}: not built yet in this version")
-        return super().get_command(ctx, cmd_name)
 
 
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A name of 'show models' or a file.")]

@@ -8,16 +8,18 @@ remainders, one step each, so a part differs from its exact value by less than 2
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from math import frexp, ldexp
+from typing import TypeVar
 
 from archsim.energy.tables import ZJ_PER_J
 
 _BITS = 53
+Key = TypeVar("Key", bound=Hashable)
 
 
-def joules(total_zj: int, parts_zj: Mapping[str, int]) -> dict[str, float]:
+def joules(total_zj: int, parts_zj: Mapping[Key, int]) -> dict[Key, float]:
     """``parts_zj`` (>= 0, summing to ``total_zj`` zeptojoules) in joules, in their order; sums are exact."""
     exponent = frexp(total_zj / ZJ_PER_J)[1] - _BITS
     step = Fraction(2) ** exponent * ZJ_PER_J

@@ -76,34 +76,40 @@ def _edges(total_ps: int) -> list[int]:
 
 def _rates(activity: Activity, energy: Energy, tables: Tables) -> tuple[dict[tuple[str, str], float], float]:
     """(layer, op) -> watts while such a command runs; and the joules of layers without any command."""
-    busy = _busy_ps(activity)
+    busy = busy_ps(activity)
     sums: dict[tuple[str, tuple[str, ...]], int] = {}
     for (layer, part, _), energy_zj in energy.dynamic_zj.items():
-        ops = _DRIVERS.get(tables.parts[part].kind, _ANY)
-        key = (layer, ops if any((layer, op) in busy for op in ops) else _ALL)
+        key = (layer, drivers(layer, tables.parts[part].kind, busy))
         sums[key] = sums.get(key, 0) + energy_zj
     watts: dict[tuple[str, str], float] = {}
     unplaced_zj = 0
     for (layer, ops), energy_zj in sums.items():
-        busy_ps = sum(busy.get((layer, op), 0) for op in ops)
-        if not busy_ps:
+        time_ps = sum(busy.get((layer, op), 0) for op in ops)
+        if not time_ps:
             unplaced_zj += energy_zj
             continue
         for op in ops:
-            watts[layer, op] = watts.get((layer, op), 0.0) + energy_zj / ZJ_PER_J / (busy_ps / _PS)
+            watts[layer, op] = watts.get((layer, op), 0.0) + energy_zj / ZJ_PER_J / (time_ps / _PS)
     return watts, unplaced_zj / ZJ_PER_J
 
 
-def _busy_ps(activity: Activity) -> dict[tuple[str, str], int]:
+def drivers(layer: str, kind: str, busy: Mapping[tuple[str, str], int]) -> tuple[str, ...]:
+    """Commands of a layer that can have caused the actions of a part of a kind; any where it has none of these."""
+    ops = _DRIVERS.get(kind, _ANY)
+    return ops if any((layer, op) in busy for op in ops) else _ALL
+
+
+def busy_ps(activity: Activity) -> dict[tuple[str, str], int]:
+    """(layer, op) -> picoseconds for which such commands ran, over all units."""
     busy: dict[tuple[str, str], int] = {}
     for records in activity.records.values():
         columns = records.columns()
         of_text = np.zeros(len(records.texts), dtype=np.int64)
         np.add.at(of_text, columns.text, columns.end_ps - columns.start_ps)
-        for text, busy_ps in zip(records.texts, of_text.tolist(), strict=True):
-            if busy_ps:
+        for text, time_ps in zip(records.texts, of_text.tolist(), strict=True):
+            if time_ps:
                 key = text.layer or HOST, text.op
-                busy[key] = busy.get(key, 0) + busy_ps
+                busy[key] = busy.get(key, 0) + time_ps
     return busy
 
 
@@ -111,14 +117,22 @@ def _place(
     records: Records, rates: Mapping[tuple[str, str], float], edges: Sequence[int], spent_j: NDArray[np.float64]
 ) -> None:
     """Add what the commands of a unit spend to the windows, command by command, each evenly over its time."""
-    columns, bounds = records.columns(), np.array(edges)
+    columns = records.columns()
     rate = [rates.get((text.layer or HOST, text.op), 0.0) for text in records.texts]
     watts = np.array(rate)[columns.text]
     some = (watts > 0) & (columns.end_ps > columns.start_ps)
-    watts, start_ps, end_ps = watts[some], columns.start_ps[some], columns.end_ps[some]
+    command, window, taken_ps = pieces(columns.start_ps[some], columns.end_ps[some], edges)
+    np.add.at(spent_j, window, watts[some][command] * (taken_ps / _PS))
+
+
+def pieces(
+    start_ps: NDArray[np.int64], end_ps: NDArray[np.int64], edges: Sequence[int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Commands, none of which takes no time, cut at the ``edges``: of each piece its command, window, picoseconds."""
+    bounds = np.array(edges)
     first = np.searchsorted(bounds, start_ps, side="right") - 1
     counts = np.searchsorted(bounds, end_ps, side="left") - first
     command = np.repeat(np.arange(len(counts)), counts)
     window = np.arange(len(command)) - (np.cumsum(counts) - counts - first)[command]
     taken_ps = np.minimum(end_ps[command], bounds[window + 1]) - np.maximum(start_ps[command], bounds[window])
-    np.add.at(spent_j, window, watts[command] * (taken_ps / _PS))
+    return command, window, taken_ps

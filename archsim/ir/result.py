@@ -21,6 +21,7 @@ RENDERING = (  # not public keys
     "activity",
     "timelines",
     "power_trace",
+    "power_parts",
     "predicted",
     "refinement",
 )
@@ -84,6 +85,7 @@ class Result:
     activity: Activity | None = None
     timelines: Mapping[str, Timeline] = field(default_factory=dict)  # unit -> what its time is charged to
     power_trace: tuple[tuple[float, float], ...] = ()  # (time_s, watts) per window
+    power_parts: tuple[tuple[str, tuple[float, ...]], ...] = ()  # part -> joules in equal windows of the run
     predicted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # layer -> bound, simulated alone, proof
     refinement: Mapping[str, Any] = field(default_factory=dict)  # what a refined mapping gained
 

@@ -1,8 +1,8 @@
-"""The functions of the front door: load_chip, load_model, run, sweep, and lists of the names they know."""
+"""The functions of the front door: load_chip, load_model, run, compare, sweep, and lists of the names they know."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from archsim.lab.run import RunResult, execute
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
+    from archsim.lab.compare.runs import Comparison, Run
     from archsim.lab.sweep.questions import SweepTable
 
 
@@ -95,6 +96,18 @@ def run(
     job = replace(job, mapping=None if mapping is None else Path(mapping), refine=refine, workers=workers)
     done = execute(job)
     return done.explained(job) if why else done
+
+
+def compare(*runs: Run, names: Sequence[str] = ()) -> Comparison:
+    """Two runs or more side by side, the first is the base: RunResults, or directories and summaries that runs left.
+
+    ``.figures``, ``.slots``, ``.arrays``, ``.layers``, ``.energy`` are DataFrames whose differences sum exactly,
+    ``.says`` the reasons in sentences, ``.save(DIR)`` writes its pages. ``names``: what the runs are called. Raises
+    ConfigError for what cannot be read.
+    """
+    from archsim.lab.compare.runs import compare as compared
+
+    return compared(runs, names)
 
 
 def sweep(

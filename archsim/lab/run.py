@@ -118,6 +118,12 @@ class RunResult:
 
         return figures.dram(self.summary)
 
+    def plot_power(self) -> Figure:
+        """Power over time, stacked by part."""
+        from archsim.report import figures
+
+        return figures.power(self.summary)
+
     def save(self, directory: str | Path, trace: bool = False) -> list[Path]:
         """Write summary.json, layers.csv, mappings.yaml, report.html, report.md and, with ``trace``, its json.
 

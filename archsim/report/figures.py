@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from archsim.report.causes import bound_colour, bound_label, cause, in_order, label
 from archsim.report.charts.dram import HITS, READ, WRITTEN
+from archsim.report.charts.power import colours, largest_first
 from archsim.report.charts.roofline import points
 from archsim.report.dram_rows import parts_with_rows
 from archsim.report.format import percent, shorten, si
@@ -129,6 +130,25 @@ def dram(summary: Summary) -> Figure:
         above = figure.add_subplot(grid[2 * index])
         _bandwidth(above, name, part)
         _row_hits(figure.add_subplot(grid[2 * index + 1], sharex=above), part)
+    return figure
+
+
+def power(summary: Summary) -> Figure:
+    """Watts over time (ms), stacked by part; the area is the energy of the run."""
+    windows = summary["details"].get("power", {})
+    figure, axes = _figure(3.6, f"{title(summary)}: power, {si(summary['power_avg_w'], 'W')} on average")
+    names = largest_first(windows)
+    count = len(windows[names[0]]) if names else 0
+    edges = [1e3 * summary["latency_s"] * index / max(count, 1) for index in range(count + 1)]
+    low = [0.0] * count
+    for name, colour in colours(names).items():
+        high = [start + joules * count / summary["latency_s"] for start, joules in zip(low, windows[name], strict=True)]
+        axes.stairs(high, edges, baseline=low, fill=True, color=colour, label=name)
+        low = high
+    axes.axhline(summary["power_avg_w"], color="#1c2530", linewidth=1.0, linestyle="--")
+    axes.set_xlabel("time, ms")
+    axes.set_ylabel("W")
+    axes.legend(frameon=False, fontsize=8, ncols=4)
     return figure
 
 

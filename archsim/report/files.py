@@ -28,19 +28,20 @@ def write(directory: Path, summary: Summary, mappings: str = "", trace: str = ""
         **_pages(summary),
         TRACE: trace,
     }
-    return _write(directory, {name: text for name, text in texts.items() if text})
+    return written(directory, {name: text for name, text in texts.items() if text})
 
 
 def rebuild(directory: Path) -> list[Path]:
     """Make report.html and report.md again from the stored summary; returns their paths."""
-    return _write(directory, _pages(load(directory)))
+    return written(directory, _pages(load(directory)))
 
 
 def _pages(summary: Summary) -> dict[str, str]:
     return {"report.html": html.render(summary), "report.md": markdown.render(summary)}
 
 
-def _write(directory: Path, texts: dict[str, str]) -> list[Path]:
+def written(directory: Path, texts: dict[str, str]) -> list[Path]:
+    """Write ``texts`` by name into ``directory`` (made if missing); raises ConfigError when they cannot be written."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():

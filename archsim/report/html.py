@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from archsim.report.assumptions import estimated, sourced
+from archsim.report.bottlenecks import ranked
 from archsim.report.causes import BOUND_CAUSE, bound_colour, bound_label, cause
 from archsim.report.charts.dram import LEGEND as DRAM_LEGEND
 from archsim.report.charts.dram import dram
@@ -21,18 +20,20 @@ from archsim.report.charts.overview import overview
 from archsim.report.charts.parts import parts
 from archsim.report.charts.roofline import roofline
 from archsim.report.charts.stacked import Bar, legend, stacked
+from archsim.report.charts.treemap import treemap
 from archsim.report.charts.waterfall import waterfall
+from archsim.report.chip_parts import area_colours, part_colours, power_sentence, without_model
 from archsim.report.dram_rows import parts_with_rows, sentence
 from archsim.report.format import count, percent
 from archsim.report.headline import headline, setting, title
 from archsim.report.noc_rows import busiest, by_kind, core_bars
 from archsim.report.noc_rows import sentence as sentence_of
+from archsim.report.page import page
 from archsim.report.promise import HEADINGS, PROMISES
 from archsim.report.rows import layer_row, operand_rows, refined_rows, refinement, why_rows
 from archsim.report.shown_cores import sentence as cores_shown
 from archsim.report.verdict import sentences, slow_layers
 
-TEMPLATES = Path(__file__).parent / "templates"
 SLOW = 16  # rows of the critical-path chart
 
 Page = dict[str, Any]
@@ -40,15 +41,8 @@ Page = dict[str, Any]
 
 def render(summary: Mapping[str, Any]) -> str:
     """The page as text; equal summaries give equal bytes."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-    )
-    page = {**_head(summary), **_time(summary), **_charts(summary), **_tables(summary)}
-    page["contents"] = _contents(page)
-    return environment.get_template("report.html.j2").render(page)
+    values = {**_head(summary), **_time(summary), **_charts(summary), **_tables(summary)}
+    return page("report.html.j2", {**values, "contents": _contents(values)})
 
 
 def _head(summary: Mapping[str, Any]) -> Page:
@@ -56,8 +50,6 @@ def _head(summary: Mapping[str, Any]) -> Page:
         "title": title(summary),
         "setting": setting(summary),
         "version": summary["provenance"]["archsim_version"],
-        "css": Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
-        "script": Markup((TEMPLATES / "report.js").read_text(encoding="utf-8")),
         "headline": headline(summary),
         "verdict": sentences(summary),
         "warnings": summary["provenance"].get("warnings", []),
@@ -104,7 +96,7 @@ def _time(summary: Mapping[str, Any]) -> Page:
 def _charts(summary: Mapping[str, Any]) -> Page:
     details = summary["details"]
     area = details.get("area_breakdown_mm2", {})
-    windows = details.get("timeline", [])
+    windows, spent = details.get("timeline", []), details.get("power", {})
     colours = [segment[2] for window in windows for unit in window["units"].values() for segment in unit]
     bounds = sorted({layer["bound_by"] for layer in summary["layers"] if layer["macs"]})
     return {
@@ -113,6 +105,10 @@ def _charts(summary: Mapping[str, Any]) -> Page:
         "bound_legend": [(bound_colour(name), f"bound by {bound_label(name)}", "") for name in bounds],
         "energy": Markup(parts(summary["energy_breakdown_j"], "J", cause("busy").colour, "Energy by part")),
         "area": Markup(parts(area, "mm2", "#5F6873", "Area by part")) if area else "",
+        "floor": Markup(treemap(area, area_colours(summary), "Areas of the parts to scale")) if area else "",
+        "no_area": without_model(summary),
+        "power_legend": [(colour, part, "") for part, colour in part_colours(summary).items() if part in spent],
+        "power_sentence": power_sentence(summary),
         "overview": Markup(overview(summary)),
         "timelines": [
             {"layer": window["layer"], "cores": cores_shown(window.get("cores", {})), "chart": Markup(gantt(window))}
@@ -148,6 +144,7 @@ def _tables(summary: Mapping[str, Any]) -> Page:
     sources = summary["details"].get("sources", {})
     provenance = {key: value for key, value in summary["provenance"].items() if key != "warnings"}
     return {
+        "bottlenecks": ranked(summary),
         "why": why_rows(summary["details"].get("why", [])),
         "refined": refined_rows(summary),
         "refinement": refinement(summary),
@@ -161,17 +158,17 @@ def _tables(summary: Mapping[str, Any]) -> Page:
     }
 
 
-def _contents(page: Page) -> list[tuple[str, str]]:
+def _contents(values: Page) -> list[tuple[str, str]]:
     sections = [
+        ("bottlenecks", "Bottlenecks", bool(values["bottlenecks"] or values["why"])),
         ("waterfall", "MAC waterfall", True),
         ("time", "Where the time went", True),
-        ("why", "What would help", bool(page["why"])),
-        ("predicted", "Predicted and simulated", bool(page["refinement"])),
-        ("roofline", "Roofline", bool(page["roofline"])),
-        ("dram", "DRAM over time", bool(page["drams"])),
-        ("noc", "Network", bool(page["noc"])),
-        ("energy", "Energy", True),
-        ("timeline", "Timeline", True),
+        ("predicted", "Predicted and simulated", bool(values["refinement"])),
+        ("roofline", "Roofline", bool(values["roofline"])),
+        ("dram", "DRAM over time", bool(values["drams"])),
+        ("noc", "Network", bool(values["noc"])),
+        ("energy", "Energy and area", True),
+        ("timeline", "Timeline and power", True),
         ("layers", "Layers", True),
         ("assumptions", "Assumptions", True),
         ("provenance", "Provenance", True),

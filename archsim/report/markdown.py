@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from archsim.report.assumptions import estimated
+from archsim.report.bottlenecks import ranked
 from archsim.report.causes import cause, in_order, label
+from archsim.report.chip_parts import power_sentence
 from archsim.report.dram_rows import parts_with_rows, sentence, table_rows
 from archsim.report.format import count, percent
 from archsim.report.headline import headline, setting, title
@@ -25,9 +27,9 @@ def render(summary: Mapping[str, Any]) -> str:
         f"# {_escape(title(summary))}",
         "  \n".join(_escape(line) for line in setting(summary)),
         _headline(summary),
-        _verdict(summary),
+        bullets(sentences(summary)),
     ]
-    blocks += _warnings(summary)
+    blocks += [*_warnings(summary), *_bottlenecks(summary), *_why(summary)]
     blocks += [
         "## MAC waterfall",
         _waterfall(summary),
@@ -35,12 +37,13 @@ def render(summary: Mapping[str, Any]) -> str:
         _units(summary),
         _operands(summary),
     ]
-    blocks += _why(summary)
     blocks += _refined(summary)
     blocks += _drams(summary)
     blocks += [
         "## Energy",
         _energy(summary),
+        power_sentence(summary),
+        _area(summary),
         "## Layers",
         _layers(summary),
         "## Assumptions",
@@ -58,7 +61,7 @@ def render(summary: Mapping[str, Any]) -> str:
 def table(headings: Sequence[str], alignment: Alignment, rows: Sequence[Sequence[str]]) -> str:
     """A pipe table; ``alignment`` has one letter per column, ``r`` for numbers."""
     rule = ["---:" if letter == "r" else "---" for letter in alignment]
-    lines = [headings, rule, *([_escape(cell) for cell in row] for row in rows)]
+    lines = [[_escape(cell) for cell in headings], rule, *([_escape(cell) for cell in row] for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
@@ -70,13 +73,14 @@ def _headline(summary: Mapping[str, Any]) -> str:
     return table(("", "", ""), "lrl", headline(summary))
 
 
-def _verdict(summary: Mapping[str, Any]) -> str:
-    return "\n".join(f"- {_escape(sentence)}" for sentence in sentences(summary))
+def bullets(texts: Sequence[str]) -> str:
+    """A list, one line for each text."""
+    return "\n".join(f"- {_escape(text)}" for text in texts)
 
 
 def _warnings(summary: Mapping[str, Any]) -> list[str]:
     warnings = summary["provenance"].get("warnings", [])
-    return ["## Warnings", "\n".join(f"- {_escape(text)}" for text in warnings)] if warnings else []
+    return ["## Warnings", bullets(warnings)] if warnings else []
 
 
 def _waterfall(summary: Mapping[str, Any]) -> str:
@@ -105,11 +109,20 @@ def _operands(summary: Mapping[str, Any]) -> str:
 
 def _why(summary: Mapping[str, Any]) -> list[str]:
     rows = why_rows(summary["details"].get("why", []))
-    keys = ("name", "change", "cycles", "gain", "percent", "area", "power")
-    headings = ("change", "keys", "cycles", "gain, cycles", "gain", "area, mm2", "power, mW")
+    keys = ("name", "change", "cycles", "gain", "percent", "area", "per_mm2", "power")
+    headings = ("change", "keys", "cycles", "gain, cycles", "gain", "area, mm2", "% per mm2", "power, mW")
     return (
-        ["## What would help", table(headings, "llrrrrr", [[row[key] for key in keys] for row in rows])] if rows else []
+        ["## What would help", table(headings, "llrrrrrr", [[row[key] for key in keys] for row in rows])]
+        if rows
+        else []
     )
+
+
+def _bottlenecks(summary: Mapping[str, Any]) -> list[str]:
+    keys = ("rank", "name", "cycles", "share", "layers")
+    headings = ("rank", "cause", "cycles", "of the run", "layers with most of them")
+    rows = [[row[key] for key in keys] for row in ranked(summary)]
+    return ["## Bottlenecks", table(headings, "rlrrl", rows)] if rows else []
 
 
 def _refined(summary: Mapping[str, Any]) -> list[str]:
@@ -135,6 +148,14 @@ def _energy(summary: Mapping[str, Any]) -> str:
     parts = sorted(summary["energy_breakdown_j"].items(), key=lambda item: (-item[1], item[0]))
     rows = [(name, f"{joules:.4e}", percent(joules, whole)) for name, joules in parts]
     return table(("part", "energy, J", "share"), "lrr", [*rows, ("all", f"{whole:.4e}", "100.0 %")])
+
+
+def _area(summary: Mapping[str, Any]) -> str:
+    areas = summary["details"].get("area_breakdown_mm2", {})
+    whole = sum(areas.values())
+    parts = sorted(areas.items(), key=lambda item: (-item[1], item[0]))
+    rows = [(name, f"{mm2:.4g}" if mm2 else "no area model", percent(mm2, whole)) for name, mm2 in parts]
+    return table(("part", "area, mm2", "share"), "lrr", rows) if rows else ""
 
 
 def _layers(summary: Mapping[str, Any]) -> str:

@@ -92,13 +92,17 @@ def sentence(noc: Mapping[str, Any]) -> str:
 def core_bars(breakdown: Mapping[str, Mapping[str, int]]) -> list[Bar]:
     """A row for each core's computing engines: what they did, waited for, and how long they were done."""
     cores: dict[str, dict[str, int]] = {}
-    for unit, causes in breakdown.items():
-        core, _, kind = unit.rpartition(".")
-        if core and not kind.startswith(("load", "store", "vector", "dma")):
-            sums = cores.setdefault(core, dict.fromkeys(CAUSES, 0))
-            for cause, cycles in causes.items():
-                sums[cause] += cycles
+    for unit in array_units(breakdown):
+        sums = cores.setdefault(unit.rpartition(".")[0], dict.fromkeys(CAUSES, 0))
+        for cause, cycles in breakdown[unit].items():
+            sums[cause] += cycles
     return [Bar(core, causes, _note(causes)) for core, causes in sorted(cores.items(), key=_number)]
+
+
+def array_units(breakdown: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """Rows of the time breakdown that are arrays: engines of a core that neither move data nor are vector units."""
+    places = ((unit, *unit.rpartition(".")[::2]) for unit in breakdown)
+    return [unit for unit, core, kind in places if core and not kind.startswith(("load", "store", "vector", "dma"))]
 
 
 def array_count(summary: Mapping[str, Any]) -> int:

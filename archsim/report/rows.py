@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from archsim.report.bottlenecks import by_gain, gain_per_mm2
 from archsim.report.causes import bound_colour, bound_label, cause, waiting
 from archsim.report.format import NONE, count, percent, shorten, si
 from archsim.report.noc_rows import array_count
@@ -122,7 +123,7 @@ def refinement(summary: Mapping[str, Any]) -> str:
 
 
 def why_rows(rows: Sequence[Mapping[str, Any]]) -> list[Row]:
-    """The what-ifs: gains in cycles and percent, differences of area and power with their sign."""
+    """The what-ifs, the largest gain first: cycles and percent, differences of area and power with their sign."""
     return [
         {
             "name": row["name"],
@@ -131,7 +132,8 @@ def why_rows(rows: Sequence[Mapping[str, Any]]) -> list[Row]:
             "gain": NONE if row["gain_cycles"] is None else f"{row['gain_cycles']:+,}",
             "percent": NONE if row["gain_percent"] is None else f"{row['gain_percent']:+.1f} %",
             "area": NONE if row["area_mm2"] is None else f"{row['area_mm2']:+.3f}",
+            "per_mm2": gain_per_mm2(row),
             "power": NONE if row["power_mw"] is None else f"{row['power_mw']:+.1f}",
         }
-        for row in rows
+        for row in by_gain(rows)
     ]

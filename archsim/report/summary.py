@@ -2,12 +2,12 @@
 
 It holds the public keys of ``archsim.result/1`` and one more, ``details``, with what pages draw beyond them:
 ``critical`` (layer -> cause -> cycles on the critical path), ``area_breakdown_mm2``, ``sources`` (key path ->
-where the number comes from), ``timeline`` (the slowest layers), ``power_trace`` ([[time_s, watts], ...], 400
-windows at most), ``dram`` (each part's rows, refreshes and traffic over time), ``row_hit_rate`` (by layer),
-``predicted`` (layer -> ``bound_cycles`` of its mapping, ``alone_cycles`` where it was simulated by itself, ``proof``),
-with refined mappings ``refinement`` (cycles with and without), where the chip has caches ``caches`` (name -> ``hits``
-and ``misses`` of the lines that gathers asked for, ``write_hits`` and ``write_misses`` of scatters) and, where asked
-for, ``why`` (re-simulated changes of the chip).
+where the number comes from), ``timeline`` (the slowest layers), ``power`` (part -> joules in equal windows of the run,
+all of which sum to ``energy_j``), ``dram`` (each part's rows, refreshes and traffic over time), ``row_hit_rate`` (by
+layer), ``predicted`` (layer -> ``bound_cycles`` of its mapping, ``alone_cycles`` where it was simulated by itself,
+``proof``), with refined mappings ``refinement`` (cycles with and without), where the chip has caches ``caches`` (name
+-> ``hits`` and ``misses`` of the lines that gathers asked for, ``write_hits`` and ``write_misses`` of scatters) and,
+where asked for, ``why`` (re-simulated changes of the chip).
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from archsim.report.noc_rows import network
 from archsim.report.timeline import timeline
 
 FILE = "summary.json"
-POWER_WINDOWS = 400
 
 Summary = Mapping[str, Any]
 
@@ -38,7 +37,7 @@ def summarise(result: Result, why: Sequence[Mapping[str, Any]] = ()) -> dict[str
         "sources": dict(sorted(result.sources.items())),
         "not_modelled": list(result.not_modelled),
         "timeline": timeline(result.activity, result.timelines, result.layers) if result.activity else [],
-        "power_trace": _thinned(result.power_trace),
+        "power": {part: list(spent) for part, spent in result.power_parts},
         "dram": dram_parts(result.activity) if result.activity else {},
         "row_hit_rate": row_hit_rates(result.activity) if result.activity else {},
     }
@@ -82,10 +81,3 @@ def load(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{file}: found schema {found!r}; allowed '{SCHEMA}'")
     summary.setdefault("details", {})
     return summary
-
-
-def _thinned(trace: Sequence[tuple[float, float]]) -> list[list[float]]:
-    """At most POWER_WINDOWS windows: neighbours are averaged in equal groups."""
-    size = -(-len(trace) // POWER_WINDOWS) or 1
-    groups = [trace[start : start + size] for start in range(0, len(trace), size)]
-    return [[group[0][0], sum(watts for _, watts in group) / len(group)] for group in groups]

@@ -5,34 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from archsim import __version__
 from archsim.report.charts.parallel import parallel
 from archsim.report.charts.scatter import scatter
 from archsim.report.charts.tornado import tornado
-from archsim.report.html import TEMPLATES
+from archsim.report.page import page
 
 Digest = Mapping[str, Any]
 
 
 def html(digest: Digest) -> str:
     """The page; equal digests give equal bytes."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
-    )
-    style, script = ((TEMPLATES / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
-    return environment.get_template("sweep.html.j2").render(
-        {
-            **digest,
-            "version": __version__,
-            "css": Markup(style),
-            "script": Markup(script),
-            "models": [_charted(digest, model) for model in digest["models"]],
-            "setting": setting(digest),
-        }
-    )
+    models = [_charted(digest, model) for model in digest["models"]]
+    return page("sweep.html.j2", {**digest, "version": __version__, "models": models, "setting": setting(digest)})
 
 
 def markdown(digest: Digest) -> str:

@@ -31,7 +31,7 @@ def test_run_gives_tables_plots_and_files(model: str, chip: ax.Architecture, tmp
     assert set(result.stalls.columns) == {key for row in layers["stalls"] for key in row}
     assert result.stalls.to_numpy().sum() == sum(sum(row.values()) for row in layers["stalls"])
     assert result.energy["share"].sum() == pytest.approx(1)
-    for name in ("waterfall", "timeline", "roofline", "energy", "stalls", "dram"):
+    for name in ("waterfall", "timeline", "roofline", "energy", "stalls", "dram", "power"):
         getattr(result, f"plot_{name}")().savefig(tmp_path / "plot.png", dpi=40)
     assert result._repr_html_().startswith("<div class='archsim'>")
     names = [path.name for path in result.save(tmp_path / "out", trace=True)]

@@ -45,6 +45,25 @@ def results(folder: Path) -> pd.DataFrame:
     return pd.read_parquet(folder / "results.parquet")
 
 
+def test_the_front_climbs_from_cost_to_exact(archsim: Archsim, tmp_path: Path) -> None:
+    """Rows of the analytic model; those of its front simulated fast, and those of that front exact."""
+    spec = tmp_path / "ladder.yaml"
+    axes = "{dram.channels: [1, 2, 4], l1.size: [512 KiB, 1 MiB]}"
+    spec.write_text(
+        f"name: ladder\nchip: edge_npu\nmodels: [squeezenet]\naxes: {axes}\n"
+        "objectives: [latency_s, area_mm2]\nfidelity: cost\n"
+    )
+    done = archsim("sweep", str(spec), "-j", "1", "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    found = results(tmp_path / "out")
+    points = {rung: set(found.loc[found["fidelity"] == rung, "point"]) for rung in ("cost", "fast", "exact")}
+    front = {rung: set(found.loc[(found["fidelity"] == rung) & found["front"], "point"]) for rung in points}
+    assert points["cost"] == set(range(6)) and points["fast"] == front["cost"] and points["exact"] == front["fast"]
+    assert "exact" in done.stdout and "cost differs from fast" in (tmp_path / "out" / "report.md").read_text()
+    costs = found[found["fidelity"] == "cost"]
+    assert costs["power_peak_w"].isna().all() and (costs["latency_s"] > 0).all() and (costs["energy_j"] > 0).all()
+
+
 def test_every_point_is_a_row(archsim: Archsim, spec: Path, tmp_path: Path) -> None:
     done = archsim("sweep", str(spec), "-j", "2", "--out", str(tmp_path / "out"))
     assert done.returncode == 0 and done.stderr == ""

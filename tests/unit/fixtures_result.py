@@ -84,7 +84,13 @@ def make_result(layers: int = 60, with_activity: bool = True) -> Result:
         activity=activity,
         timelines=timelines(activity) if activity is not None else {},
         power_trace=tuple((i * latency_s / 200, 1.0 + (i * 37 % 50) / 50) for i in range(200)),
+        power_parts=tuple((part, _windows(joules)) for part, joules in energy.items()),
     )
+
+
+def _windows(joules: float) -> tuple[float, ...]:
+    """Spent in 64 windows, more of it in later ones."""
+    return tuple(joules * (index + 1) / (64 * 65 / 2) for index in range(64))
 
 
 def _timeline(layers: int) -> tuple[dict[str, tuple[Record, ...]], list[tuple[int, int]]]:

@@ -14,6 +14,7 @@ from archsim.energy.account import account
 from archsim.energy.chip import tables_for
 from archsim.energy.exact import joules, total_joules
 from archsim.energy.power import power
+from archsim.energy.power_parts import WINDOWS, by_part
 from archsim.energy.tables import ZJ_PER_J
 from archsim.errors import SimulationError
 from archsim.ir.activity import Activity
@@ -129,3 +130,26 @@ def test_a_run_of_no_time_has_no_power() -> None:
     empty = Activity("none", 0, 10**9, {}, {}, {}, BandwidthTrace({}), {})
     watts = power(empty, account(empty, CHIP, TABLES), TABLES)
     assert (watts.avg_w, watts.peak_w, watts.trace) == (0.0, 0.0, ())
+
+
+def test_power_by_part_is_the_energy_bit_for_bit() -> None:
+    """As over windows of a microsecond: DRAM in the first half of a microsecond, leakage all the time."""
+    energy = account(run(), CHIP, TABLES)
+    parts = dict(by_part(run(), energy, TABLES))
+    assert {len(spent) for spent in parts.values()} == {WINDOWS}
+    everything = [joules for spent in parts.values() for joules in spent]
+    random.Random(7).shuffle(everything)
+    assert sum(everything) == energy.total_j
+    for part, joules_ in energy.by_part_j().items():
+        assert sum(parts.get(part, ())) == pytest.approx(joules_, abs=1e-15 * energy.total_j * WINDOWS)
+    quarter = WINDOWS // 4
+    watts = power(run(), energy, TABLES)
+    for at, (_, level) in enumerate(watts.trace):
+        spent = sum(sum(each[at * quarter : (at + 1) * quarter]) for each in parts.values())
+        assert spent == pytest.approx(level * 1e-6, rel=1e-9)
+    assert sum(parts["mxu"][: quarter // 2]) < sum(parts["mxu"][quarter // 2 : quarter])
+
+
+def test_no_time_and_no_energy_have_no_windows() -> None:
+    empty = Activity("none", 0, 10**9, {}, {}, {}, BandwidthTrace({}), {})
+    assert by_part(empty, account(empty, CHIP, TABLES), TABLES) == ()

@@ -279,7 +279,7 @@ def two_readers(commands: int) -> Program:
 def test_figures_draw_without_a_display(summary: dict[str, Any], tmp_path: Any) -> None:
     from archsim.report import figures
 
-    for name in ("waterfall", "timeline", "roofline", "energy", "stalls", "dram"):
+    for name in ("waterfall", "timeline", "roofline", "energy", "stalls", "dram", "power"):
         path = tmp_path / f"{name}.png"
         getattr(figures, name)(summary).savefig(path, dpi=40)
         assert path.stat().st_size > 1000

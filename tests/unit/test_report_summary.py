@@ -57,18 +57,6 @@ def test_timeline_keeps_the_work_of_a_unit_where_nothing_is_merged() -> None:
     assert abs(worked - exact) <= (window["cycles_end"] - window["cycles_start"]) // 50
 
 
-def test_power_is_thinned_to_the_same_mean() -> None:
-    result = make_result(2)
-    long = tuple((index * 1e-6, float(index % 7)) for index in range(4000))
-    trace = summarise(type(result)(**{**fields(result), "power_trace": long}))["details"]["power_trace"]
-    assert len(trace) == 400
-    assert sum(watts for _, watts in trace) / 400 == pytest.approx(sum(watts for _, watts in long) / 4000)
-
-
-def fields(result: object) -> dict[str, object]:
-    return {name: getattr(result, name) for name in type(result).__dataclass_fields__}  # type: ignore[attr-defined]
-
-
 def test_layers_csv_has_every_layer_and_flat_cells() -> None:
     summary = summarise(make_result(5))
     rows = list(csv.DictReader(io.StringIO(layers_csv(summary))))

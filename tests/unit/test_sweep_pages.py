@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from archsim.lab.sweep.digest import digest, figure
+from archsim.lab.sweep.digest import digest
 from archsim.lab.sweep.form import read
 from archsim.lab.sweep.questions import SweepTable
 from archsim.lab.sweep.table import table
 from archsim.report.charts.parallel import parallel
 from archsim.report.charts.scatter import scatter
 from archsim.report.charts.tornado import tornado
+from archsim.report.format import NONE
+from archsim.report.quantity import shown as figure
 from archsim.report.sweep_page import html, markdown
 
 SWEEP = read("""
@@ -48,10 +50,10 @@ def test_what_is_said_in_numbers() -> None:
     first, second = said()["models"]
     assert first["says"] == [
         "3 of 4 points meet all constraints; 1 of them are on the front.",
-        "The least latency_s: point 1 (l1.size 1 KiB, dram.channels 2) with latency_s 2.2 ms, utilization 40 %.",
-        "The most utilization: point 1 (l1.size 1 KiB, dram.channels 2) with latency_s 2.2 ms, utilization 40 %.",
+        "The least latency_s: point 1 (l1.size 1 KiB, dram.channels 2) with latency_s 2.2 ms, utilization 40.0 %.",
+        "The most utilization: point 1 (l1.size 1 KiB, dram.channels 2) with latency_s 2.2 ms, utilization 40.0 %.",
         "The best balance (the product of the ratios to these): point 1 (l1.size 1 KiB, dram.channels 2) with "
-        "latency_s 2.2 ms, utilization 40 %; 0 % more latency_s than the best, 0 % less utilization than the best.",
+        "latency_s 2.2 ms, utilization 40.0 %; 0 % more latency_s than the best, 0 % less utilization than the best.",
         "Around the best point latency_s changes with dram.channels 3 times (2 to 1), "
         "l1.size 2.2 times (2 KiB to 1 KiB).",
         "1 point misses area_mm2 <= 10.",
@@ -65,9 +67,9 @@ def test_what_is_said_in_numbers() -> None:
 
 def test_figures_carry_the_units_of_their_names() -> None:
     assert figure("latency_s", 2.5e-3) == "2.5 ms" and figure("energy_j", 1e-6) == "1 \N{MICRO SIGN}J"
-    assert figure("area_mm2", 9.5) == "9.5 mm2" and figure("power_avg_w", 0.5) == "500 mW"
-    assert figure("utilization", 0.915) == "91.5 %" and figure("dram.row_hit_rate", 0.5) == "50 %"
-    assert figure("cycles_total", 1234567) == "1.235e+06" and figure("die_cost_usd", None) == "none"
+    assert figure("area_mm2", 9.5) == "9.5 mm\N{SUPERSCRIPT TWO}" and figure("power_avg_w", 0.5) == "500 mW"
+    assert figure("utilization", 0.915) == "91.5 %" and figure("dram.row_hit_rate", 0.5) == "50.0 %"
+    assert figure("cycles_total", 1234567) == "1,234,567" and figure("die_cost_usd", None) == NONE
 
 
 def test_every_point_is_a_dot_and_the_best_are_joined() -> None:
@@ -97,4 +99,4 @@ def test_pages_escape_names_and_are_the_same_each_time() -> None:
     assert page.count("<svg") == 3 and "<nav>" in page
     text = markdown(said())
     assert "grid: 4 of 4 points; rows: 6 ok, 1 impossible" in text and "grid: 4 of 4 points" in page
-    assert "## a<b" in text and "| 1 | 1 KiB | 2 | 2.2 ms | 40 % |" in text
+    assert "## a<b" in text and "| 1 | 1 KiB | 2 | 2.2 ms | 40.0 % |" in text

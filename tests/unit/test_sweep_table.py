@@ -40,7 +40,8 @@ def test_columns_and_units() -> None:
         *("latency_s", "utilization", "area_mm2", "meets", "front", "status", "reason"),
     ]
     assert found["point"].tolist() == [0, 1] and found["l1.size"].tolist() == [2048, 2048]
-    assert found.attrs["units"] == {"l1.size": "B"} and found.attrs["front"] == [0, 1]
+    assert found.attrs["units"] == {"l1.size": "B", "latency_s": "s", "utilization": "1", "area_mm2": "mm2"}
+    assert found.attrs["front"] == [0, 1]
     assert found.attrs["objectives"] == ["min latency_s", "max utilization"]
 
 

@@ -11,9 +11,7 @@ import pandas as pd
 from archsim import units
 from archsim.lab.sweep.form import Goal
 from archsim.lab.sweep.questions import RUNGS, SweepTable
-from archsim.report.format import si
-
-UNITS = {"_s": "s", "_j": "J", "_js": "Js", "_w": "W", "_mm2": "mm2", "_usd": "USD", "_per_s": "/s", "_bytes": "B"}
+from archsim.report.quantity import shown as figure
 
 
 def digest(table: SweepTable) -> dict[str, Any]:
@@ -68,18 +66,6 @@ def shown(table: SweepTable, key: str, value: Any) -> str:
             return units.binary(int(value))
         return units.si(float(value), unit) if unit else str(value)
     return figure(key, value)
-
-
-def figure(key: str, value: Any) -> str:
-    """A number of the result with the unit that its name ends in."""
-    if value is None or pd.isna(value):
-        return "none"
-    if key == "utilization" or key.endswith(("_rate", "_utilization")):
-        return f"{100 * float(value):.3g} %"
-    unit = next((unit for end, unit in UNITS.items() if key.endswith(end)), "")
-    if unit in ("mm2", "USD", ""):
-        return f"{float(value):,.4g} {unit}".strip()
-    return si(float(value), unit)
 
 
 def _point(table: SweepTable, row: pd.Series) -> dict[str, Any]:

@@ -6,10 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from archsim.errors import ConfigError, nearest
 from archsim.lab.options import Requirement
+from archsim.lab.sweep import publish
+from archsim.lab.sweep.export import sql
 from archsim.lab.sweep.form import Goal, goal_of
 from archsim.lab.sweep.table import met
 
@@ -19,7 +22,7 @@ RUNGS = ("exact", "fast", "cost")  # the best first
 
 class SweepTable(pd.DataFrame):
     """A row for each point, model and fidelity (``table``). ``attrs``: ``axes``, ``objectives``, ``constraints`` as the
-    sweep states them, ``units`` of the axes, ``front`` its rows."""
+    sweep states them, ``units`` of the columns, ``front`` its rows."""
 
     @property
     def _constructor(self) -> type[SweepTable]:
@@ -46,6 +49,19 @@ class SweepTable(pd.DataFrame):
         order = self.assign(_rung=self["fidelity"].map({name: at for at, name in enumerate(RUNGS)}))
         kept = order.sort_values("_rung", kind="stable").drop_duplicates(["point", "model"])
         return self._rows(self.loc[sorted(kept.index)])
+
+    def query(self, expr: str, *arguments: Any, **options: Any) -> Any:
+        """Rows by SQL of DuckDB, as a DataFrame: ``select model, min(latency_s) from results group by model``.
+
+        What begins with neither select nor with is pandas' own ``query``. Raises ConfigError without DuckDB.
+        """
+        if expr.split(maxsplit=1)[:1] and expr.split(maxsplit=1)[0].lower() in ("select", "with"):
+            return sql(self, expr)
+        return super().query(expr, *arguments, **options)
+
+    def publication(self) -> pd.DataFrame:
+        """The front as text to publish: one unit for each column, in its head."""
+        return publish.publication(self)
 
     def pareto(self) -> SweepTable:
         """The front at the best fidelity that it was run at, each model's by the first objective."""
@@ -101,12 +117,12 @@ class SweepTable(pd.DataFrame):
         asked = [Requirement.parse(text) for text in self.attrs["constraints"]]
         found = []
         for (_, group), numbers in ((group, _numbers(group[1])) for group in self.groupby(["model", "fidelity"])):
-            front = group[group["front"]]
-            for (_, row), values in zip(group.iterrows(), numbers, strict=True):
-                if not row["front"]:
+            beaten = self._beaten_by(group)
+            for values, by in zip(numbers, beaten, strict=True):
+                if not values["front"]:
                     missed = [f"{item} (found {_shown(values[item.key])})" for item in asked if not met(item, values)]
-                    place = {key: row[key] for key in ("point", "model", "fidelity", "status")}
-                    found.append({**place, "violates": "; ".join(missed), "beaten_by": self._beaten_by(row, front)})
+                    place = {key: values[key] for key in ("point", "model", "fidelity", "status")}
+                    found.append({**place, "violates": "; ".join(missed), "beaten_by": by})
         return pd.DataFrame(found, columns=["point", "model", "fidelity", "status", "violates", "beaten_by"])
 
     @property
@@ -123,11 +139,17 @@ class SweepTable(pd.DataFrame):
         """The objectives."""
         return [goal_of(text) for text in self.attrs["objectives"]]
 
-    def _beaten_by(self, row: Any, front: pd.DataFrame) -> int:
-        for _, other in front.iterrows() if row["meets"] else ():
-            if all((other[g.key] >= row[g.key]) if g.largest else (other[g.key] <= row[g.key]) for g in self.goals):
-                return int(other["point"])
-        return -1
+    def _beaten_by(self, group: pd.DataFrame) -> list[int]:
+        """Of each row of one model and fidelity that meets all constraints the first point of its front that is as good
+        in every objective, else -1."""
+        costs = np.column_stack([group[g.key].to_numpy(float) * (-1.0 if g.largest else 1.0) for g in self.goals])
+        front, meets = group["front"].to_numpy(), group["meets"].to_numpy()
+        best, points = costs[front], group["point"].to_numpy()[front]
+        found = []
+        for own, met_all in zip(costs, meets, strict=True):
+            by = points[(best <= own).all(axis=1)]
+            found.append(int(by[0]) if met_all and by.size else -1)
+        return found
 
     def _zipped_with(self, axis: str) -> list[str]:
         return next((group for group in self.attrs["zips"] if axis in group), [])

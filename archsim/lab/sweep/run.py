@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from archsim.errors import ConfigError, NotBuiltError
+from archsim.errors import ConfigError
 from archsim.lab.explore.problem import Outcome
 from archsim.lab.fidelity import timed
 from archsim.lab.sweep import crew, searching
@@ -22,11 +22,12 @@ from archsim.lab.sweep.points import Grid, Point
 from archsim.lab.sweep.questions import RESULTS, SweepTable
 from archsim.lab.sweep.store import Store, Stored
 from archsim.lab.sweep.table import table
-from archsim.lab.sweep.worker import OK, Row, Task
+from archsim.lab.sweep.worker import COST, OK, Row, Task
 from archsim.outputs import unwritable
 from archsim.spec import load
 
-LADDER = ("cost", "fast", "exact")
+FAST = "fast"
+LADDER = (COST, FAST, "exact")
 
 
 class Watch(Protocol):
@@ -75,9 +76,10 @@ class Sweeping:
         self.sweep, self.models, self.folder = judged.sweep, judged.models, folder
         chip = load.load(self.sweep.chip)
         self._has_fidelity = bool(timed(chip)) or chip.noc is not None
+        self._ladder = LADDER[LADDER.index(self.sweep.fidelity) :]
+        if not self._has_fidelity:
+            self._ladder = tuple(rung for rung in self._ladder if rung in (COST, FAST)) or self._ladder
         self._keys = Keys(chip, self.sweep.objective, self.sweep.dtype)
-        if self.sweep.fidelity == "cost":
-            raise NotBuiltError("fidelity: cost is not built yet in this version; allowed fast, exact")
         self._grid, self._method = Grid(self.sweep), searching.method(self.sweep)
         self.store = Store(folder)
         if not resume and self.store.holds_rows():
@@ -92,8 +94,7 @@ class Sweeping:
     def run(self, workers: int, watch: Watch) -> SweepTable:
         """Work out all rows, then those of the front at each better fidelity; write and return the table. Once."""
         places = self._search(workers, watch)
-        ladder = LADDER[LADDER.index(self.sweep.fidelity) :] if self._has_fidelity else ()
-        for fidelity, better in pairwise(ladder):
+        for fidelity, better in pairwise(self._ladder):
             found = self.table(places)
             front = found.index[found["front"] & (found["fidelity"] == fidelity)]
             again = [self._again(found.loc[at], places, better) for at in front]
@@ -159,9 +160,10 @@ class Sweeping:
     def _tasks(self, places: Any) -> Iterator[Task]:
         sweep = self.sweep
         for place in places:
+            fidelity = place.fidelity if self._has_fidelity or place.fidelity == COST else None
             yield Task(
-                place.key, place.point.number, sweep.models[place.model], sweep.chip, place.point.values,
-                place.fidelity if self._has_fidelity else None, sweep.objective, sweep.dtype, sweep.limits.memory_bytes,
+                place.key, place.point.number, sweep.models[place.model], sweep.chip, place.point.values, fidelity,
+                sweep.objective, sweep.dtype, sweep.limits.memory_bytes,
             )  # fmt: skip
 
     def _row(self, place: Place, stored: Stored) -> dict[str, Any]:

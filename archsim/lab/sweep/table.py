@@ -16,6 +16,7 @@ from archsim.lab.options import Requirement
 from archsim.lab.sweep.form import Goal, Sweep
 from archsim.lab.sweep.points import Grid
 from archsim.lab.sweep.worker import OK
+from archsim.report.quantity import COUNT, SHARE, unit_of
 
 KINDS = (
     *(units.SIZE, units.FREQUENCY, units.TRANSFER_RATE, units.BANDWIDTH),
@@ -30,7 +31,8 @@ def table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     Columns: point, model, fidelity, one for each axis (in base units where it is a quantity), every number of the
     results, ``meets`` (all constraints), ``front`` (no other row of its model and fidelity is better), status, reason.
     ``attrs``: what the sweep says (``sweep``, its name, ``axes``, ``zips``, ``objectives``, ``constraints``),
-    ``search`` how points were chosen, ``units`` of the axes, ``front`` the rows of the front.
+    ``search`` how points were chosen, ``units`` of every column that has one ('1': counts and shares), ``front`` the
+    rows of the front.
     """
     axes = [axis.key for axis in sweep.axes]
     found, shown = [], dict[str, str]()
@@ -57,7 +59,7 @@ def table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         "objectives": [str(goal) for goal in sweep.goals],
         "constraints": [str(item) for item in sweep.constraints],
         "search": searched(sweep, made["point"].nunique()),
-        "units": shown,
+        "units": shown | {key: text for key in numbers if (text := _unit(key))},
         "front": made.index[made["front"]].tolist(),
     }
     return made
@@ -83,6 +85,11 @@ def plain(value: object) -> tuple[object, str]:
     except ConfigError:
         return value, ""
     return (int(number) if number.denominator == 1 else float(number)), kind.base
+
+
+def _unit(key: str) -> str | None:
+    unit = unit_of(key)
+    return COUNT if unit == SHARE else unit
 
 
 def met(item: Requirement, numbers: Mapping[str, float | None]) -> bool:

@@ -7,6 +7,7 @@ from math import ceil, floor, log10
 from typing import Any, NamedTuple
 
 from archsim.report import svg
+from archsim.report.quantity import shown
 
 HEIGHT = 400.0
 LEFT, RIGHT, TOP, BOTTOM = 86.0, 1090.0, 16.0, 352.0
@@ -59,7 +60,7 @@ def scatter(points: Sequence[Mapping[str, Any]], x: Goal, y: Goal) -> str:
         return ""
     across = _Scale([dot.x for dot in dots], LEFT, RIGHT)
     up = _Scale([dot.y for dot in dots], BOTTOM, TOP)
-    drawn = [_grid(across, up)]
+    drawn = [_grid(across, up, x["key"], y["key"])]
     path = " ".join(f"{across.at(dot.x):.1f},{up.at(dot.y):.1f}" for dot in _joined(dots, x["largest"], y["largest"]))
     drawn.append(svg.tag("polyline", points=path, fill="none", stroke="#B4BDC8", stroke_width=1.5))
     drawn += [_drawn(dot, across.at(dot.x), up.at(dot.y)) for dot in sorted(dots, key=_on_top)]
@@ -93,12 +94,12 @@ def _drawn(dot: _Dot, x: float, y: float) -> str:
     return svg.tag("circle", svg.title(tip), cx=x, cy=y, r=radius, fill=fill, class_="dot")
 
 
-def _grid(across: _Scale, up: _Scale) -> str:
+def _grid(across: _Scale, up: _Scale, x_key: str, y_key: str) -> str:
     drawn = []
     for value in across.ticks():
         x = across.at(value)
-        drawn += [svg.line(x, TOP, x, BOTTOM), svg.text(x, BOTTOM + 16, f"{value:.4g}", "t num dim", "middle")]
+        drawn += [svg.line(x, TOP, x, BOTTOM), svg.text(x, BOTTOM + 16, shown(x_key, value), "t num dim", "middle")]
     for value in up.ticks():
         y = up.at(value)
-        drawn += [svg.line(LEFT, y, RIGHT, y), svg.text(LEFT - 8, y + 4, f"{value:.4g}", "t num dim", "end")]
+        drawn += [svg.line(LEFT, y, RIGHT, y), svg.text(LEFT - 8, y + 4, shown(y_key, value), "t num dim", "end")]
     return "".join(drawn)

@@ -1,0 +1,1 @@
+"""Runs side by side, and the parts that their differences consist of."""

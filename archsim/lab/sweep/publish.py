@@ -1,0 +1,95 @@
+"""The front of a sweep as a table to publish: one unit for each column, in its head, four digits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor, isnan, log10
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from archsim.lab.options import Requirement
+from archsim.report.format import NONE, number
+from archsim.report.markdown import table as markdown_table
+from archsim.report.quantity import COUNT, PLAIN, SHARE, bare, unit_of
+
+if TYPE_CHECKING:
+    from archsim.lab.sweep.questions import SweepTable
+
+PREFIXES = {-12: "p", -9: "n", -6: "\N{MICRO SIGN}", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T"}
+BINARY = {1: "KiB", 2: "MiB", 3: "GiB"}
+PREFIXED = ("s", "J", "J s", "W", "Hz", "B", "B/s", "MAC", "MAC/s")
+NAMES = {**PLAIN, "1/s": "1/s", COUNT: ""}
+
+
+def publication(table: SweepTable) -> pd.DataFrame:
+    """The front at its best fidelity as text: axes, objectives, figures of the constraints; units in the heads."""
+    front = table.pareto()
+    figures = [goal.key for goal in table.goals]
+    figures += [Requirement.parse(text).key for text in table.attrs["constraints"]]
+    made = pd.DataFrame(index=front.index)
+    if front["model"].nunique() > 1:
+        made["model"] = front["model"]
+    for key in [*table.axis_keys, *dict.fromkeys(figures)]:
+        is_axis = key in table.axis_keys
+        unit = table.attrs["units"].get(key) if is_axis else unit_of(key)
+        head, texts = _column(key if is_axis else bare(key), front[key].tolist(), unit)
+        made[head] = pd.Series(texts, index=front.index, dtype=object)
+    made["fidelity"] = front["fidelity"]
+    return made
+
+
+def latex(table: SweepTable) -> str:
+    """The publication table as a LaTeX tabular (package booktabs), text escaped."""
+    made = publication(table)
+    style = made.style.format(escape="latex").format_index(escape="latex", axis="columns").hide(axis="index")
+    letters = "".join("l" if letter == "l" else "r" for letter in _alignment(made))
+    text: str = style.to_latex(hrules=True, column_format=letters)
+    return text
+
+
+def markdown(table: SweepTable) -> str:
+    """The publication table as Markdown."""
+    made = publication(table)
+    rows = [[str(cell) for cell in row] for row in made.itertuples(index=False, name=None)]
+    return markdown_table([*made.columns], _alignment(made), rows) + "\n"
+
+
+def _alignment(made: pd.DataFrame) -> str:
+    return "".join("r" if made[head].map(_is_number).all() else "l" for head in made.columns)
+
+
+def _is_number(text: object) -> bool:
+    try:
+        float(str(text).replace(",", "").replace(NONE, "0"))
+    except ValueError:
+        return False
+    return True
+
+
+def _column(name: str, values: Sequence[Any], unit: str | None) -> tuple[str, list[str]]:
+    """Head with the unit that suits all values, and their texts in it."""
+    if unit is None or not all(isinstance(value, int | float) for value in values):
+        return name, [str(value) for value in values]
+    found, scale = _scale([float(value) for value in values if not isnan(value)], unit)
+    texts = [NONE if isnan(value) else number(float(value) / scale) for value in values]
+    return f"{name} ({found})" if found else name, texts
+
+
+def _scale(values: Sequence[float], unit: str) -> tuple[str, float]:
+    """A unit with the prefix of the largest value, and how many of the base unit it is."""
+    if unit == SHARE:
+        return "%", 0.01
+    most = max((abs(value) for value in values), default=0.0)
+    if unit not in PREFIXED or not most:
+        return NAMES.get(unit, unit), 1.0
+    power = _binary(values) if unit == "B" else 0
+    if power:
+        return BINARY[power], 1024.0**power
+    exponent = min(max(3 * floor(log10(most) / 3), min(PREFIXES)), max(PREFIXES))
+    return f"{PREFIXES[exponent]}{unit}", 10.0**exponent
+
+
+def _binary(values: Sequence[float]) -> int:
+    """The largest power of 1024 that divides all sizes, 0 where none does."""
+    return max((power for power in BINARY if all(value % 1024**power == 0 for value in values)), default=0)

@@ -1,0 +1,94 @@
+"""Areas as rectangles to scale: a squarified treemap (Bruls, Huizing, van Wijk, "Squarified Treemaps", 2000).
+
+It says how large parts are beside each other, not where they lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import sqrt
+from typing import NamedTuple
+
+from archsim.report import svg
+from archsim.report.format import number, percent, shorten
+
+WIDTH, HEIGHT = 548.0, 320.0
+LETTER, LINE = 7.0, 17.0  # room that text takes, user units
+
+
+class Box(NamedTuple):
+    """A rectangle in user units."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+def treemap(areas: Mapping[str, float], colours: Mapping[str, str], description: str) -> str:
+    """``areas``: part -> mm2; parts of none are left out; '' without any."""
+    present = sorted(((area, name) for name, area in areas.items() if area > 0), key=lambda row: (-row[0], row[1]))
+    if not present:
+        return ""
+    whole = sum(area for area, _ in present)
+    boxes = squarified([area for area, _ in present], Box(0, 0, WIDTH, HEIGHT))
+    drawn = [
+        _part(box, name, area, whole, colours.get(name, "#9AA3AD"))
+        for box, (area, name) in zip(boxes, present, strict=True)
+    ]
+    return svg.tag(
+        "svg",
+        svg.title(description) + "".join(drawn),
+        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
+        role="img",
+        class_="chart",
+    )
+
+
+def squarified(areas: Sequence[float], room: Box) -> list[Box]:
+    """A rectangle for each of ``areas`` (> 0, the largest first); together they fill ``room``, each to scale."""
+    scale = room.width * room.height / sum(areas)
+    left, found = [area * scale for area in areas], list[Box]()
+    while left:
+        count = 1
+        side = min(room.width, room.height)
+        while count < len(left) and _worst(left[: count + 1], side) <= _worst(left[:count], side):
+            count += 1
+        row, left = left[:count], left[count:]
+        boxes, room = _laid(row, room)
+        found += boxes
+    return found
+
+
+def _worst(row: Sequence[float], side: float) -> float:
+    """The largest ratio of sides in a row along ``side``."""
+    depth = sum(row) / side
+    return max(max(depth * depth / area, area / (depth * depth)) for area in row)
+
+
+def _laid(row: Sequence[float], room: Box) -> tuple[list[Box], Box]:
+    """A row along the shorter side of ``room``, and the room that is left."""
+    upright = room.width >= room.height
+    depth = sum(row) / (room.height if upright else room.width)
+    boxes, at = [], room.y if upright else room.x
+    for area in row:
+        length = area / depth
+        boxes.append(Box(room.x, at, depth, length) if upright else Box(at, room.y, length, depth))
+        at += length
+    if upright:
+        return boxes, Box(room.x + depth, room.y, room.width - depth, room.height)
+    return boxes, Box(room.x, room.y + depth, room.width, room.height - depth)
+
+
+def _part(box: Box, name: str, area: float, whole: float, colour: str) -> str:
+    figure = f"{number(area)} mm\N{SUPERSCRIPT TWO}"
+    tip = f"{name}: {figure}, {percent(area, whole)}, {sqrt(area):.3g} mm square"
+    block = svg.rect(box.x, box.y, box.width, box.height, colour, tip, stroke="#fff", stroke_width=2, fill_opacity=0.8)
+    letters = int((box.width - 12) / LETTER)
+    if letters < 3 or box.height < LINE + 6:
+        return block
+    lines = [shorten(name, letters)]
+    lines += [text for text in (figure, percent(area, whole)) if len(text) <= letters]
+    shown = lines[: int((box.height - 6) / LINE)]
+    texts = [svg.text(box.x + 7, box.y + LINE * (at + 1), text, "t small") for at, text in enumerate(shown)]
+    return block + "".join(texts)

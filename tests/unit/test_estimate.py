@@ -1,0 +1,97 @@
+"""The analytic model alone against the machine: equal counts, DRAM and network near, time where nothing waits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tools.counts import OWN_ACCOUNT
+
+from archsim.errors import ConfigError, MappingError
+from archsim.lab.estimate import SIMULATED, SIMULATED_KINDS, estimated
+from archsim.lab.job import Job, load_chip, prepare
+from archsim.lab.options import scalars
+from archsim.lab.run import execute
+from archsim.lab.sweep.judge import judge
+from mapper.estimate import estimate
+
+CASES = (("edge_npu", "squeezenet"), ("tpu_v1", "alexnet"), ("simba_chiplet", "eye_tracking"))
+
+
+@pytest.mark.parametrize(("chip", "model"), CASES)
+def test_counts_are_those_of_the_machine(chip: str, model: str) -> None:
+    """Law 38 without a Program: units and memories on chip count the same; bytes of DRAM too."""
+    job = Job(model, chip)
+    architecture = load_chip(job)
+    asked = prepare(job, architecture)
+    mine = estimate(asked.workload, architecture, asked.options).counts
+    run = execute(job).result.activity
+    assert run is not None
+    others = {part.name for part in (architecture.host, *(architecture.noc.levels if architecture.noc else ())) if part}
+
+    def plain(counts: object) -> dict[object, int]:
+        return {k: n for k, n in counts.items() if n and k[1] not in others and k[2] not in OWN_ACCOUNT}  # type: ignore[attr-defined]
+
+    assert plain(mine) == plain(run.counts)
+
+
+@pytest.mark.parametrize(("chip", "model"), CASES)
+def test_numbers_are_near_those_of_a_run(chip: str, model: str) -> None:
+    """All that it knows, under the names of a result; energy within a twentieth, pins and flits within a quarter."""
+    job = Job(model, chip)
+    mine, run = scalars(estimated(job)), execute(job)
+    theirs = scalars(run.summary)
+    unknown = {key for key in theirs if key in SIMULATED or key.startswith(SIMULATED_KINDS)}
+    assert {key for key, value in mine.items() if value is not None} == {
+        key for key, value in theirs.items() if value is not None and key not in unknown
+    }
+    for key in ("macs", "area_mm2", "workload.weight_bytes", "architecture.peak_macs_per_s", "dram.peak_bytes_per_s"):
+        assert mine[key] == theirs[key]
+    assert mine["utilization"] * mine["cycles_total"] == pytest.approx(theirs["utilization"] * theirs["cycles_total"])
+    assert mine["dram.useful_bytes"] == theirs["dram.useful_bytes"]
+    assert mine["dram.read_bytes"] == pytest.approx(theirs["dram.read_bytes"], rel=0.25)
+    assert mine["edp_js"] == mine["energy_j"] * mine["latency_s"]
+
+
+def test_layers_of_a_compute_bound_model_add_up_to_its_run() -> None:
+    """Where the arrays are busy all the time nothing is left to overlap: within 2 % of the simulated cycles."""
+    job = Job("resnet50", "edge_npu")
+    mine, run = scalars(estimated(job)), execute(job).summary
+    assert mine["cycles_total"] == pytest.approx(run["cycles_total"], rel=0.02)
+    assert mine["energy_j"] == pytest.approx(run["energy_j"], rel=0.01)
+
+
+def test_energy_is_that_of_the_counts_and_static_power() -> None:
+    """Law 37: parts add up; half the clock doubles what leaks and leaves the rest."""
+    fast, slow = (estimated(Job("alexnet", "tpu_v1", values={"clock": text})) for text in ("700 MHz", "350 MHz"))
+    for found in (fast, slow):
+        assert sum(found["energy_breakdown_j"].values()) == pytest.approx(found["energy_j"], rel=1e-12)
+    assert slow["area_mm2"] == fast["area_mm2"] and slow["macs"] == fast["macs"]
+    assert slow["latency_s"] > fast["latency_s"] and slow["energy_j"] > fast["energy_j"]
+
+
+def test_the_launch_costs_what_the_host_takes() -> None:
+    """Once for a run."""
+    job = Job("squeezenet", "edge_npu")
+    architecture = load_chip(job)
+    assert architecture.host is not None
+    slow = estimated(Job("squeezenet", "edge_npu", values={"host.launch": "1 ms"}))
+    plain = estimated(job)
+    gained = slow["latency_s"] - plain["latency_s"]
+    assert gained == pytest.approx(1e-3 - architecture.host.launch_ps * 1e-12, rel=1e-6)
+
+
+def test_what_cannot_be_mapped_says_so() -> None:
+    with pytest.raises(MappingError, match="l1"):
+        estimated(Job("squeezenet", "edge_npu", values={"l1.size": "256 B"}))
+
+
+@pytest.mark.parametrize("key", ["power_peak_w", "mac_breakdown.idle", "dram.row_hit_rate"])
+def test_sweeps_refuse_goals_that_it_does_not_know(tmp_path: Path, key: str) -> None:
+    spec = tmp_path / "s.yaml"
+    spec.write_text(
+        f"name: s\nchip: edge_npu\nmodels: [squeezenet]\naxes: {{dram.channels: [1, 2]}}\nobjectives: [{key}]\n"
+        "fidelity: cost\n"
+    )
+    with pytest.raises(ConfigError, match=f"'{key}' is known by simulation alone"):
+        judge(spec)
