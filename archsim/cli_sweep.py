@@ -32,6 +32,7 @@ def sweep(
 ) -> None:
     """Simulate every point of a sweep file, and the best ones again in more detail."""
     from archsim.lab.sweep.judge import judge
+    from archsim.lab.sweep.pace import Pace
     from archsim.lab.sweep.questions import RESULTS
     from archsim.lab.sweep.run import Sweeping, processors
     from archsim.outputs import check_directory
@@ -41,11 +42,13 @@ def sweep(
     check_directory(folder)
     try:
         with Sweeping(judged, folder, resume=resume) as sweeping, _watch(sweeping.goal) as watch:
-            table = sweeping.run(jobs or processors(), watch)
+            pace = Pace(watch)
+            table = sweeping.run(jobs or processors(), pace)
     except KeyboardInterrupt:
         say_error(f"stopped; {folder} keeps what was done: go on with --resume")
         raise typer.Exit(130) from None
     _print(table, [axis.key for axis in judged.sweep.axes], [goal.key for goal in judged.sweep.goals])
+    print(pace)
     print(folder / RESULTS)
 
 
@@ -81,6 +84,6 @@ def _print(table: SweepTable, axes: list[str], goals: list[str]) -> None:
     if len(front) > MOST_SHOWN:
         print(f"and {len(front) - MOST_SHOWN} more")
     counts = table["status"].value_counts()
-    print(", ".join(f"{counts[status]} {status}" for status in counts.index))
+    print(f"{table.attrs['search']}; rows: {', '.join(f'{counts[status]} {status}' for status in counts.index)}")
     for _, row in table[table["status"] == "failed"].iterrows():
         say_error(f"failed: point {row['point']} of {row['model']}: {row['reason']}")

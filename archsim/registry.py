@@ -4,7 +4,7 @@ The extensions of a package such as ``archsim.pe.dataflows`` are the files of it
 ``NAME.py`` that does not begin with an underscore is one; where the package keeps helpers beside them, those that
 define the public function of their kind. Further directories come from the environment variable ``ARCHSIM_PLUGINS``
 (separated by ``os.pathsep``), each with one subfolder per kind of extension: ``dataflows``, ``ops``,
-``dram_standards``, ``topologies``, ``search``. Nothing is imported until it is loaded by name.
+``dram_standards``, ``topologies``, ``search``, ``explore``. Nothing is imported until it is loaded by name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from archsim.errors import ConfigError, nearest
 
 PLUGINS_VARIABLE = "ARCHSIM_PLUGINS"
 _FOLDERS = {"archsim.memory.dram.standards": "dram_standards"}  # others: the last part of the package's name
-_DEFINES = {"archsim.pe.dataflows": "fold"}  # packages with helpers: the function that makes a file an extension
+_DEFINES = {  # packages with helpers: the function that makes a file an extension
+    "archsim.pe.dataflows": "fold",
+    "archsim.lab.explore": "method",
+}
 _loaded: dict[tuple[str, str], ModuleType] = {}  # of the packages themselves
 
 

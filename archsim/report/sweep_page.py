@@ -35,11 +35,13 @@ def markdown(digest: Digest) -> str:
 
 
 def setting(digest: Digest) -> str:
-    """Chip, models, objectives, constraints and what came of the rows."""
+    """Chip, models, objectives, constraints, how points were chosen and what came of the rows."""
     counts = ", ".join(f"{count} {status}" for status, count in digest["counts"].items())
     goals = ", ".join(goal["name"] for goal in digest["goals"])
     constraints = f"; {', '.join(digest['constraints'])}" if digest["constraints"] else ""
-    return f"{digest['chip']} over {', '.join(digest['axes'])}; {goals}{constraints}; rows: {counts}"
+    return (
+        f"{digest['chip']} over {', '.join(digest['axes'])}; {goals}{constraints}; {digest['search']}; rows: {counts}"
+    )
 
 
 def _charted(digest: Digest, model: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pandas as pd
@@ -65,7 +67,7 @@ def test_the_front_climbs_from_cost_to_exact(archsim: Archsim, tmp_path: Path) -
 def test_every_point_is_a_row(archsim: Archsim, spec: Path, tmp_path: Path) -> None:
     done = archsim("sweep", str(spec), "-j", "2", "--out", str(tmp_path / "out"))
     assert done.returncode == 0 and done.stderr == ""
-    assert "18 ok, 6 impossible" in done.stdout and "front" in done.stdout
+    assert "grid: 24 of 24 points; rows: 18 ok, 6 impossible" in done.stdout and "front" in done.stdout
     found = results(tmp_path / "out")
     assert len(found) == 24 and found["point"].tolist() == list(range(24))
     small = found[found["l1.size"] == 64]
@@ -125,3 +127,31 @@ def test_killed_at_any_moment_it_goes_on(archsim: Archsim, spec: Path, tmp_path:
         process.wait()
     assert archsim("sweep", str(spec), "-j", "2", "--out", str(out), "--resume").returncode == 0
     pd.testing.assert_frame_equal(results(out), results(tmp_path / "calm"))
+
+
+def test_a_search_that_was_killed_goes_on_as_if_it_had_not(archsim: Archsim, spec: Path, tmp_path: Path) -> None:
+    """On another number of processes, too."""
+    spec.write_text(spec.read_text() + "search: {method: nsga2, trials: 14, seed: 3}\n")
+    done = archsim("sweep", str(spec), "-j", "1", "--out", str(tmp_path / "calm"))
+    assert done.returncode == 0 and done.stderr == ""
+    assert "nsga2, seed 3: 14 of 24 points; rows: " in done.stdout
+    assert "nsga2, seed 3: 14 of 24 points" in (tmp_path / "calm" / "report.md").read_text()
+    process, out = begun(spec, tmp_path / "out", tmp_path / "cache"), tmp_path / "out"
+    while process.poll() is None and kept(out) < 9:
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert 9 <= kept(out) < 14
+    assert archsim("sweep", str(spec), "-j", "2", "--out", str(out), "--resume").returncode == 0
+    found = results(out)
+    assert found["point"].nunique() == 14
+    pd.testing.assert_frame_equal(found, results(tmp_path / "calm"))
+
+
+def kept(folder: Path) -> int:
+    """Rows that are committed."""
+    if not (folder / "index.sqlite").is_file():
+        return 0
+    with closing(sqlite3.connect(folder / "index.sqlite", timeout=60)) as base:
+        tables = base.execute("select count(*) from sqlite_master where name = 'rows'").fetchone()[0]
+        return int(base.execute("select count(*) from rows").fetchone()[0]) if tables else 0

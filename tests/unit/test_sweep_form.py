@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from archsim.errors import ConfigError, ModelError, NotBuiltError
+from archsim.errors import ConfigError, ModelError
+from archsim.lab.explore.problem import Problem
+from archsim.lab.sweep import searching
 from archsim.lab.sweep.axis import Axis
-from archsim.lab.sweep.choose import check_method, chosen
-from archsim.lab.sweep.form import Asked, Goal, Limits, Search, read
+from archsim.lab.sweep.form import Asked, Goal, Limits, Search, Sweep, read
 from archsim.lab.sweep.judge import judge
 from archsim.lab.sweep.points import Grid
 from tests.unit.fixtures_check import GOLDEN
@@ -34,6 +36,8 @@ SWEEPS = [
     ("fidelity: exact", "fidelity: exakt", "allowed cost, fast, exact (did you mean 'exact'?)"),
     ("method: grid", "method: random", "search.trials: missing"),
     ("method: grid, seed: 1", "method: tpe, trials: 0", "search.trials: found 0; allowed 1 or more"),
+    ("seed: 1", "seed: 4294967296", "search.seed: found 4294967296; allowed 0 to 4294967295"),
+    ("method: grid", "method: nsga3", "found 'nsga3'; allowed grid, nsga2, qmc, random, tpe (did you mean 'nsga2'?)"),
     ("objectives:", "objectivs:", "objectives: missing"),
     ("search:", "search2:", "search2: unknown key"),
 ]
@@ -92,9 +96,14 @@ def test_points_are_all_choices_with_zipped_axes_together() -> None:
     assert grid.at((1, 0, 2)) == points[8]
 
 
+def search(method: str, trials: int, seed: int) -> Sweep:
+    return read(SWEEP.replace("{method: grid, seed: 1}", f"{{method: {method}, trials: {trials}, seed: {seed}}}"))
+
+
 def searched(method: str, trials: int, seed: int) -> list[int]:
-    text = SWEEP.replace("{method: grid, seed: 1}", f"{{method: {method}, trials: {trials}, seed: {seed}}}")
-    return [point.number for point in chosen(read(text))]
+    """Numbers of the points that are asked for at first."""
+    sweep = search(method, trials, seed)
+    return [Grid(sweep).at(choices).number for choices in searching.method(sweep).ask()]
 
 
 @pytest.mark.parametrize("method", ["random", "qmc"])
@@ -114,10 +123,29 @@ def test_even_points_take_every_choice_sooner_than_chance() -> None:
         assert 1 <= sizes.count("8 KiB") <= 3
 
 
-@pytest.mark.parametrize("method", ["nsga2", "tpe"])
-def test_methods_of_later_versions_say_so(method: str) -> None:
-    with pytest.raises(NotBuiltError, match=f"search.method: {method} is not built yet.*allowed grid, random, qmc"):
-        check_method(Search(method, 10))
+def test_a_search_is_over_axes_that_move_alone_and_the_goals_of_all_models() -> None:
+    sweep = search("nsga2", 7, 3)
+    assert searching.problem(sweep) == Problem((2, 2, 3), (True, True, True), 2, 7, 3)
+    assert searching.problem(replace(sweep, models=sweep.models * 3)).goals == 6
+    assert searching.problem(search("grid", 7, 3)).spent == 12
+
+
+@pytest.mark.parametrize(
+    ("values", "ordered"),
+    [
+        ((1, 2, 8), True),
+        (("1 MiB", "512 KiB", "64 B"), True),
+        ((4, 16, 8), False),
+        (("os", "ws"), False),
+        (("1 KiB", "auto"), False),
+        (([32, 1], [16, 2], [16, 4]), True),
+        (([8, 8], [16, 4], [4, 16]), False),
+        (([8, 8], [8]), False),
+        ((4,), True),
+    ],
+)
+def test_values_that_rise_or_fall_are_ordered(values: tuple[object, ...], ordered: bool) -> None:
+    assert searching.ordered(Axis("key", values)) == ordered
 
 
 WHOLE = """

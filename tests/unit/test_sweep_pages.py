@@ -61,6 +61,7 @@ def test_what_is_said_in_numbers() -> None:
     ]
     assert first["missed"] == {"area_mm2 <= 10": 1}
     assert second["says"][0] == "1 of 2 points meet all constraints; 1 of them are on the front."
+    assert said()["search"] == "grid: 4 of 4 points"
     assert said()["counts"] == {"ok": 6, "impossible": 1}
 
 
@@ -97,4 +98,5 @@ def test_pages_escape_names_and_are_the_same_each_time() -> None:
     assert "a&lt;b" in page and "a<b" not in page and page == html(said())
     assert page.count("<svg") == 3 and "<nav>" in page
     text = markdown(said())
+    assert "grid: 4 of 4 points; rows: 6 ok, 1 impossible" in text and "grid: 4 of 4 points" in page
     assert "## a<b" in text and "| 1 | 1 KiB | 2 | 2.2 ms | 40.0 % |" in text

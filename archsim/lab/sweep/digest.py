@@ -15,14 +15,16 @@ from archsim.report.quantity import shown as figure
 
 
 def digest(table: SweepTable) -> dict[str, Any]:
-    """``title``, ``chip``, ``axes``, ``goals``, ``constraints``, ``counts`` by status, and ``models``, each with
-    ``points`` (of the best fidelity known), ``front``, ``sensitivity``, ``missed`` (constraint -> points), ``says``."""
+    """``title``, ``chip``, ``axes``, ``goals``, ``constraints``, ``search``, ``counts`` by status, and ``models``:
+    of each ``points`` (of the best fidelity known), ``front``, ``sensitivity``, ``missed`` (constraint -> points),
+    ``says``."""
     return {
         "title": table.attrs["sweep"],
         "chip": table.attrs["chip"],
         "axes": table.axis_keys,
         "goals": [{"key": goal.key, "largest": goal.largest, "name": str(goal)} for goal in table.goals],
         "constraints": list(table.attrs["constraints"]),
+        "search": table.attrs["search"],
         "counts": {str(status): int(count) for status, count in table["status"].value_counts().items()},
         "models": [_model(table, str(name)) for name in table["model"].unique()],
     }

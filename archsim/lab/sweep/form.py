@@ -22,13 +22,14 @@ from fractions import Fraction
 from archsim import units
 from archsim.errors import ConfigError, nearest
 from archsim.ir.forms.fields import Fields, fail, integer_of, text_of
+from archsim.lab.explore import catalogue
 from archsim.lab.options import OBJECTIVES, Requirement
 from archsim.lab.sweep.axis import Axis, axis
 from archsim.spec.nodes import Node, parse
 
 SCHEMA = "archsim.sweep/1"
 FIDELITIES = ("cost", "fast", "exact")
-METHODS = ("grid", "random", "qmc", "nsga2", "tpe")
+SEEDS = 2**32  # from 0, as the generators of random numbers take them
 MORE_IS_BETTER = ("throughput_per_s", "utilization", "slack_min_s", "dram.row_hit_rate", "dram.bandwidth_utilization")
 _GOAL = re.compile(r"\s*(?:(min|max)\s+)?([A-Za-z_][A-Za-z0-9_.]*)\s*")
 _CONSTRAINT = re.compile(r"[a-z_][a-z0-9_.]*\s*(<=|>=|<|>|==)\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
@@ -66,7 +67,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How points are chosen: all of them, or ``trials`` by a method."""
+    """How points are chosen: all of them (``trials`` 0), or so many by a method."""
 
     method: str = "grid"
     trials: int = 0
@@ -199,13 +200,15 @@ def _zips(fields: Fields, axes: tuple[Axis, ...]) -> tuple[tuple[int, ...], ...]
 
 
 def _search(fields: Fields) -> Search:
-    method = fields.text("method", METHODS)
+    method = fields.text("method", catalogue.names())
     trials = fields.integer("trials") if method != "grid" or fields.has("trials") else 0
     if fields.has("trials") and trials < 1:
         fail(fields.child("trials"), "search.trials", trials, "1 or more")
     seed = fields.integer("seed") if fields.has("seed") else 0
+    if not 0 <= seed < SEEDS:
+        fail(fields.child("seed"), "search.seed", seed, f"0 to {SEEDS - 1}")
     fields.end()
-    return Search(method, trials, seed)
+    return Search(method, trials if method != "grid" else 0, seed)
 
 
 def _limits(fields: Fields) -> Limits:

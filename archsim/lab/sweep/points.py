@@ -18,15 +18,15 @@ class Point:
 
 
 class Grid:
-    """All points of a sweep; the last axis changes first. ``shape``: choices of each group of axes that move together,
-    in the order of their first axes."""
+    """All points of a sweep; the last axis changes first. ``groups``: numbers of the axes that move together, in the
+    order of their first axes; ``shape``: choices of each."""
 
     def __init__(self, sweep: Sweep) -> None:
         zipped = {axis: group for group in sweep.zips for axis in group}
         self._axes = sweep.axes
-        self._groups = [zipped.get(axis, (axis,)) for axis in range(len(sweep.axes))]
-        self._groups = list(dict.fromkeys(tuple(sorted(group)) for group in self._groups))
-        self.shape = tuple([len(self._axes[group[0]].values) for group in self._groups])
+        together = [zipped.get(axis, (axis,)) for axis in range(len(sweep.axes))]
+        self.groups = tuple(dict.fromkeys(tuple(sorted(group)) for group in together))
+        self.shape = tuple([len(self._axes[group[0]].values) for group in self.groups])
 
     def __len__(self) -> int:
         return prod(self.shape)
@@ -51,5 +51,5 @@ class Grid:
         return self._of(number, choices)
 
     def _of(self, number: int, choices: Sequence[int]) -> Point:
-        chosen = {axis: choice for group, choice in zip(self._groups, choices, strict=True) for axis in group}
+        chosen = {axis: choice for group, choice in zip(self.groups, choices, strict=True) for axis in group}
         return Point(number, {axis.key: axis.values[chosen[at]] for at, axis in enumerate(self._axes)})

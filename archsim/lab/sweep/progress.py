@@ -37,10 +37,15 @@ class Bar:
     ) -> None:
         self._progress.stop()
 
-    def begin(self, fidelity: str, rows: int, known: int) -> None:
+    def begin(self, fidelity: str, rows: int) -> None:
         """A bar for the rows of a fidelity."""
         self._failed, self._best = 0, None
-        self._task = self._progress.add_task(fidelity, total=rows, completed=known, said="")
+        self._task = self._progress.add_task(fidelity, total=rows, said="")
+
+    def known(self, rows: int) -> None:
+        """So many rows further that are there already."""
+        if self._task is not None:
+            self._progress.update(self._task, advance=rows)
 
     def row(self, row: Row) -> None:
         """One row further."""

@@ -5,23 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
 import pandas as pd
 
 from archsim.errors import ConfigError
+from archsim.lab.explore.problem import Outcome
 from archsim.lab.fidelity import timed
-from archsim.lab.sweep import crew
-from archsim.lab.sweep.choose import check_method, chosen
+from archsim.lab.sweep import crew, searching
 from archsim.lab.sweep.judge import Judged
 from archsim.lab.sweep.keys import Keys
-from archsim.lab.sweep.points import Point
+from archsim.lab.sweep.outcome import outcome
+from archsim.lab.sweep.points import Grid, Point
 from archsim.lab.sweep.questions import RESULTS, SweepTable
 from archsim.lab.sweep.store import Store, Stored
 from archsim.lab.sweep.table import table
-from archsim.lab.sweep.worker import COST, Row, Task
+from archsim.lab.sweep.worker import COST, OK, Row, Task
 from archsim.outputs import unwritable
 from archsim.spec import load
 
@@ -32,8 +33,11 @@ LADDER = (COST, FAST, "exact")
 class Watch(Protocol):
     """Who is told how a sweep goes on."""
 
-    def begin(self, fidelity: str, rows: int, known: int) -> None:
-        """So many rows are to be had at a fidelity, of which some are known."""
+    def begin(self, fidelity: str, rows: int) -> None:
+        """So many rows are to be had at a fidelity."""
+
+    def known(self, rows: int) -> None:
+        """So many of them are there already."""
 
     def row(self, row: Row) -> None:
         """A row is there."""
@@ -42,8 +46,11 @@ class Watch(Protocol):
 class Silent:
     """Who is told and says nothing."""
 
-    def begin(self, fidelity: str, rows: int, known: int) -> None:
+    def begin(self, fidelity: str, rows: int) -> None:
         """See ``Watch.begin``."""
+
+    def known(self, rows: int) -> None:
+        """See ``Watch.known``."""
 
     def row(self, row: Row) -> None:
         """See ``Watch.row``."""
@@ -73,7 +80,7 @@ class Sweeping:
         if not self._has_fidelity:
             self._ladder = tuple(rung for rung in self._ladder if rung in (COST, FAST)) or self._ladder
         self._keys = Keys(chip, self.sweep.objective, self.sweep.dtype)
-        check_method(self.sweep.search)
+        self._grid, self._method = Grid(self.sweep), searching.method(self.sweep)
         self.store = Store(folder)
         if not resume and self.store.holds_rows():
             raise ConfigError(f"{folder}: holds rows of a sweep; go on with --resume, or take another --out")
@@ -85,14 +92,15 @@ class Sweeping:
         self.store.close()
 
     def run(self, workers: int, watch: Watch) -> SweepTable:
-        """Work out all rows, then those of the front at each better fidelity; write and return the table."""
-        places = [self._place(point, model, self.sweep.fidelity) for point in chosen(self.sweep) for model in self._all]
-        for fidelity, better in zip_longest(self._ladder, self._ladder[1:]):
-            asked = [place for place in places if place.fidelity == fidelity]
-            self._work(asked, fidelity, workers, watch)
+        """Work out all rows, then those of the front at each better fidelity; write and return the table. Once."""
+        places = self._search(workers, watch)
+        for fidelity, better in pairwise(self._ladder):
             found = self.table(places)
-            for at in found.index[found["front"] & (found["fidelity"] == fidelity)] if better else ():
-                places.append(self._again(found.loc[at], places, better))
+            front = found.index[found["front"] & (found["fidelity"] == fidelity)]
+            again = [self._again(found.loc[at], places, better) for at in front]
+            watch.begin(better, len(again))
+            self._work(again, workers, watch)
+            places += again
         made = self.table(places)
         save(made, self.folder)
         return made
@@ -122,10 +130,29 @@ class Sweeping:
         point = next(p.point for p in places if p.point.number == row["point"])
         return self._place(point, model, fidelity)
 
-    def _work(self, places: Sequence[Place], fidelity: str, workers: int, watch: Watch) -> None:
+    def _search(self, workers: int, watch: Watch) -> list[Place]:
+        """Work out the points that the method asks for, batch by batch; their rows."""
+        watch.begin(self.sweep.fidelity, searching.problem(self.sweep).spent * len(self.models))
+        found: list[Place] = []
+        while batch := self._method.ask():
+            points = [self._grid.at(choices) for choices in batch]
+            places = [[self._place(point, model, self.sweep.fidelity) for model in self._all] for point in points]
+            asked = list(chain.from_iterable(places))
+            self._work(asked, workers, watch)
+            self._method.tell(self._outcomes(places))
+            found += asked
+        return found
+
+    def _outcomes(self, places: Sequence[Sequence[Place]]) -> list[Outcome]:
+        """Of points by the places of their models."""
+        stored = self.store.get(place.key for each in places for place in each)
+        rows = [[stored[place.key] for place in each] for each in places]
+        return [outcome(self.sweep, [row.numbers if row.status == OK else None for row in each]) for each in rows]
+
+    def _work(self, places: Sequence[Place], workers: int, watch: Watch) -> None:
         known = self.store.get(place.key for place in places)
         todo = {place.key: place for place in places if place.key not in known}
-        watch.begin(fidelity, len(places), len(places) - len(todo))
+        watch.known(len(places) - len(todo))
         for row in crew.rows(self._tasks(todo.values()), workers, self.sweep.limits.seconds):
             self.store.put(row)
             watch.row(row)

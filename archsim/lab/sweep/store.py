@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import closing
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,8 +66,8 @@ class Store:
 
     def get(self, keys: Iterable[str]) -> dict[str, Stored]:
         """The rows that are there, by key."""
-        wanted = set(keys)
-        return {key: found for key, found in self._all() if key in wanted}
+        found = ((key, self._one(key)) for key in keys)
+        return {key: row for key, row in found if row is not None}
 
     def holds_rows(self) -> bool:
         """Whether any row is there."""
@@ -78,7 +77,9 @@ class Store:
         """To be called at the end."""
         self._base.close()
 
-    def _all(self) -> Iterator[tuple[str, Stored]]:
-        with closing(self._base.execute("select key, status, reason, numbers, seconds from rows")) as found:
-            for key, status, reason, numbers, seconds in found:
-                yield key, Stored(status, reason, json.loads(numbers), seconds)
+    def _one(self, key: str) -> Stored | None:
+        row = self._base.execute("select status, reason, numbers, seconds from rows where key = ?", (key,)).fetchone()
+        if row is None:
+            return None
+        status, reason, numbers, seconds = row
+        return Stored(status, reason, json.loads(numbers), seconds)

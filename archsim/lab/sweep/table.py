@@ -14,6 +14,7 @@ from archsim import units
 from archsim.errors import ConfigError
 from archsim.lab.options import Requirement
 from archsim.lab.sweep.form import Goal, Sweep
+from archsim.lab.sweep.points import Grid
 from archsim.lab.sweep.worker import OK
 from archsim.report.quantity import COUNT, SHARE, unit_of
 
@@ -29,8 +30,9 @@ def table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
     Columns: point, model, fidelity, one for each axis (in base units where it is a quantity), every number of the
     results, ``meets`` (all constraints), ``front`` (no other row of its model and fidelity is better), status, reason.
-    ``attrs``: what the sweep says (``sweep``, its name, ``axes``, ``zips``, ``objectives``, ``constraints``), ``units``
-    of every column that has one ('1': counts and shares), ``front`` the rows of the front.
+    ``attrs``: what the sweep says (``sweep``, its name, ``axes``, ``zips``, ``objectives``, ``constraints``),
+    ``search`` how points were chosen, ``units`` of every column that has one ('1': counts and shares), ``front`` the
+    rows of the front.
     """
     axes = [axis.key for axis in sweep.axes]
     found, shown = [], dict[str, str]()
@@ -56,10 +58,18 @@ def table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         "zips": [[axes[number] for number in group] for group in sweep.zips],
         "objectives": [str(goal) for goal in sweep.goals],
         "constraints": [str(item) for item in sweep.constraints],
+        "search": searched(sweep, made["point"].nunique()),
         "units": shown | {key: text for key in numbers if (text := _unit(key))},
         "front": made.index[made["front"]].tolist(),
     }
     return made
+
+
+def searched(sweep: Sweep, points: int) -> str:
+    """How so many points were chosen: ``nsga2, seed 1: 200 of 2,304 points``."""
+    search = sweep.search
+    way = f"{search.method}, seed {search.seed}" if search.trials else search.method
+    return f"{way}: {points:,} of {len(Grid(sweep)):,} points"
 
 
 def plain(value: object) -> tuple[object, str]:

@@ -1,0 +1,1 @@
+"""Design search: which points of a grid are worth a simulation; one file for each method."""

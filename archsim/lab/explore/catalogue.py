@@ -1,0 +1,19 @@
+"""Methods of design search by name: one file each in this package, with a function ``method``."""
+
+from __future__ import annotations
+
+from archsim import registry
+from archsim.lab.explore.problem import Method, Problem
+
+PACKAGE = "archsim.lab.explore"
+
+
+def names() -> tuple[str, ...]:
+    """Methods that there are."""
+    return tuple(registry.modules(PACKAGE))
+
+
+def make(name: str, problem: Problem) -> Method:
+    """A method that has not been asked yet; raises ConfigError where what it needs is not installed."""
+    found: Method = registry.load(PACKAGE, name).method(problem)
+    return found
