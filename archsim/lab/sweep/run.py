@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +11,8 @@ import pandas as pd
 
 from archsim.errors import ConfigError, NotBuiltError
 from archsim.lab.fidelity import timed
-from archsim.lab.sweep import crew
 from archsim.lab.sweep.choose import check_method, chosen
+from archsim.lab.sweep.crew import Crew
 from archsim.lab.sweep.judge import Judged
 from archsim.lab.sweep.keys import Keys
 from archsim.lab.sweep.points import Point
@@ -81,12 +80,12 @@ class Sweeping:
     def __exit__(self, *_: object) -> None:
         self.store.close()
 
-    def run(self, workers: int, watch: Watch) -> SweepTable:
+    def run(self, crew: Crew, watch: Watch) -> SweepTable:
         """Work out all rows, then those of the front at each better fidelity; write and return the table."""
         places = [self._place(point, model, self.sweep.fidelity) for point in chosen(self.sweep) for model in self._all]
         for fidelity in LADDER[LADDER.index(self.sweep.fidelity) :]:
             asked = [place for place in places if place.fidelity == fidelity]
-            self._work(asked, fidelity, workers, watch)
+            self._work(asked, fidelity, crew, watch)
             found = self.table(places)
             better = LADDER[LADDER.index(fidelity) + 1 :][:1] if self._has_fidelity else ()
             for at in found.index[found["front"] & (found["fidelity"] == fidelity)] if better else ():
@@ -120,11 +119,11 @@ class Sweeping:
         point = next(p.point for p in places if p.point.number == row["point"])
         return self._place(point, model, fidelity)
 
-    def _work(self, places: Sequence[Place], fidelity: str, workers: int, watch: Watch) -> None:
+    def _work(self, places: Sequence[Place], fidelity: str, crew: Crew, watch: Watch) -> None:
         known = self.store.get(place.key for place in places)
         todo = {place.key: place for place in places if place.key not in known}
         watch.begin(fidelity, len(places), len(places) - len(todo))
-        for row in crew.rows(self._tasks(todo.values()), workers, self.sweep.limits.seconds):
+        for row in crew.rows(self._tasks(todo.values()), self.sweep.limits.seconds):
             self.store.put(row)
             watch.row(row)
 
@@ -167,8 +166,3 @@ def write_pages(made: SweepTable, folder: Path) -> list[Path]:
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
     return [folder / name for name in texts]
-
-
-def processors() -> int:
-    """That this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -82,3 +82,16 @@ class Store:
         with closing(self._base.execute("select key, status, reason, numbers, seconds from rows")) as found:
             for key, status, reason, numbers, seconds in found:
                 yield key, Stored(status, reason, json.loads(numbers), seconds)
+
+
+def known(folder: Path, keys: Iterable[str]) -> set[str]:
+    """Which rows are there; nothing is made or changed. Raises ConfigError when the index cannot be read."""
+    path = folder / FILE
+    if not path.exists():
+        return set()
+    how = "mode=ro" if path.with_name(f"{FILE}-wal").exists() else "immutable=1"  # nobody writes: no file is made
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as base:
+            return {key for (key,) in base.execute("select key from rows")} & set(keys)
+    except sqlite3.Error as error:
+        raise ConfigError(f"{path}: cannot be used ({error})") from error
