@@ -1,7 +1,7 @@
 """How tasks go out to workers that are far away: in chunks of a second, and singly where a worker has died.
 
 A worker that dies takes along what it had begun, and nobody says which task killed it. So its tasks are tried again one
-by one, each on a worker that has nothing else; one whose worker dies then too is a row that says so.
+by one, each on a worker that has nothing else. One whose worker dies again and again is a row that says so.
 """
 
 from __future__ import annotations
@@ -21,10 +21,13 @@ LONG_S = 5.0  # beside a chunk of that length the way of the next one is nothing
 
 @dataclass(frozen=True)
 class Chunk:
-    """Tasks that go out together. ``deaths``: of workers while it was worked on; then it is a single task."""
+    """Tasks that go out together. ``alone``: a single one, for a worker that has nothing else; ``deaths``: of workers
+    that had nothing else.
+    """
 
     tasks: tuple[Task, ...]
     seconds: float  # expected
+    alone: bool = False
     deaths: int = 0
 
 
@@ -38,7 +41,7 @@ class Hand:
     @property
     def full(self) -> bool:
         """Whether it has enough to do."""
-        if any(chunk.deaths for chunk in self.chunks):
+        if any(chunk.alone for chunk in self.chunks):
             return True
         long = sum(chunk.seconds for chunk in self.chunks) >= LONG_S * self.threads
         return len(self.chunks) >= self.threads * (1 if long else AHEAD)
@@ -91,21 +94,22 @@ class Chunks:
 
     def back(self, chunk: Chunk) -> None:
         """A chunk that was not worked on."""
-        (self._suspects if chunk.deaths else self._again).append(chunk)
+        (self._suspects if chunk.alone else self._again).append(chunk)
 
     def lost(self, hand: Hand, cause: str, *, blamed: bool = True) -> list[Row]:
         """A worker is gone: what it had goes out again; rows of tasks whose workers died too often.
 
         ``blamed``: it died, so what it had begun (the first chunk of each thread) may have killed it.
         """
-        begun = hand.threads if blamed else 0
-        for chunk in hand.chunks[begun:]:
+        begun = hand.chunks[: hand.threads] if blamed else []
+        for chunk in hand.chunks[len(begun) :]:
             self.back(chunk)
         failed = []
-        for chunk in hand.chunks[:begun]:
+        for chunk in begun:
+            deaths = chunk.deaths + (len(begun) == len(chunk.tasks) == 1)
             for task in chunk.tasks:
-                if chunk.deaths + 1 < ATTEMPTS:
-                    self._suspects.append(Chunk((task,), self.pace.of(task), chunk.deaths + 1))
+                if deaths < ATTEMPTS:
+                    self._suspects.append(Chunk((task,), self.pace.of(task), True, deaths))
                 else:
                     failed.append(Row(task, FAILED, cause))
         return failed

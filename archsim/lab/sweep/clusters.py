@@ -71,7 +71,7 @@ def _connected(address: str) -> Crew:
 def _local(local: Local) -> Crew:
     distributed = _module("distributed")
     cluster = distributed.LocalCluster(
-        n_workers=local.workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+        n_workers=local.workers, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
     )
     return _of(cluster)
 
@@ -81,7 +81,7 @@ def _batch(batch: Batch) -> Crew:
     if shutil.which(job.submit_command) is None:
         raise ConfigError(f"kind: {batch.kind}: no command '{job.submit_command}' on this machine")
     cluster = getattr(_module("dask_jobqueue"), f"{_JOB[batch.kind]}Cluster")(
-        silence_logs=logging.CRITICAL, scheduler_options={"dashboard_address": None}, **_options(batch)
+        silence_logs=logging.CRITICAL, scheduler_options={"dashboard_address": ":0"}, **_options(batch)
     )
     cluster.scale(jobs=batch.jobs)
     return _of(cluster, batch.jobs * batch.cores)

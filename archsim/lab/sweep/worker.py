@@ -97,6 +97,9 @@ def prepare(folder: str | None = None, variables: Mapping[str, str] | None = Non
     if folder is not None:
         os.chdir(folder)
     import archsim.lab.run  # noqa: F401
+    from archsim.lab import uncollected
+
+    uncollected.seldom()
 
 
 def _end_with_parent() -> None:
