@@ -77,6 +77,15 @@ def _sweep(path: Path) -> str:
     return f"sweep '{sweep.name}' of chip '{sweep.chip}', {len(Grid(sweep))} points of {len(sweep.models)} models"
 
 
+def _cluster(path: Path) -> str:
+    from archsim.lab.sweep.cluster_form import Local, read
+
+    found = read(read_text(path), str(path))
+    if isinstance(found, Local):
+        return f"cluster 'local', {found.workers} workers"
+    return f"cluster '{found.kind}', {found.jobs} jobs of {found.cores} cores"
+
+
 def _program(path: Path) -> str:
     from archsim.ir.asm.parser import parse_program
     from archsim.ir.check.program import check
@@ -96,10 +105,12 @@ _CHECKS: Mapping[str, Callable[[Path], str]] = {
     "einsums": _einsums,
     "mapping": _mapping,
     "sweep": _sweep,
+    "cluster": _cluster,
 }
 _MARKS = {
     "chip": ("hierarchy", "extends"),
     "einsums": ("tensors",),
     "workload": ("layers",),
     "sweep": ("axes",),
+    "cluster": ("kind",),
 }

@@ -2,21 +2,24 @@
 
 python studies/benchmarks/sweep_workers.py [dask]      processes as of -j, or workers of a local cluster
 
-Every point of sram_vs_bandwidth.yaml with a clock of its own, so that each searches its mappings as a new chip does;
-no cache is read or written. ``idle``: share of its time, from its first task to the last of all, in which a worker
-has none. ``CPU``: user seconds a row, which grow when workers get into each other's way. ``efficiency``: points a minute
-beside as many times those of one worker; processes are started before.
+Points of sram_vs_bandwidth.yaml, spread over its grid; mappings are searched, kernels compiled before, processes started
+before. Columns: points a minute and, beside as many times those of one worker, the efficiency; user CPU seconds a row,
+which grow when workers get into each other's way; ``idle``, the share of its time in which a worker has no task, ``end``
+of it at the end of all, when the last ones are under way; ``waits``, the share of a task's time in which it has no CPU:
+other programs have it. ``own CPUs``: the efficiency without that.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from archsim import caches
 from archsim.lab.sweep import dask_crew, worker
 from archsim.lab.sweep.crew import Crew
 from archsim.lab.sweep.judge import Judged, judge
@@ -26,33 +29,36 @@ from archsim.lab.sweep.worker import Row, Task
 
 SPEC = Path(__file__).resolve().parents[1] / "sweeps" / "sram_vs_bandwidth.yaml"
 WORKERS = (1, 2, 4)
-ROWS = 16  # for each worker: 20 s and more
+ROWS = 24  # for each worker
+STRIDE = 89  # prime to the size of the grid
 
 
 @dataclass(frozen=True)
 class Spent:
-    """A row's process and when it was worked on, by the machine's clock."""
+    """A row's process, when it was worked on by the machine's clock, and CPU seconds: of the user, of all."""
 
-    process: int
+    process: float
     began_s: float
     ended_s: float
+    user_s: float
     cpu_s: float
 
 
 def timed(task: Task) -> Row:
     """The row of a task; its numbers are a ``Spent``."""
-    began = time.monotonic()
+    began, cpu = time.monotonic(), time.process_time()
     row = worker.work(task)
-    spent = {"process": float(os.getpid()), "began_s": began, "ended_s": time.monotonic(), "cpu_s": row.seconds}
+    ended, cpu = time.monotonic(), time.process_time() - cpu
+    spent = {"process": os.getpid(), "began_s": began, "ended_s": ended, "user_s": row.seconds, "cpu_s": cpu}
     return replace(row, numbers=spent)
 
 
 def tasks(judged: Judged, count: int) -> Iterator[Task]:
-    """The first ``count`` tasks, spread over the grid."""
+    """``count`` tasks, spread over the grid."""
     sweep = judged.sweep
     grid = list(Grid(sweep))
     for number in range(count):
-        point = grid[number * 89 % len(grid)]  # 89 has no factor of the size of the grid
+        point = grid[number * STRIDE % len(grid)]
         yield Task(f"{number}", number, sweep.models[0], sweep.chip, point.values, sweep.fidelity)
 
 
@@ -67,29 +73,46 @@ def crew_of(workers: int, dask: bool) -> Crew:
 
 
 def measured(judged: Judged, workers: int, dask: bool) -> list[Spent]:
-    """What the rows took, without those that start the processes."""
-    with crew_of(workers, dask) as crew:
-        for _ in crew.rows(tasks(judged, 2 * workers)):
-            pass
-        rows = list(crew.rows(tasks(judged, ROWS * workers)))
+    """What the rows took on a cache of mappings that is empty, behind those that start the processes."""
+    kernels = caches.folder()
+    assert kernels is not None
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "numba").symlink_to(kernels / "numba")
+        os.environ[caches.FOLDER_VARIABLE] = folder
+        try:
+            with crew_of(workers, dask) as crew:
+                for _ in crew.rows(list(tasks(judged, 4 * workers))[::-1]):
+                    pass
+                rows = list(crew.rows(list(tasks(judged, (ROWS + 4) * workers))[4 * workers :]))
+        finally:
+            os.environ[caches.FOLDER_VARIABLE] = str(kernels)
     assert all(row.status == worker.OK for row in rows), {row.reason for row in rows}
-    return [Spent(**{key: number for key, number in row.numbers.items() if number is not None}) for row in rows]
+    return [Spent(**{key: float(number or 0) for key, number in row.numbers.items()}) for row in rows]
+
+
+def idle(spent: Sequence[Spent], workers: int) -> tuple[float, float]:
+    """Shares of the workers' time without a task: in all, and behind the last task of each."""
+    begin, end = min(row.began_s for row in spent), max(row.ended_s for row in spent)
+    last = {row.process: row.ended_s for row in sorted(spent, key=lambda each: each.ended_s)}
+    whole = workers * (end - begin)
+    return 1 - sum(row.ended_s - row.began_s for row in spent) / whole, sum(end - one for one in last.values()) / whole
 
 
 def main() -> None:
     """Print the table."""
-    os.environ["ARCHSIM_NO_CACHE"] = "1"
-    judged, alone = judge(SPEC), 0.0
-    print("| workers | points a minute | efficiency | CPU s a row | idle |")
-    print("|---:|---:|---:|---:|---:|")
+    judged, alone, quickest = judge(SPEC), 0.0, 0.0
+    print("| workers | points a minute | efficiency | user s a row | idle | end | waits | own CPUs |")
+    print("|---:|---:|---:|---:|---:|---:|---:|---:|")
     for workers in WORKERS:
         spent = measured(judged, workers, "dask" in sys.argv[1:])
-        begin, end = min(row.began_s for row in spent), max(row.ended_s for row in spent)
-        rate = 60 * len(spent) / (end - begin)
-        alone = alone or rate
-        cpu = sum(row.cpu_s for row in spent) / len(spent)
-        idle = 1 - sum(row.ended_s - row.began_s for row in spent) / (workers * (end - begin))
-        print(f"| {workers} | {rate:.0f} | {100 * rate / alone / workers:.0f} % | {cpu:.2f} | {100 * idle:.1f} % |")
+        rate = 60 * len(spent) / (max(row.ended_s for row in spent) - min(row.began_s for row in spent))
+        user = sum(row.user_s for row in spent) / len(spent)
+        free, end = idle(spent, workers)
+        waits = 1 - sum(row.cpu_s for row in spent) / sum(row.ended_s - row.began_s for row in spent)
+        own = (1 - free) * len(spent) / sum(row.cpu_s for row in spent)
+        alone, quickest = alone or rate, quickest or own
+        shares = " | ".join(f"{100 * share:.1f} %" for share in (free, end, waits, own / quickest))
+        print(f"| {workers} | {rate:.0f} | {100 * rate / alone / workers:.0f} % | {user:.2f} | {shares} |", flush=True)
 
 
 if __name__ == "__main__":

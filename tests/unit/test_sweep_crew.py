@@ -131,5 +131,7 @@ def test_processes_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
 
 def ended(process: int) -> bool:
     """Whether there is no such process; one that nobody waits for counts as none."""
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False).stdout
+    state = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False
+    ).stdout
     return not state.strip() or state.startswith("Z")

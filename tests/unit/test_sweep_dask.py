@@ -56,14 +56,14 @@ def test_each_fault_is_its_own(cluster: Any, tmp_path: Path) -> None:
     tasks.append(task(40, what="once", mark=str(tmp_path / "mark")))
     tasks.append(task(41, what="kill once", mark=str(tmp_path / "kill")))
     with crew(cluster, deadly) as workers:
-        found = {row.task.point: row for row in workers.rows(tasks, seconds=3)}
+        found = {row.task.point: row for row in workers.rows(tasks, seconds=2)}
     assert sorted(found) == list(range(42))
     reasons = {row.task.values["what"]: row.reason for row in found.values() if row.status == FAILED}
     assert reasons.pop("kill").startswith("its worker died (tcp://127.0.0.1:")
     assert reasons == {
         "raise": "fault of archsim: ZeroDivisionError: of nothing",
         "die": "its process died (signal SIGKILL)",
-        "hang": "took longer than 3 s (limits.time)",
+        "hang": "took longer than 2 s (limits.time)",
         "eat": "needed more than 1 GiB of memory (limits.memory)",
     }
     assert all(row.numbers == {"n": float(point)} for point, row in found.items() if row.status == OK)
@@ -114,9 +114,7 @@ def where(asked: Task) -> Row:
     return Row(asked, OK, f"{os.getcwd()} {os.environ.get('ARCHSIM_CACHE')} {os.environ.get('ARCHSIM_PLUGINS')}")
 
 
-def test_folder_and_environment_are_the_parents(
-    cluster: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_folder_and_environment_are_the_parents(cluster: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ARCHSIM_CACHE", "/somewhere")
     monkeypatch.setenv("ARCHSIM_PLUGINS", "plugins")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import time
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +20,7 @@ from archsim.lab.sweep.processes import Processes
 Place = int | str | Local | Batch  # processes here, the address of a scheduler, what a cluster file says
 CONNECT_S = 5.0
 LEAVE_S = 60  # before the end of a job its workers leave, so that what they do is not lost with blame
+SUBMITTED_S = 0.05  # between two looks at which jobs are
 _JOB = {"slurm": "SLURM", "lsf": "LSF", "pbs": "PBS"}  # names in dask-jobqueue
 _ACCOUNT = {"slurm": "account", "lsf": "project", "pbs": "account"}
 
@@ -62,8 +64,8 @@ def _connected(address: str) -> Crew:
     logger.setLevel(logging.CRITICAL)
     try:
         return DaskCrew(client(address, timeout=CONNECT_S, set_as_default=False))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"--cluster {address}: no scheduler answers ({error})") from error
+    except Exception as error:  # whatever comes from one that speaks something else
+        raise ConfigError(f"--cluster {address}: no Dask scheduler answers ({error})") from error
     finally:
         logger.setLevel(level)
 
@@ -79,12 +81,39 @@ def _local(local: Local) -> Crew:
 def _batch(batch: Batch) -> Crew:
     job = _job(batch)
     if shutil.which(job.submit_command) is None:
-        raise ConfigError(f"kind: {batch.kind}: no command '{job.submit_command}' on this machine")
+        raise ConfigError(f"kind: {batch.kind}: this machine has no '{job.submit_command}' to submit jobs with")
+    answers: list[str] = []
     cluster = getattr(_module("dask_jobqueue"), f"{_JOB[batch.kind]}Cluster")(
-        silence_logs=logging.CRITICAL, scheduler_options={"dashboard_address": ":0"}, **_options(batch)
+        job_cls=_telling(job, answers),
+        silence_logs=logging.CRITICAL,
+        scheduler_options={"dashboard_address": ":0"},
+        **_options(batch),
     )
-    cluster.scale(jobs=batch.jobs)
+    try:
+        cluster.scale(jobs=batch.jobs)
+        while len(answers) < batch.jobs:
+            time.sleep(SUBMITTED_S)
+        refused = next(filter(None, answers), None)
+        if refused is not None:
+            raise ConfigError(f"kind: {batch.kind}: a job was not taken: {refused}")
+    except BaseException:
+        cluster.close()
+        raise
     return _of(cluster, batch.jobs * batch.cores)
+
+
+def _telling(job: Any, answers: list[str]) -> Any:
+    """A kind of job whose submission is an answer: '' or why it was refused."""
+
+    async def start(self: Any) -> None:
+        try:
+            await job.start(self)
+            answers.append("")
+        except Exception as error:  # nobody else looks at it
+            await _module("distributed.deploy.spec").ProcessInterface.start(self)
+            answers.append(" ".join(str(error).rpartition("stderr:")[2].split()) or type(error).__name__)
+
+    return type(job.__name__, (job,), {"start": start})
 
 
 def _of(cluster: Any, coming: int = 0) -> Crew:
@@ -119,7 +148,11 @@ def _options(batch: Batch) -> Mapping[str, Any]:
         "processes": batch.cores,
         "memory": f"{batch.memory_bytes} B",
         "walltime": f"{hours:02}:{minutes:02}" if batch.kind == "lsf" else f"{hours:02}:{minutes:02}:00",
-        "worker_extra_args": ["--no-dashboard", "--lifetime", f"{max(batch.walltime_s - LEAVE_S, LEAVE_S)}s"],
+        "worker_extra_args": [
+            "--no-dashboard",
+            "--lifetime",
+            f"{max(batch.walltime_s - LEAVE_S, batch.walltime_s // 2)}s",
+        ],
         **{key: value for key, value in stated.items() if value},
     }
 

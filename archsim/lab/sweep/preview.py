@@ -26,8 +26,9 @@ def lines(judged: Judged, folder: Path, place: Place) -> Iterator[str]:
         for model, named in zip(judged.models, sweep.models, strict=True)
     }
     done = len(known(folder, asked))
+    todo = len(asked) - done
     yield f"{sweep.name}: {len(points)} points, {len(sweep.models)} models, {len(asked)} rows, {sweep.fidelity}"
-    yield f"{folder}: {done} rows are there, {len(asked) - done} to be simulated, then those of the front in more detail"
+    yield f"{folder}: {done} rows are there, {todo} to be simulated, then those of the front in more detail"
     yield from _on(place)
 
 
