@@ -2,11 +2,11 @@
 
 python studies/benchmarks/sweep_workers.py [dask]      processes as of -j, or workers of a local cluster
 
-Points of sram_vs_bandwidth.yaml, spread over its grid; mappings are searched, kernels compiled before, processes started
-before. Columns: points a minute and, beside as many times those of one worker, the efficiency; user CPU seconds a row,
-which grow when workers get into each other's way; ``idle``, the share of its time in which a worker has no task, ``end``
-of it at the end of all, when the last ones are under way; ``waits``, the share of a task's time in which it has no CPU:
-other programs have it. ``own CPUs``: the efficiency without that.
+The first points of sram_vs_bandwidth.yaml, the same for each; mappings are searched, kernels compiled and processes
+started before. ``efficiency``: points a minute beside as many times those of one worker. ``user s a row`` grows when
+workers get into each other's way. ``idle``: share of its time in which a worker has no task; ``end``: of that what is
+behind its last one. ``waits``: share of a task's time in which it has no CPU, since other programs have it; ``own
+CPUs``: the efficiency without that.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from archsim import caches
@@ -29,8 +30,7 @@ from archsim.lab.sweep.worker import Row, Task
 
 SPEC = Path(__file__).resolve().parents[1] / "sweeps" / "sram_vs_bandwidth.yaml"
 WORKERS = (1, 2, 4)
-ROWS = 24  # for each worker
-STRIDE = 89  # prime to the size of the grid
+ROWS, FIRST = 64, 16  # measured; behind those that start the processes
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,10 @@ def timed(task: Task) -> Row:
 
 
 def tasks(judged: Judged, count: int) -> Iterator[Task]:
-    """``count`` tasks, spread over the grid."""
+    """The first ``count`` tasks."""
     sweep = judged.sweep
-    grid = list(Grid(sweep))
-    for number in range(count):
-        point = grid[number * STRIDE % len(grid)]
-        yield Task(f"{number}", number, sweep.models[0], sweep.chip, point.values, sweep.fidelity)
+    for point in islice(Grid(sweep), count):
+        yield Task(f"{point.number}", point.number, sweep.models[0], sweep.chip, point.values, sweep.fidelity)
 
 
 def crew_of(workers: int, dask: bool) -> Crew:
@@ -67,9 +65,10 @@ def crew_of(workers: int, dask: bool) -> Crew:
     if not dask:
         return Processes(workers, timed)
     import distributed
+    import sweep_workers  # by name: a function of the script that runs would be sent as its code
 
     cluster = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
-    return dask_crew.DaskCrew(distributed.Client(cluster), cluster.close, work=timed)
+    return dask_crew.DaskCrew(distributed.Client(cluster), cluster.close, work=sweep_workers.timed)
 
 
 def measured(judged: Judged, workers: int, dask: bool) -> list[Spent]:
@@ -81,9 +80,10 @@ def measured(judged: Judged, workers: int, dask: bool) -> list[Spent]:
         os.environ[caches.FOLDER_VARIABLE] = folder
         try:
             with crew_of(workers, dask) as crew:
-                for _ in crew.rows(list(tasks(judged, 4 * workers))[::-1]):
+                both = list(tasks(judged, FIRST + ROWS))
+                for _ in crew.rows(both[:FIRST]):
                     pass
-                rows = list(crew.rows(list(tasks(judged, (ROWS + 4) * workers))[4 * workers :]))
+                rows = list(crew.rows(both[FIRST:]))
         finally:
             os.environ[caches.FOLDER_VARIABLE] = str(kernels)
     assert all(row.status == worker.OK for row in rows), {row.reason for row in rows}
