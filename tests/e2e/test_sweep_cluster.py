@@ -106,7 +106,9 @@ def known(out: Path) -> int:
         return 0
 
 
-def test_a_killed_worker_changes_nothing(archsim: Archsim, workers: Any, spec: Path, tmp_path: Path) -> None:
+def test_a_killed_worker_changes_nothing_and_a_dry_run_says_what_is_known(
+    archsim: Archsim, workers: Any, spec: Path, tmp_path: Path
+) -> None:
     assert archsim("sweep", str(spec), "-j", "2", "--out", str(tmp_path / "calm")).returncode == 0
     out = tmp_path / "out"
     process = begun(spec, workers.scheduler_address, out, tmp_path / "cache")
@@ -120,6 +122,15 @@ def test_a_killed_worker_changes_nothing(archsim: Archsim, workers: Any, spec: P
     found = results(out)
     assert len(found) >= 132 and not (found["status"] == "failed").any()
     pd.testing.assert_frame_equal(found, results(tmp_path / "calm"))
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    spec.write_text(spec.read_text().replace("16 KiB, 64 B", "16 KiB, 32 KiB, 64 B"))
+    done = archsim("sweep", str(spec), "-j", "3", "--dry-run", "--out", str(out))
+    assert done.returncode == 0 and done.stdout.splitlines() == [
+        "small: 165 points, 1 models, 165 rows, fast",
+        f"{out}: 132 rows are there, 33 to be simulated, then those of the front in more detail",
+        "on 3 processes",
+    ]
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
 def test_jobs_of_slurm_are_submitted_and_cancelled(archsim: Archsim, spec: Path, slurm: Path, tmp_path: Path) -> None:
@@ -152,22 +163,6 @@ def test_a_dry_run_shows_the_script_and_writes_nothing(
     assert script[-2] == "export ARCHSIM_TRIED=1"
     assert f"{sys.executable} -m distributed.cli.dask_worker tcp://SCHEDULER" in script[-1]
     assert "--nworkers 2 " in script[-1] and "--lifetime 5340s" in script[-1]
-
-
-def test_a_dry_run_says_what_is_known(archsim: Archsim, spec: Path, tmp_path: Path) -> None:
-    spec.write_text(spec.read_text().replace("steps: 11", "steps: 2"))
-    out = tmp_path / "out"
-    assert archsim("sweep", str(spec), "-j", "2", "--out", str(out)).returncode == 0
-    before = {path.name: path.read_bytes() for path in out.iterdir()}
-    spec.write_text(spec.read_text().replace("steps: 2", "steps: 3"))
-    done = archsim("sweep", str(spec), "-j", "3", "--dry-run", "--out", str(out))
-    assert done.returncode == 0
-    assert done.stdout.splitlines() == [
-        "small: 36 points, 1 models, 36 rows, fast",
-        f"{out}: 24 rows are there, 12 to be simulated, then those of the front in more detail",
-        "on 3 processes",
-    ]
-    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
 def test_ctrl_c_leaves_nothing_behind(spec: Path, tmp_path: Path) -> None:

@@ -160,3 +160,14 @@ def test_without_workers_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
             list(workers.rows([task(0)]))
         with crew(nobody, fragile) as workers:
             assert list(workers.rows([])) == []
+
+
+def whose(asked: Task) -> Row:
+    """The process that works on it, for a second."""
+    time.sleep(1.0)
+    return Row(asked, OK, numbers={"process": float(os.getpid())})
+
+
+def test_few_tasks_are_spread(cluster: Any) -> None:
+    with crew(cluster, whose) as workers:
+        assert len({row.numbers["process"] for row in workers.rows([task(0), task(1)])}) == 2

@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -59,15 +60,13 @@ def _connected(address: str) -> Crew:
     from archsim.lab.sweep.dask_crew import DaskCrew
 
     client = _module("distributed").Client
-    logger = logging.getLogger("distributed")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+    quiet = ExitStack()
+    quiet.enter_context(_module("distributed.utils").silence_logging_cmgr(logging.CRITICAL))
     try:
-        return DaskCrew(client(address, timeout=CONNECT_S, set_as_default=False))
+        return DaskCrew(client(address, timeout=CONNECT_S, set_as_default=False), quiet.close)
     except Exception as error:  # whatever comes from one that speaks something else
+        quiet.close()
         raise ConfigError(f"--cluster {address}: no Dask scheduler answers ({error})") from error
-    finally:
-        logger.setLevel(level)
 
 
 def _local(local: Local) -> Crew:

@@ -93,15 +93,24 @@ class _Sending:
         self._done: SimpleQueue[Any] = SimpleQueue()
 
     def hand_out(self) -> bool:
-        """Give workers what they can take; whether anything is still to be done."""
-        for address, hand in self.hands.items():
-            while (chunk := self._chunks.take(hand)) is not None:
-                future = self._client.submit(
-                    outpost.run, self._orders, chunk.tasks, self._seconds, workers=[address], pure=False
-                )
-                self._under_way[future] = address, chunk
-                future.add_done_callback(self._done.put)
+        """Give workers what they can take, to those that have least first; whether anything is still to be done."""
+        given = True
+        while given:
+            least_first = sorted(self.hands, key=lambda each: len(self.hands[each].chunks) / self.hands[each].threads)
+            given = any([self._give(address) for address in least_first])
         return bool(self._under_way) or not self._chunks.over
+
+    def _give(self, address: str) -> bool:
+        """Send a worker a chunk more, if it can take one."""
+        chunk = self._chunks.take(self.hands[address])
+        if chunk is None:
+            return False
+        future = self._client.submit(
+            outpost.run, self._orders, chunk.tasks, self._seconds, workers=[address], pure=False
+        )
+        self._under_way[future] = address, chunk
+        future.add_done_callback(self._done.put)
+        return True
 
     def fetch(self, wait_s: float) -> Iterator[Row]:
         """The rows of the next chunk that is done; none if none is within ``wait_s``."""
@@ -143,7 +152,7 @@ class _Sending:
 
     def cancel(self) -> None:
         """Take back what is under way."""
-        if self._under_way:
+        if self._under_way and self._client.status == "running":
             self._client.cancel(list(self._under_way), force=True)
         self._under_way.clear()
 
