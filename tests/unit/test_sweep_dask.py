@@ -151,15 +151,22 @@ def slow(asked: Task) -> Row:
     return Row(asked, OK)
 
 
-def test_without_workers_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_workers_it_ends_unless_some_are_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
     import distributed
 
-    monkeypatch.setattr(dask_crew, "ALONE_S", 1.0)
+    monkeypatch.setattr(dask_crew, "ALONE_S", 0.5)
     with distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=logging.CRITICAL) as nobody:
         with pytest.raises(SimulationError, match="no workers since"), crew(nobody, fragile) as workers:
             list(workers.rows([task(0)]))
         with crew(nobody, fragile) as workers:
             assert list(workers.rows([])) == []
+        client = distributed.Client(nobody, set_as_default=False)
+        with ThreadPoolExecutor() as pool, DaskCrew(client, coming=1, work=fragile) as workers:
+            pool.submit(lambda: (time.sleep(1.5), nobody.scale(1)))
+            assert [row.status for row in workers.rows([task(0)])] == [OK]
+            nobody.scale(0)
+            with pytest.raises(SimulationError, match="no workers since"):
+                list(workers.rows([task(1)]))
 
 
 def whose(asked: Task) -> Row:

@@ -39,6 +39,7 @@ class DaskCrew:
         work: Callable[[Task], Row] = work,
     ) -> None:
         self._client, self._close, self._coming = client, close, coming
+        self._seen: set[str] = set()  # names of all workers that there were
         variables = {key: value for key, value in os.environ.items() if key.startswith("ARCHSIM_")}
         self._orders = outpost.Orders(str(client.id), os.getcwd(), variables, keys.version(), work)
 
@@ -68,26 +69,25 @@ class DaskCrew:
                     yield from sending.follow()
                     looked = now
                 here = now if sending.hands else here
-                self._check(now - here, len(sending.seen))
+                self._seen |= sending.names
+                self._check(now - here)
         finally:
             sending.cancel()
 
-    def _check(self, alone_s: float, seen: int) -> None:
-        """Raises SimulationError when nobody is left who could go on; ``seen``: workers so far."""
+    def _check(self, alone_s: float) -> None:
+        """Raises SimulationError when nobody is left who could go on."""
         if self._client.status != "running":
             raise SimulationError("the scheduler of the cluster is gone; go on with --resume")
-        if alone_s > ALONE_S and seen >= self._coming:
+        if alone_s > ALONE_S and len(self._seen) >= self._coming:
             raise SimulationError(f"the cluster has no workers since {alone_s:.0f} s; go on with --resume")
 
 
 class _Sending:
-    """Chunks that are with workers. ``hands``: of each worker that is there, by address; ``seen``: names of all that
-    there were.
-    """
+    """Chunks that are with workers. ``hands``: of each worker that is there, by address; ``names``: of the workers."""
 
     def __init__(self, client: Any, orders: outpost.Orders, chunks: Chunks, seconds: float | None) -> None:
         self.hands: dict[str, Hand] = {}
-        self.seen: set[str] = set()
+        self.names: set[str] = set()
         self._client, self._orders, self._chunks, self._seconds = client, orders, chunks, seconds
         self._under_way: dict[Any, tuple[str, Chunk]] = {}
         self._done: SimpleQueue[Any] = SimpleQueue()
@@ -148,7 +148,7 @@ class _Sending:
             yield from self._gone(address, blamed=not self._left(address))
         for address, worker in there.items():
             self.hands.setdefault(address, Hand(int(worker["nthreads"])))
-            self.seen.add(str(worker["name"]))
+            self.names.add(str(worker["name"]))
 
     def cancel(self) -> None:
         """Take back what is under way."""
