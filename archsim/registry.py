@@ -22,6 +22,7 @@ from archsim.errors import ConfigError, nearest
 PLUGINS_VARIABLE = "ARCHSIM_PLUGINS"
 _FOLDERS = {"archsim.memory.dram.standards": "dram_standards"}  # others: the last part of the package's name
 _DEFINES = {"archsim.pe.dataflows": "fold"}  # packages with helpers: the function that makes a file an extension
+_loaded: dict[tuple[str, str], ModuleType] = {}  # of the packages themselves
 
 
 def modules(package_name: str) -> dict[str, str]:
@@ -41,13 +42,16 @@ def modules(package_name: str) -> dict[str, str]:
 
 def load(package_name: str, name: str) -> ModuleType:
     """The module of the extension ``name``; raises ConfigError with the names present when there is none."""
+    if not os.environ.get(PLUGINS_VARIABLE) and (package_name, name) in _loaded:
+        return _loaded[package_name, name]
     known = modules(package_name)
     if name not in known:
         kind = plugin_folder(package_name)
         raise ConfigError(f"no '{name}' among {kind}; it has: {', '.join(known) or 'none'}{nearest(name, known)}")
     path = Path(known[name])
     if path.parent in _package_directories(package_name):
-        return importlib.import_module(f"{package_name}.{name}")
+        _loaded[package_name, name] = importlib.import_module(f"{package_name}.{name}")
+        return _loaded[package_name, name]
     return _load_plugin(f"archsim_plugins.{plugin_folder(package_name)}.{name}", path)
 
 

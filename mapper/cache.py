@@ -15,7 +15,7 @@ from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 
 SOURCES = ("mapper", "archsim.pe.dataflows", "archsim.ops", "archsim.energy")
 MACHINE = tuple(f"archsim.{room}" for room in ("sim", "pe", "memory", "noc", "host", "system"))  # what simulates them
-PLAIN = ("unit", "kind", "bound_cycles", "space", "evaluated", "proof", "simulated_cycles")
+PLAIN = ("unit", "kind", "bound_cycles", "expected_cycles", "space", "evaluated", "proof", "simulated_cycles")
 
 
 class MappingCache:

@@ -7,8 +7,8 @@ partial-sum read is elided, loops that do not move an operand cost only where th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -17,41 +17,41 @@ from numpy.typing import NDArray
 from mapper.adding import WAYS, adding, adding_bytes, spared_bytes
 from mapper.costs import ChipCosts
 from mapper.crowd import behind, last_written, paced, together
-from mapper.grid import Flow, Grid, Reals, Traffic
+from mapper.grid import Flow, Reals, Traffic
 from mapper.latency import PINS, largest, latency_terms
 from mapper.operands import ACC, OUT, OperandPlan
 from mapper.problem import Problem
-from mapper.work import Work
+from mapper.work import Work, joined_work
 
-Depths = Mapping[str, int]
 Cells = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Figures of the legal cells of a template, each worked out when it is asked for: (n,) arrays.
+    """Figures of cells of one template or several, each worked out when it is asked for: (n,) arrays.
 
-    ``cells``: (n,) flat indices in the grid, ascending, one or more to ask for figures; ``work`` of the units and
-    ``moved``, every operand's traffic: in the whole grid.
+    ``cells``: (n,) flat indices in their grids, one or more to ask for figures; there, (n,) arrays as well: ``done`` by
+    the units, ``flows`` of every operand, bytes ``held`` in all memories.
     """
 
     problem: Problem
     chip: ChipCosts
     cells: Cells
-    work: Work
-    moved: Mapping[str, Traffic]
+    done: Work
+    flows: Mapping[str, Flow]
+    held: Reals
 
     @cached_property
     def bound(self) -> Reals:
         """Reference cycles that no run can undercut."""
-        flows = {plan.name: _spared(plan, self._flows[plan.name]) for plan in self.problem.operands}
+        flows = {plan.name: _spared(plan, self.flows[plan.name]) for plan in self.problem.operands}
         counts = self._at_memories(flows, flows)
-        return np.ceil(largest(latency_terms(self.problem, self.chip, self._done, flows, counts)) - 1e-6)
+        return np.ceil(largest(latency_terms(self.problem, self.chip, self.done, flows, counts)) - 1e-6)
 
     @property
     def floor(self) -> float:
         """Cycles that no cell undercuts, since its units work as long."""
-        busiest = np.maximum(self._done.array_total, self._done.vector_total)
+        busiest = np.maximum(self.done.array_total, self.done.vector_total)
         return float(np.ceil(busiest.min() - 1e-6))
 
     @cached_property
@@ -64,11 +64,11 @@ class Costs:
     @cached_property
     def terms(self) -> dict[str, Reals]:
         """What each resource alone needs of ``cycles`` (the largest is the figure)."""
-        usual, problem, done = self.chip.usual(), self.problem, self._done
+        usual, problem, done = self.chip.usual(), self.problem, self.done
         if problem.spread is None:
             return latency_terms(problem, usual, done, self._bursts, self._counts)
         off_chip = paced(usual, problem, self._bursts)
-        found = latency_terms(problem, usual, done, off_chip, memory_bytes(problem, done, self._flows, off_chip))
+        found = latency_terms(problem, usual, done, off_chip, memory_bytes(problem, done, self.flows, off_chip))
         late = {name: behind(problem, off_chip, done.array_total) for name in found if name.endswith(PINS)}
         late["array"] = last_written(usual, problem, off_chip)
         return {name: cycles + late.get(name, 0.0) for name, cycles in found.items()}
@@ -81,69 +81,60 @@ class Costs:
             finite = np.where(np.isfinite(count), count, 0.0) * _instances(self.problem, memory)
             total = total + finite * self.chip.energy_pj.get((memory, direction), 0.0)
         if self.problem.adders > 1:
-            added = adding(self.problem, self.chip, self._flows[ACC])
-            for key, count in spared_bytes(self.problem, self._flows, added).items():
+            added = adding(self.problem, self.chip, self.flows[ACC])
+            for key, count in spared_bytes(self.problem, self.flows, added).items():
                 total = total - count * self.chip.energy_pj.get(key, 0.0)
-        return total
-
-    @cached_property
-    def held(self) -> Reals:
-        """Bytes in all memories."""
-        total: Reals = np.zeros(self.cells.shape)
-        for need in held_bytes(self.problem, self.moved).values():
-            total = total + need.reshape(-1)[self.cells]
         return total
 
     @cached_property
     def commands(self) -> Reals:
         """Moves, and what the units do with their tiles."""
-        total: Reals = self._done.commands
+        total: Reals = self.done.commands
         for plan in self.problem.operands:
-            total = total + self._flows[plan.name].moves
+            total = total + self.flows[plan.name].moves
         return total
 
     @property
     def ways(self) -> list[str]:
         """By which collective the cores add up partial sums, where a reduction is spread."""
-        return [WAYS[int(number)] for number in adding(self.problem, self.chip, self._flows[ACC]).way]
-
-    @cached_property
-    def _flows(self) -> dict[str, Flow]:
-        return {plan.name: self.moved[plan.name].at(self.cells) for plan in self.problem.operands}
+        return [WAYS[int(number)] for number in adding(self.problem, self.chip, self.flows[ACC]).way]
 
     @cached_property
     def _bursts(self) -> dict[str, Flow]:
         """The traffic that DRAM sees."""
-        return {plan.name: _whole_bursts(self.chip, plan, self._flows[plan.name]) for plan in self.problem.operands}
+        return {plan.name: _whole_bursts(self.chip, plan, self.flows[plan.name]) for plan in self.problem.operands}
 
     @cached_property
     def _counts(self) -> dict[tuple[str, str], Reals]:
-        return self._at_memories(self._flows, self._bursts)
+        return self._at_memories(self.flows, self._bursts)
 
     def _at_memories(self, flows: Mapping[str, Flow], off_chip: Mapping[str, Flow]) -> dict[tuple[str, str], Reals]:
         """Bytes read and written at every memory, those of adding up partial sums too."""
-        found = memory_bytes(self.problem, self._done, flows, off_chip)
+        found = memory_bytes(self.problem, self.done, flows, off_chip)
         if self.problem.adders > 1:
             for key, count in adding_bytes(self.problem, adding(self.problem, self.chip, flows[ACC])).items():
                 found[key] = found[key] + count
         return found
 
-    @cached_property
-    def _done(self) -> Work:
-        return self.work.at(self.cells)
+    def at(self, places: Cells) -> Costs:
+        """The same for the cells that stand at some ``places`` among these."""
+        flows = {name: Flow(*(field[places] for field in flow)) for name, flow in self.flows.items()}
+        cells, held = self.cells[places], self.held[places]
+        found = Costs(self.problem, self.chip, cells, self.done.at(places), flows, held)
+        if "cycles" in vars(self):  # worked out already
+            vars(found)["cycles"] = self.cycles[places]
+        return found
 
-    def where(self, legal: NDArray[np.bool_]) -> Costs:
-        """The same for those cells that are ``legal`` (n,)."""
-        return replace(self, cells=self.cells[legal])
 
-
-def evaluate(grid: Grid, chip: ChipCosts, done: Work, order: tuple[str, ...], depths: Depths) -> Costs:
-    """Cost of one template, a loop order of the groups and a keep depth of each operand, in the cells where it fits."""
-    moved = {plan.name: grid.traffic(plan, order, depths[plan.name]) for plan in grid.problem.operands}
-    legal = np.isfinite(done.array_total)
-    for level, need in held_bytes(grid.problem, moved).items():
-        legal &= need <= grid.problem.capacity[level]
-    return Costs(grid.problem, chip, np.flatnonzero(legal), done, moved)
+def joined(parts: Sequence[Costs]) -> Costs:
+    """Costs of one problem as one, one after the other."""
+    first = parts[0]
+    flows = {
+        name: Flow(*(np.concatenate(field) for field in zip(*(part.flows[name] for part in parts), strict=True)))
+        for name in first.flows
+    }
+    cells, held = (np.concatenate(column) for column in zip(*((part.cells, part.held) for part in parts), strict=True))
+    return Costs(first.problem, first.chip, cells, joined_work([part.done for part in parts]), flows, held)
 
 
 def held_bytes(problem: Problem, moved: Mapping[str, Traffic]) -> dict[str, Reals]:
@@ -153,6 +144,16 @@ def held_bytes(problem: Problem, moved: Mapping[str, Traffic]) -> dict[str, Real
         need = moved[plan.name].needs * problem.times(plan, plan.level)
         used[plan.level] = used[plan.level] + need if plan.level in used else need
     return used
+
+
+def far_bytes(problem: Problem, moved: Mapping[str, Traffic]) -> dict[str, Reals]:
+    """Bytes that tiles move at the memories that they come from and go to, by these, without whole bursts; of copies,
+    which may be repeated, none."""
+    found: dict[str, Reals] = {}
+    for plan in (*problem.loads, *problem.stores) if problem.engine != "copy" else ():
+        size = moved[plan.name].touched * (plan.element_bytes * problem.share(plan, plan.home))
+        found[plan.home] = found.get(plan.home, np.zeros(())) + size
+    return found
 
 
 def _instances(problem: Problem, memory: str) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import inf
 
 import numpy as np
@@ -17,6 +18,7 @@ from archsim.spec.architecture import Architecture, Array, Vector
 from archsim.spec.part import Part
 from mapper.grid import Reals
 
+FOLDED = 512  # nests on arrays that are remembered
 STREAMS = ("a", "b", "acc_read", "acc_write")
 Extents = tuple[tuple[str, int], ...]
 FoldFunction = Callable[[Extents], tuple[int, ...]]
@@ -27,8 +29,9 @@ class Outer:
     """What the cost model must be told of a DRAM.
 
     Peak bytes per second, least seconds that a read or write adds to its beats, granule of transfers in bytes, and
-    seconds that a move takes more which finds other rows open. ``shares``: what is left of the peak, by streams under
-    way at a time (ascending) and bytes of their contiguous runs (ascending); none where it is not known.
+    seconds that a move takes more which finds other rows open; bytes of a row of a channel (0: it has none), channels.
+    ``shares``: what is left of the peak, by streams under way at a time (ascending) and bytes of their contiguous runs
+    (ascending); none where it is not known.
     """
 
     peak_bytes_per_s: float
@@ -36,7 +39,15 @@ class Outer:
     write_latency_s: float = 0.0
     burst_bytes: int = 1
     row_s: float = 0.0
+    row_bytes: int = 0
+    channels: int = 1
     shares: tuple[tuple[int, tuple[tuple[int, float], ...]], ...] = ()
+
+    def rows(self, size_bytes: int) -> int:
+        """Rows that a move opens at least: one in every channel that it reaches, and in all as many as it fills."""
+        if not self.row_bytes:
+            return 0
+        return max(-(-size_bytes // self.row_bytes), min(self.channels, -(-size_bytes // self.burst_bytes)))
 
     def streams(self, size_bytes: float = inf, run_bytes: float = inf) -> int:
         """Transfers of so many bytes each, in contiguous runs, at a time that move most; two or more so that one begins
@@ -62,16 +73,13 @@ class ChipCosts:
     """Rates of one chip for the cost model. ``energy_pj``: (part, 'read' | 'write') -> pJ per byte.
 
     ``outer``: DRAM parts by name; one that is not there is taken as infinitely fast, so that bounds stay bounds.
-    ``opens``: moves are taken to find other rows open in DRAM. ``folds``: what ``fold_function`` remembers.
+    ``opens``: moves are taken to find other rows open in DRAM.
     """
 
     architecture: Architecture
     outer: Mapping[str, Outer]
     energy_pj: Mapping[tuple[str, str], float]
     opens: bool = False
-    folds: dict[tuple[str, Nest, ArrayShape], dict[Extents, tuple[int, ...]]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
 
     def read_rate(self, name: str) -> float:
         """Bytes per reference cycle that a DMA engine can read from a memory (infinite where unlimited)."""
@@ -146,12 +154,12 @@ DRAIN = Function("requantise")
 
 def fold_function(chip: ChipCosts, layer: Layer, array: Array, dtypes: Mapping[str, str]) -> FoldFunction:
     """Cycles of the layer's nest on the array at the dtypes used (accumulating form), and elements over its edge by
-    STREAMS; remembered over all layers of the chip.
+    STREAMS; remembered over all layers and chips.
     """
     flow = catalog.get(array.dataflow)
     nest = Nest(layer.batch, layer.m, layer.n, layer.k)
     shape = array_shape(array, dtypes["inputs"], dtypes["weights"])
-    known = chip.folds.setdefault((array.dataflow, nest, shape), {})
+    known = _folds(array.dataflow, nest, shape)
 
     def folded(extents: tuple[tuple[str, int], ...]) -> tuple[int, ...]:
         found = known.get(extents)
@@ -161,6 +169,12 @@ def fold_function(chip: ChipCosts, layer: Layer, array: Array, dtypes: Mapping[s
         return found
 
     return folded
+
+
+@lru_cache(maxsize=FOLDED)
+def _folds(dataflow: str, nest: Nest, shape: ArrayShape) -> dict[Extents, tuple[int, ...]]:
+    """What is remembered of an array and a nest, by extents."""
+    return {}
 
 
 def array_shape(array: Array, inputs: str, weights: str) -> ArrayShape:

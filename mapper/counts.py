@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
+from types import MappingProxyType
 
 from archsim.ir.activity import combining
-from archsim.ir.footprint import runs_of
+from archsim.ir.footprint import Footprint, runs_of
 from archsim.pe.dataflows import catalog
 from archsim.pe.dataflows.fold import Nest
 from archsim.spec.architecture import Architecture
@@ -26,23 +27,28 @@ from mapper.operands import ACC, BIAS, OUT, OperandPlan
 from mapper.residency import Resident
 
 Counts = Counter[tuple[str, str]]
+NO_BURSTS: Mapping[str, int] = MappingProxyType({})
 FIRST, FRESH = "first", "fresh"  # tile of a reduction, of a core's share of one
 
 
-def expected_counts(frame: Frame, architecture: Architecture, dtypes: Mapping[str, str]) -> Counts:
+def expected_counts(
+    frame: Frame, architecture: Architecture, dtypes: Mapping[str, str], bursts: Mapping[str, int] = NO_BURSTS
+) -> Counts:
     """Counts of one mapped layer, without the borders of tensors pinned on chip (``border_counts``) and without what
     gathers read through a cache (``mapper.cached``).
+
+    ``bursts``: bytes of a burst by DRAM, whose bursts are then counted as accesses, as if each tile began with one.
     """
     counts: Counts = Counter()
     words = {memory.name: memory.word_bytes for memory in architecture.memories if memory.kind != "dram"}
     for plan in frame.problem.operands:
         if plan.name != ACC and not plan.resident and plan.buffered:
-            _move(frame, plan, counts, words)
+            _move(frame, plan, counts, words, bursts)
     if frame.problem.engine == "array":
         _array(frame, counts, words, architecture, dtypes)
         _adding(frame, counts, words, architecture.dma.name, dtypes["accumulate"])
     if frame.problem.engine == "copy":
-        _copy(frame, counts, words)
+        _copy(frame, counts, words, bursts)
     else:
         _vector(frame, counts, words)
     return Counter({key: count for key, count in counts.items() if count})
@@ -71,14 +77,18 @@ def _touch(
     """Bytes and whole accesses of a strided block, walked in the order of ``lead``: strides of a move's other side."""
     if 0 in sizes:
         return
-    axes = [(n, s, led) for n, s, led in zip(sizes, strides, lead or strides, strict=True) if n > 1 and s]
-    runs = runs_of(0, element, [(n, s) for n, s, _ in axes], [led for _, _, led in axes])
+    runs = _runs(sizes, strides, element, lead or strides)
     counts[memory, f"{direction}_bytes"] += runs.size_bytes * times
     if word:
         counts[memory, f"{direction}_accesses"] += runs.accesses(word) * times
 
 
-def _copy(frame: Frame, counts: Counts, words: Mapping[str, int]) -> None:
+def _runs(sizes: Sequence[int], strides: Sequence[int], element: int, lead: Sequence[int]) -> Footprint:
+    axes = [(n, s, led) for n, s, led in zip(sizes, strides, lead, strict=True) if n > 1 and s]
+    return runs_of(0, element, [(n, s) for n, s, _ in axes], [led for _, _, led in axes])
+
+
+def _copy(frame: Frame, counts: Counts, words: Mapping[str, int], bursts: Mapping[str, int]) -> None:
     """The move out of the ring (or straight from the tensor) into the target tensor, by the layer's dims."""
     source, target = frame.problem.operand("in0"), frame.problem.operand(OUT)
     depth = frame.keeps["in0"][0] if source.buffered else len(frame.loops)
@@ -92,37 +102,55 @@ def _copy(frame: Frame, counts: Counts, words: Mapping[str, int]) -> None:
         ends.pop(0)
         again = 0 if source.cached else _repeats(frame, source, depth) * _each(frame, source, reads)
         for _, touched, times in _classes(frame, source, depth, None):
-            counts[reads, "read_bytes"] += prod(touched) * source.element_bytes * times * again
+            size = prod(touched) * source.element_bytes
+            counts[reads, "read_bytes"] += size * times * again
+            counts[reads, "read_accesses"] += -(-size // bursts[reads]) * times * again if reads in bursts else 0
+    granules = {**words, **bursts}
     for extents, times, _ in _tiles(frame, tuple(frame.problem.dims), depth):
         for plan, memory, direction in ends:
             strides = dict(frame.dims_region(plan, "", depth).strides)
             sizes = list(extents.values())
             steps = [strides.get(dim, 0) for dim in extents]
             led = [lead.get(dim, 0) for dim in extents]
-            _touch(counts, memory, direction, sizes, steps, plan.element_bytes, words.get(memory, 0), times, led)
+            _touch(counts, memory, direction, sizes, steps, plan.element_bytes, granules.get(memory, 0), times, led)
 
 
-def _move(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str, int]) -> None:
+def _move(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str, int], bursts: Mapping[str, int]) -> None:
     """Bytes beyond the edge: inside the tensor, or of the whole tile in a slot; bytes of the whole tile within it.
 
     A move from DRAM goes in the order of DRAM, one between on-chip memories in the order of what it reads.
     """
-    depth, sliding = frame.keeps[plan.name]
-    repeats = _repeats(frame, plan, depth)
     at_home, at_level = _each(frame, plan, plan.home), _each(frame, plan, plan.level)
     outwards, inwards = ("write", "read") if plan.operand == OUT else ("read", "write")
-    slid = frame.loops[depth - 1].dim if sliding else None
     near, far = frame.slot_strides(plan), frame.far_strides(plan)
     lead = near if outwards == "write" else far
-    for filled, touched, count in _classes(frame, plan, depth, slid):
-        times, inside = count * repeats, filled if plan.beyond else touched
+    for filled, inside, times in _moved(frame, plan):
         if plan.home in words:
             _touch(
                 counts, plan.home, outwards, inside, far, plan.element_bytes, words[plan.home], times * at_home, lead
             )
         elif not plan.cached:
             counts[plan.home, f"{outwards}_bytes"] += prod(inside) * plan.element_bytes * times * at_home
+            if plan.home in bursts:
+                runs = _runs(inside, far, plan.element_bytes, lead)
+                counts[plan.home, f"{outwards}_accesses"] += runs.accesses(bursts[plan.home]) * times * at_home
         _touch(counts, plan.level, inwards, filled, near, plan.element_bytes, words[plan.level], times * at_level)
+
+
+def _moved(frame: Frame, plan: OperandPlan) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
+    """(positions per component of a tile, those that are moved, how often) over all moves of an operand."""
+    depth, sliding = frame.keeps[plan.name]
+    repeats = _repeats(frame, plan, depth)
+    slid = frame.loops[depth - 1].dim if sliding else None
+    for filled, touched, count in _classes(frame, plan, depth, slid):
+        yield filled, filled if plan.beyond else touched, count * repeats
+
+
+def far_moves(frame: Frame, plan: OperandPlan) -> Iterator[tuple[int, int]]:
+    """(bytes, how often) of an operand's moves, as the memory beyond its edge sees them."""
+    each = _each(frame, plan, plan.home)
+    for _, inside, times in _moved(frame, plan):
+        yield prod(inside) * plan.element_bytes, times * each
 
 
 def _repeats(frame: Frame, plan: OperandPlan, depth: int) -> int:

@@ -61,7 +61,7 @@ def figures(layers: Layers, problem: Problem, mapping: LayerMapping) -> Figures:
     """Figures of any mapping of a problem."""
     costs = price(problem, mapping, layers.chip, layers.dtypes)
     return Figures(
-        replace(mapping, bound_cycles=int(costs.bound[CELL])),
+        replace(mapping, bound_cycles=int(costs.bound[CELL]), expected_cycles=int(costs.cycles[CELL])),
         int(costs.cycles[CELL]),
         float(costs.energy_pj[CELL]),
         int(costs.commands[CELL]),

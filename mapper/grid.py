@@ -71,7 +71,7 @@ def build_grid(
     ``strips``: the group whose loops run in strips, '' for none. May be empty then. ``known``: the problem's geometry.
     """
     geo = known or geometry(problem)
-    rows, cols = _sides(problem, architecture)
+    rows, cols = sides(problem, architecture)
     multiples = {"B": 1, "M": 1, "N": cols, "K": rows}
     if problem.engine != "array":
         multiples = dict.fromkeys(GROUPS, 1)
@@ -88,7 +88,8 @@ def build_grid(
     return Grid(problem, geo, found, shares)
 
 
-def _sides(problem: Problem, architecture: Architecture) -> tuple[int, int]:
+def sides(problem: Problem, architecture: Architecture) -> tuple[int, int]:
+    """Rows and columns of the array that a problem runs on, (1, 1) of another unit."""
     for array in architecture.arrays:
         if array.name == problem.unit:
             return array.rows, array.cols
@@ -128,10 +129,10 @@ class Traffic:
         """Bytes that the operand holds in its memory: slots x slot bytes."""
         return self.slots * self.slot_bytes
 
-    def at(self, cells: NDArray[np.intp]) -> Flow:
-        """The traffic in some cells, by their flat indices."""
+    def at(self, cells: tuple[NDArray[np.intp], ...]) -> Flow:
+        """The traffic in some cells, by their indices along each group."""
         fields = (self.filled, self.touched, self.first, self.moves, self.run)
-        return Flow(*(field.reshape(-1)[cells] for field in fields))
+        return Flow(*(field[cells] for field in fields))
 
 
 def _traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) -> Traffic:

@@ -155,6 +155,23 @@ class Problem:
         return tuple(sorted(outwards, key=lambda plan: -plan.edge))
 
 
+def content(problem: Problem) -> list[object]:
+    """What a problem is beside the room that it has: alike for equal layers, whatever they are called."""
+    layer, spread = problem.layer, problem.spread
+    found: list[object] = [
+        problem.engine,
+        sorted(problem.dims.items()),
+        list(problem.dims),
+        (layer.batch, layer.m, layer.n, layer.k, layer.whole, layer.kind),
+        [replace(plan, tensor="") for plan in problem.operands],
+        [(step.passes, step.slow) for step in layer.steps],
+    ]
+    if spread is None:
+        return found
+    cut = [spread.axis, spread.loops, spread.parts, sorted(spread.shared), sorted(layer.dims.items())]
+    return [*found, cut, sorted(problem.external)]
+
+
 def build(
     layer: Layer,
     workload: Workload,

@@ -14,7 +14,7 @@ from mapper.cache import MACHINE, MappingCache, digest
 from mapper.constrain import FREE, Rules
 from mapper.costs import ChipCosts
 from mapper.options import Options
-from mapper.problem import Problem
+from mapper.problem import Problem, content
 from mapper.refine import refine
 from mapper.search import exhaustive, random
 from mapper.search.templates import open_space
@@ -114,30 +114,13 @@ class Solver:
 
     def key(self, problem: Problem, rules: Rules = FREE) -> str:
         """Content of a problem and of all that its mapping depends on beside the chip and the code."""
-        layer = problem.layer
-        plans = [replace(plan, tensor="") for plan in problem.operands]
-        groups = (layer.batch, layer.m, layer.n, layer.k, layer.whole, layer.kind)
         return digest(
             [
-                problem.engine,
-                sorted(problem.dims.items()),
-                list(problem.dims),
-                groups,
-                plans,
-                [(step.passes, step.slow) for step in layer.steps],
+                *content(problem),
                 sorted(problem.capacity.items()),
                 sorted(self.search.dtypes.items()),
                 self.options.objective,
                 sorted(self.options.outer.items()),
-                *([sorted(problem.external)] if problem.spread is not None else []),
                 *([replace(rules, place="")] if rules else []),
-                *([_spread(problem)] if problem.spread is not None else []),
             ]
         )
-
-
-def _spread(problem: Problem) -> list[object]:
-    """What its spread over cores says of a problem, and the whole of what is spread."""
-    assert problem.spread is not None
-    spread = problem.spread
-    return [spread.axis, spread.loops, spread.parts, sorted(spread.shared), sorted(problem.layer.dims.items())]

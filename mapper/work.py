@@ -6,7 +6,7 @@ tile occurs, so the cost of a search grows with distinct tiles, not with cells.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -20,6 +20,8 @@ from mapper.problem import GROUPS, Problem
 from mapper.tables import Extents, classes, first_extents, last_extents
 
 OUTPUTS = ("B", "M", "N")
+ARRAY, VECTOR = ("array_total", "array_first", "array_last"), ("vector_total", "vector_first", "vector_last")
+PLAIN = (*ARRAY, *VECTOR, "commands")
 
 
 @dataclass(frozen=True)
@@ -38,16 +40,15 @@ class Work:
 
     def at(self, cells: NDArray[np.intp]) -> Work:
         """The figures of some cells, by their flat indices: (n,) arrays."""
-        return Work(
-            self.array_total.reshape(-1)[cells],
-            self.array_first.reshape(-1)[cells],
-            self.array_last.reshape(-1)[cells],
-            self.vector_total.reshape(-1)[cells],
-            self.vector_first.reshape(-1)[cells],
-            self.vector_last.reshape(-1)[cells],
-            {name: count.reshape(-1)[cells] for name, count in self.edge.items()},
-            self.commands.reshape(-1)[cells],
-        )
+        plain = {name: getattr(self, name).reshape(-1)[cells] for name in PLAIN}
+        return Work(edge={name: count.reshape(-1)[cells] for name, count in self.edge.items()}, **plain)
+
+
+def joined_work(parts: Sequence[Work]) -> Work:
+    """Figures of cells (``Work.at``) one after the other."""
+    plain = {name: np.concatenate([getattr(part, name) for part in parts]) for name in PLAIN}
+    edge = {name: np.concatenate([part.edge[name] for part in parts]) for name in parts[0].edge}
+    return Work(edge=edge, **plain)
 
 
 @dataclass(frozen=True)

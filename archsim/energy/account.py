@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from archsim.energy.exact import joules, total_joules
 from archsim.energy.tables import Tables
 from archsim.errors import SimulationError
-from archsim.ir.activity import Activity, CountKey
+from archsim.ir.activity import CountKey
 from archsim.spec.architecture import Architecture
 
 HOST = "_host"
@@ -76,7 +77,19 @@ class Energy:
         return joules(self.total_zj, self.by_layer_zj())
 
 
-def account(activity: Activity, architecture: Architecture, tables: Tables) -> Energy:
+class Counted(Protocol):
+    """What is priced: an Activity, or what a model expects of one."""
+
+    @property
+    def counts(self) -> Mapping[CountKey, int]:
+        """(layer, part, action) -> how often."""
+
+    @property
+    def total_ps(self) -> int:
+        """How long it takes."""
+
+
+def account(activity: Counted, architecture: Architecture, tables: Tables) -> Energy:
     """Price every count of ``activity``; raises SimulationError for an action without a price: nothing is free."""
     missing = [part.name for part in architecture.parts() if part.name not in tables.parts]
     if missing:

@@ -15,7 +15,7 @@ from collections import deque
 
 from archsim.errors import ProgramError
 from archsim.ir.unroll import Step
-from archsim.sim.clock import PS_PER_S, Clock
+from archsim.sim.clock import Clock
 from archsim.sim.engine import Launch
 from archsim.sim.tally import Tally
 from archsim.spec.architecture import Host
@@ -39,18 +39,13 @@ class HostRuntime:
         if command.op not in ("HOST", "SETUP"):
             raise ProgramError(f"{step.where}: the host cannot run {command.op}; it runs HOST, SETUP and SYNC")
         launched_ps = max(start_ps + spec.launch_ps, last_end_ps)
-        end_ps = self.clock.at_or_after(launched_ps + self._work_ps(command.flops, command.nbytes))
+        end_ps = self.clock.at_or_after(launched_ps + spec.work_ps(command.flops, command.nbytes))
         self._ends.append(end_ps)
         self._count(step)
         free_ps = start_ps + spec.issue_ps
         if len(self._ends) == spec.depth:
             free_ps = max(free_ps, self._ends[0])
         return Launch(end_ps, self.clock.at_or_after(free_ps))
-
-    def _work_ps(self, flops: int, size_bytes: int) -> int:
-        """ceil of the link's and the processor's time, without rounding either."""
-        link, rate = self._spec.link_bytes_per_s, self._spec.flops_per_s
-        return -(-(size_bytes * rate + flops * link) * PS_PER_S // (link * rate))
 
     def _count(self, step: Step) -> None:
         command, name = step.command, self._spec.name

@@ -43,7 +43,9 @@ class LayerMapping:
     ``resident``: operands whose whole tensor already lies (inputs) or stays (output) on chip at its inner memory, as
     a pinned tensor: no move. ``space``: candidates counted, ``evaluated``: the legal ones; ``bound_cycles``: the
     analytic latency (a lower bound of the simulated one) of the chosen mapping; ``proof``: 'optimal in space' or the
-    reason not; ``simulated_cycles``: those of the layer alone where it was simulated for the choice, else 0.
+    reason not; ``simulated_cycles``: those of the layer alone where it was simulated for the choice, else 0;
+    ``expected_cycles``: the analytic latency with what DRAM usually costs beside its beats (whole bursts, other rows
+    open), by which mappings are ranked.
     """
 
     layer: str
@@ -56,6 +58,7 @@ class LayerMapping:
     evaluated: int
     proof: str
     simulated_cycles: int = 0
+    expected_cycles: int = 0
 
 
 @dataclass(frozen=True, slots=True)

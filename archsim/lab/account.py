@@ -78,8 +78,8 @@ def assemble(
     origin = Origin(options, seed, warnings, repetition)
     interval_s = latency_s if repetition is None else repetition.interval_ps / _PS
     return Result(
-        workload=_workload(workload, activity, dtypes, breakdown["useful"]),
-        architecture=_chip(architecture),
+        workload=_facts_of(workload, activity, dtypes, breakdown["useful"]),
+        architecture=chip_facts(architecture),
         cycles_total=cube.cycles_total,
         latency_s=latency_s,
         throughput_per_s=(workload.batch if workload is not None else 1) / interval_s if interval_s else 0.0,
@@ -134,7 +134,7 @@ def _facts(
     return Facts(activity, cube.stalls(arrays), critical, energy.by_layer_j(), float(peak))
 
 
-def _workload(workload: Workload | None, activity: Activity, dtypes: Mapping[str, str], macs: int) -> dict[str, Any]:
+def _facts_of(workload: Workload | None, activity: Activity, dtypes: Mapping[str, str], macs: int) -> dict[str, Any]:
     if workload is None:
         names = {text.layer for queue in activity.records.values() for text in queue.texts if text.layer}
         return {
@@ -144,6 +144,11 @@ def _workload(workload: Workload | None, activity: Activity, dtypes: Mapping[str
             "parameters": 0,
             "weight_bytes": 0,
         }
+    return workload_facts(workload, dtypes)
+
+
+def workload_facts(workload: Workload, dtypes: Mapping[str, str]) -> dict[str, Any]:
+    """``workload`` of a summary, of a model in formats by role."""
     return {
         "name": workload.name,
         "layers": len(workload.layers),
@@ -167,7 +172,8 @@ def _weight_bytes(workload: Workload, dtypes: Mapping[str, str]) -> int:
     return -(-bits // 8)
 
 
-def _chip(architecture: Architecture) -> dict[str, Any]:
+def chip_facts(architecture: Architecture) -> dict[str, Any]:
+    """``architecture`` of a summary."""
     peak = peak_macs_per_cycle(architecture) * architecture.clock_hz
     whole = int(peak) if peak.denominator == 1 else float(peak)
     return {"name": architecture.name, "clock_hz": architecture.clock_hz, "peak_macs_per_s": whole}

@@ -167,7 +167,6 @@ def _again(layers: Layers, mapped: Mapped, index: int, chip: Architecture) -> Fi
 
     options = replace(layers.options, outer=outer_rates(chip), refine=0, simulate=None)
     others, barred = Layers(layers.workload, chip, layers.dtypes, options), mapped.barred
-    others.chip.folds.update(layers.chip.folds)  # known by what they are made of
     while True:
         try:
             problem, mapping = others.map_layer(index, others.residency(barred))

@@ -35,14 +35,21 @@ def _outer(part: Memory, cores: int) -> Outer | None:
         latency_s = part.latency_cycles / part.clock_hz
         rate = part.bytes_per_cycle
         return None if rate is None else Outer(float(rate * part.clock_hz), latency_s, latency_s)
-    from archsim.memory.dram import catalogue
-
-    dram = catalogue.dram(part.standard, part.speed_mts, part.width_bits, part.channels, part.capacity_bytes)
+    dram = device_of(part)
     device = dram.device
     read_s, write_s = device.read_latency / device.clock_hz, device.write_latency / device.clock_hz
     row_s = device.row_cycles / device.clock_hz
     shares = _shares(part, dram, cores) if cores > 1 else ()
-    return Outer(float(dram.peak_bytes_per_s), read_s, write_s, device.burst_bytes, row_s, shares)
+    row_bytes = device.columns * device.burst_bytes
+    peak = float(dram.peak_bytes_per_s)
+    return Outer(peak, read_s, write_s, device.burst_bytes, row_s, row_bytes, dram.channels, shares)
+
+
+def device_of(part: Memory) -> Dram:
+    """The DRAM that a part is, by its standard."""
+    from archsim.memory.dram import catalogue
+
+    return catalogue.dram(part.standard, part.speed_mts, part.width_bits, part.channels, part.capacity_bytes)
 
 
 def _shares(part: Memory, dram: Dram, cores: int) -> Shares:

@@ -15,6 +15,7 @@ from archsim.spec.memories import Cache, Memory
 from archsim.spec.network import Noc, instance, part_of
 from archsim.spec.part import Part
 
+PS_PER_S = 10**12
 ROLES = ("inputs", "weights", "outputs", "partials", "tables", "kv")
 TILED = ("inputs", "weights", "outputs")  # roles whose tiles the DMA moves on chip
 
@@ -101,6 +102,12 @@ class Host(Part):
     issue_ps: int
     link_bytes_per_s: int
     flops_per_s: int
+
+    def work_ps(self, flops: int, size_bytes: int) -> int:
+        """A layer's time on the host beside its launch: ceil of the link's and the processor's, without rounding
+        either."""
+        link, rate = self.link_bytes_per_s, self.flops_per_s
+        return -(-(size_bytes * rate + flops * link) * PS_PER_S // (link * rate))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import numpy as np
 from archsim.ir.mapping import Keep, LayerMapping
 from mapper.candidates import Cut
 from mapper.cores import of_core
-from mapper.cost import Costs
+from mapper.cost import Costs, held_bytes
 from mapper.costs import ChipCosts
 from mapper.geometry import Component, ranges, slot_padding, slot_sizes
 from mapper.grid import Grid, Traffic
@@ -34,7 +34,16 @@ def price(problem: Problem, mapping: LayerMapping, chip: ChipCosts, dtypes: Mapp
     grid = _grid(frame)
     done = work(grid, chip, dtypes, np.ones(grid.shape, dtype=bool))
     moved = {plan.name: _traffic(frame, plan) for plan in problem.operands}
-    return Costs(problem, chip, np.array([CELL]), done, moved)
+    flows = {name: traffic.at(np.unravel_index([CELL], grid.shape)) for name, traffic in moved.items()}
+    held = sum((need.reshape(-1) for need in held_bytes(problem, moved).values()), np.zeros(1))
+    cells = np.array([CELL])
+    return Costs(problem, chip, cells, done.at(cells), flows, held)
+
+
+def brought_again(problem: Problem, mapping: LayerMapping) -> set[str]:
+    """Operands of which bytes come in twice, of the mapping of one core's part."""
+    frame = Frame(problem, mapping, {})
+    return {plan.operand for plan in problem.loads if _traffic(frame, plan).again.item() > 1}
 
 
 def _grid(frame: Frame) -> Grid:

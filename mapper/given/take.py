@@ -12,9 +12,8 @@ from archsim.ir.mapping import LayerMapping, Loop, Placement
 from archsim.ir.workload import Layer, Workload
 from mapper.constrain import Rules, unused
 from mapper.cores import of_core, spread_of, unspreadable
-from mapper.cost import Costs
 from mapper.costs import ChipCosts
-from mapper.given.priced import CELL, price
+from mapper.given.priced import CELL, brought_again, price
 from mapper.given.structure import faults
 from mapper.operands import STAGE, base_of
 from mapper.options import Given
@@ -116,8 +115,9 @@ class Stated:
             self._refuse(name, fault.text, fault.node if fault.node is None else fault.node + outer)
         self._check_room(problem, mapping, free)
         costs = price(problem, whole, self.chip, self.dtypes)
-        self._check_rules(problem, mapping, costs, rules)
-        return replace(whole, bound_cycles=int(costs.bound[CELL]), space=1, evaluated=1, proof=PROOF)
+        self._check_rules(problem, mapping, rules)
+        bound, expected = int(costs.bound[CELL]), int(costs.cycles[CELL])
+        return replace(whole, bound_cycles=bound, expected_cycles=expected, space=1, evaluated=1, proof=PROOF)
 
     def on_cores(self, problem: Problem) -> Problem:
         """The part of the layer that one core has as the stated mapping spreads it; all of it on a chip of one core.
@@ -164,7 +164,7 @@ class Stated:
                 MappingError,
             )
 
-    def _check_rules(self, problem: Problem, mapping: LayerMapping, costs: Costs, rules: Rules) -> None:
+    def _check_rules(self, problem: Problem, mapping: LayerMapping, rules: Rules) -> None:
         if not rules:
             return
         loops = [(node.dim, node.tile) for node in mapping.nodes if isinstance(node, Loop)]
@@ -181,7 +181,7 @@ class Stated:
             for outer, inner in rules.before
             if inner in innermost and order.index(inner) < innermost.get(outer, 0)
         ]
-        again = {plan.operand for plan in problem.loads if costs.moved[plan.name].again.item() > 1}
+        again = brought_again(problem, mapping)
         broken += [f"'{name}' comes in more than once" for name in rules.stationary if name in again]
         if rules.units is not None and mapping.unit not in rules.units:
             broken.append(f"its unit is '{mapping.unit}'")

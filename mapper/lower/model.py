@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.mapping import LayerMapping, ModelMapping, Placement
@@ -51,6 +52,13 @@ class Compiled:
     warnings: tuple[str, ...] = ()
 
 
+class Laid(NamedTuple):
+    """A layer's frame, and its rings by name."""
+
+    frame: Frame
+    rings: dict[str, Slot]
+
+
 class Lowering:
     """The second half of the compiler: addresses, rings, commands, Program."""
 
@@ -65,46 +73,29 @@ class Lowering:
 
     def lower(self, mapped: Mapped) -> Compiled:
         """The Program of mapped layers."""
-        residency, problems, mappings = mapped.residency, mapped.problems, mapped.mappings
-        tensors = self._place(residency)
-        by_name = {tensor.name: tensor for tensor in tensors}
+        residency, mappings = mapped.residency, mapped.mappings
+        tensors = placed = self.place(residency)
         lowered: list[LoweredLayer] = []
         frames: list[Frame | None] = []
-        before: list[dict[str, Slot]] = []
-        for index, (layer, problem, mapping) in enumerate(zip(self.workload.layers, problems, mappings, strict=True)):
+        for index, (layer, laid) in enumerate(zip(self.workload.layers, self.laid(mapped, placed), strict=True)):
             lowered += self._borders(index, layer, residency)
-            if problem is None:
+            frames.append(laid.frame if laid is not None else None)
+            if laid is None:
                 lowered.append(LoweredLayer(layer.name, None, [self._host(layer)], []))
-                frames.append(None)
-                before.clear()
                 continue
-            rings = allocate(
-                problem, mapping, self.architecture, residency.free_by_memory(index, self.architecture), before
-            )
-            before.append(rings)
-            frame = Frame(
-                problem,
-                mapping,
-                {
-                    op.name: self._stored(op.tensor, by_name, residency)
-                    for op in problem.operands
-                    if op.tensor and not op.is_stage
-                },
-                self.architecture.dma.channels,
-                index,
-                outer=self.options.outer,
-            )
-            frame = with_way(frame, self.architecture)
-            frames.append(frame)
-            numbers = of_operands(problem, self.base, self.options.numbers)
-            cores = Cores(frame) if problem.spread is not None else None
+            frame, rings = laid
+            numbers = of_operands(frame.problem, self.base, self.options.numbers)
+            cores = Cores(frame) if frame.problem.spread is not None else None
             tensors += tuple(scratch(frame, cores, rings, numbers))
             declared = list(layer_rings(frame, cores, rings, queue_names(self.architecture), numbers))
             spans = layer_spans(frame, rings)
             own = layer_semaphores(cores)
             lowered.append(LoweredLayer(layer.name, frame, commands(frame), declared, spans, own, cores))
         outputs = tuple(
-            sorted({self.base[t.name] for t in self.workload.tensors.values() if t.kind == "output"} & set(by_name))
+            sorted(
+                {self.base[t.name] for t in self.workload.tensors.values() if t.kind == "output"}
+                & {tensor.name for tensor in placed}
+            )
         )
         program = assemble(self.workload.name, self.architecture, lowered, tensors, outputs)
         program = replace(program, layers=tuple(layer.name for layer in self.workload.layers))
@@ -113,12 +104,32 @@ class Lowering:
             self.architecture.name,
             self.options.objective,
             tuple(mappings),
-            self._placements(by_name.values()),
+            self._placements(placed),
             self.dtypes,
             self.workload.sha256,
             self.architecture.sha256,
         )
         return Compiled(whole, program, tuple(frames), residency, self._warnings())
+
+    def laid(self, mapped: Mapped, tensors: Iterable[StoredTensor]) -> Iterator[Laid | None]:
+        """Frame and rings of every layer, None of one on the host; raises PlaceError where rings do not fit."""
+        by_name = {tensor.name: tensor for tensor in tensors}
+        before: list[dict[str, Slot]] = []
+        for index, (problem, mapping) in enumerate(zip(mapped.problems, mapped.mappings, strict=True)):
+            if problem is None:
+                before.clear()
+                yield None
+                continue
+            free = mapped.residency.free_by_memory(index, self.architecture)
+            before.append(allocate(problem, mapping, self.architecture, free, before))
+            stored = {
+                op.name: self._stored(op.tensor, by_name, mapped.residency)
+                for op in problem.operands
+                if op.tensor and not op.is_stage
+            }
+            channels = self.architecture.dma.channels
+            frame = Frame(problem, mapping, stored, channels, index, outer=self.options.outer)
+            yield Laid(with_way(frame, self.architecture), before[-1])
 
     def _warnings(self) -> tuple[str, ...]:
         """What the user should know of the compilation."""
@@ -154,7 +165,8 @@ class Lowering:
         offset, strides = view_strides(self.workload.tensors[tensor], base, stored)
         return Stored(base.name, offset, strides, self.workload.tensors[tensor].shape)
 
-    def _place(self, residency: Residency) -> tuple[StoredTensor, ...]:
+    def place(self, residency: Residency) -> tuple[StoredTensor, ...]:
+        """Every tensor with its address; raises PlaceError where one does not fit."""
         dtypes = self._tensor_dtypes()
         by_home: dict[str, list[tuple[str, int, Lifetime]]] = {}
         for name, dtype in dtypes.items():

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from math import inf
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archsim.ir.mapping import MapNode
 from mapper.constrain import FREE, Rules
-from mapper.cost import Costs
+from mapper.cost import Cells, Costs, joined
 from mapper.costs import ChipCosts
 from mapper.grid import Reals
 from mapper.problem import Problem
@@ -24,6 +24,10 @@ from mapper.search.templates import Space, Template, open_space
 
 OPTIMAL = "optimal in the stated space"
 PRODUCT = "cycles x energy"
+PROMISING = 8  # cells that are worked out before the others are looked at
+SLACK = 1.0  # cycle, of rounding
+
+Found = tuple[Template, Cells]
 
 
 def search(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], objective: str, rules: Rules = FREE) -> Choice:
@@ -33,35 +37,42 @@ def search(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], objecti
 
 def best(space: Space, objective: str) -> Choice:
     """Best mapping of a space; raises MappingError as ``search``."""
-    size, evaluated, contenders = _contenders(space, objective)
-    if not contenders:
+    legal = [(template, cells) for template in space.templates() if (cells := space.legal(template)).size]
+    if not legal:
         raise space.empty()
-    position = best_of([costs for _, costs in contenders], objective)
-    for template, costs in contenders:
-        if position < costs.cells.size:
-            return choice(template.cell(position, costs), size, evaluated, _proof(space.problem))
-        position -= costs.cells.size
-    raise AssertionError("a cell beyond all templates")
+    size = sum(template.grid.size for template in space.templates())
+    evaluated = sum(cells.size for _, cells in legal)
+    alike = Alike(space.problem.spread is not None)
+    found = _promising(space, legal, alike) if objective == "latency" else legal
+    costs = joined([space.costs(template, cells) for template, cells in found])
+    name, figure = next(iter(_figures(costs, objective, "cycles").items()))
+    near = np.flatnonzero(figure() <= alike.most(name, float(figure().min())))
+    position = int(near[best_of([costs.at(near)], objective)])
+    cell = _at(found, position).cell(int(costs.cells[position]))
+    return choice(cell, costs, position, size, evaluated, _proof(space.problem))
 
 
-def _contenders(space: Space, objective: str) -> tuple[int, int, list[tuple[Template, Costs]]]:
-    """Cells in the space and those that are legal; by template those that may be alike to the best by the first figure.
+def _promising(space: Space, legal: Sequence[Found], alike: Alike) -> list[Found]:
+    """Of cells those that may be alike to the one of least latency: the few that promise most are worked out, and what
+    cannot do as well falls away."""
+    least = np.concatenate([space.least(template, cells) for template, cells in legal])
+    wanted = np.zeros(least.shape, dtype=bool)
+    wanted[np.argpartition(least, min(PROMISING, least.size - 1))[:PROMISING]] = True
+    first = joined([space.costs(template, cells) for template, cells in _of(legal, wanted)])
+    return _of(legal, least <= alike.most("cycles", float(first.cycles.min())) + SLACK)
 
-    How much its units work at least is known when all templates have been seen: so much as if it were nothing.
-    """
-    found, least, alike = list[tuple[Template, Costs]](), inf, Alike(space.problem.spread is not None)
-    size = evaluated = 0
-    for template, costs in space.templates():
-        size += template.grid.size
-        evaluated += costs.cells.size
-        if not costs.cells.size or (objective == "latency" and costs.floor > alike.most("cycles", least)):
-            continue
-        name, figure = next(iter(_figures(costs, objective, "cycles").items()))
-        values = figure()
-        least = min(least, float(values.min()))
-        if (near := values <= alike.most(name, least)).any():
-            found.append((template, costs.where(near)))
-    return size, evaluated, found
+
+def _of(legal: Sequence[Found], wanted: NDArray[np.bool_]) -> list[Found]:
+    """Those cells that are ``wanted`` of all, one after the other."""
+    ends = np.cumsum([cells.size for _, cells in legal])
+    parts = np.split(wanted, ends[:-1])
+    return [(template, cells[part]) for (template, cells), part in zip(legal, parts, strict=True) if part.any()]
+
+
+def _at(found: Sequence[Found], position: int) -> Template:
+    """Whose cell stands at a position of all."""
+    ends = np.cumsum([cells.size for _, cells in found])
+    return found[int(np.searchsorted(ends, position, side="right"))][0]
 
 
 def best_of(found: Sequence[Costs], objective: str) -> int:
@@ -80,22 +91,16 @@ def candidates(space: Space, objective: str, by: str = "bound") -> Iterator[Choi
 
     Templates are costed at the first step; a mapping is made when it is asked for.
     """
-    templates, figures = list[Template](), list[tuple[Reals, ...]]()
-    size = 0
-    for template, costs in space.templates():
-        if costs.cells.size:
-            size += template.grid.size
-            templates.append(template)
-            figures.append(tuple(figure() for figure in _figures(costs, objective, by).values()))
-    if not templates:
+    found = [(template, cells) for template in space.templates() if (cells := space.legal(template)).size]
+    if not found:
         return
-    columns = [np.concatenate(column) for column in zip(*figures, strict=True)]
-    starts = np.cumsum([0, *(len(found[0]) for found in figures)])
+    size = sum(template.grid.size for template, _ in found)
+    costs = joined([space.costs(template, cells) for template, cells in found])
+    columns = [figure() for figure in _figures(costs, objective, by).values()]
     seen: set[tuple[MapNode, ...]] = set()
     for place in np.lexsort(columns[::-1]):
-        number = int(np.searchsorted(starts, place, side="right")) - 1
-        cell = templates[number].cell(int(place - starts[number]), space.costs(templates[number]))
-        made = choice(cell, size, len(columns[0]), _proof(space.problem))
+        cell = _at(found, int(place)).cell(int(costs.cells[place]))
+        made = choice(cell, costs, int(place), size, costs.cells.size, _proof(space.problem))
         if made.mapping.nodes not in seen:
             seen.add(made.mapping.nodes)
             yield made

@@ -19,11 +19,12 @@ def search(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], seed: s
     """
     draw = random.Random(f"{seed}/{problem.layer.name}")
     space = open_space(problem, chip, dtypes, rules)
-    templates = space.keys()
+    templates = space.templates()
     draw.shuffle(templates)
     for template in templates:
-        costs = space.costs(template)
-        if costs.cells.size:
-            cell = template.cell(draw.randrange(costs.cells.size), costs)
-            return choice(cell, template.grid.size, 1, "drawn at random")
+        cells = space.legal(template)
+        if cells.size:
+            drawn = cells[[draw.randrange(cells.size)]]
+            costs = space.costs(template, drawn)
+            return choice(template.cell(int(drawn[0])), costs, 0, template.grid.size, 1, "drawn at random")
     raise space.empty()

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 from mapper.candidates import Cut
@@ -34,44 +34,55 @@ STRIPED: Mapping[str, tuple[Order, ...]] = {
 
 @dataclass(frozen=True)
 class Choice:
-    """A cell: its mapping and the figures it is ranked by."""
+    """A cell: its mapping, and the energy it is ranked by beside the mapping's ``expected_cycles``."""
 
     mapping: LayerMapping
-    cycles: int
     energy_pj: float
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One point of the space: its grid, loop order, depth of every Keep, the costs and its position among those."""
+    """One point of the space: its grid, loop order, depth of every Keep, and its flat index in the grid."""
 
     grid: Grid
     order: tuple[str, ...]
     kept: Mapping[str, int]
-    costs: Costs
-    position: int
+    number: int
 
     @property
     def index(self) -> tuple[int, ...]:
         """In the grid."""
-        return tuple(int(i) for i in np.unravel_index(self.costs.cells[self.position], self.grid.shape))
+        return tuple(int(i) for i in np.unravel_index(self.number, self.grid.shape))
 
 
-def choice(cell: Cell, space: int, evaluated: int, proof: str) -> Choice:
-    """The mapping of a cell, with what the search says of it."""
+class Kept(NamedTuple):
+    """An operand's tiles in their memory, in a cell."""
+
+    plan: OperandPlan
+    slots: int
+    slides: bool
+
+    def node(self, reserve_at: int) -> Keep:
+        """What a LoopTree says of it."""
+        return Keep(self.plan.operand, self.plan.level, self.slots, reserve_at)
+
+
+def choice(cell: Cell, costs: Costs, position: int, space: int, evaluated: int, proof: str) -> Choice:
+    """The mapping of a cell, with its figures, at a ``position`` of ``costs``, and what the search says of it."""
     problem = cell.grid.problem
     mapping = LayerMapping(
         layer=problem.layer.name,
         unit=problem.unit,
         kind=problem.layer.kind,
-        nodes=spread_over(problem, tree(cell.grid, cell.index, cell.order, cell.kept, cell.costs)),
+        nodes=spread_over(problem, tree(cell.grid, cell.index, cell.order, cell.kept)),
         resident=tuple(plan.name for plan in problem.operands if plan.resident),
-        bound_cycles=int(cell.costs.bound[cell.position]),
+        bound_cycles=int(costs.bound[position]),
         space=space,
         evaluated=evaluated,
         proof=proof,
+        expected_cycles=int(costs.cycles[position]),
     )
-    return Choice(mapping, int(cell.costs.cycles[cell.position]), float(cell.costs.energy_pj[cell.position]))
+    return Choice(mapping, float(costs.energy_pj[position]))
 
 
 def spread_over(problem: Problem, nodes: tuple[MapNode, ...]) -> tuple[MapNode, ...]:
@@ -110,62 +121,46 @@ def _leader(problem: Problem, plan: OperandPlan) -> str:
     return weights.name if plan.is_stage and plan.operand == BIAS and weights is not None else ""
 
 
-def feasible(grid: Grid, orders: Sequence[Order]) -> NDArray[np.bool_]:
-    """Cells in which the smallest needs of all operands fit: a superset of all templates' legal cells."""
+def least_needs(grid: Grid, orders: Sequence[Order]) -> dict[str, Reals]:
+    """Bytes that each memory holds at least in every cell: the smallest needs of all operands."""
     used: dict[str, Reals] = {}
     for plan in grid.problem.operands:
         found = [grid.traffic(plan, order, depth).needs for order in orders for depth in depths(grid, plan, order)]
         least = reduce(np.minimum, found) * grid.problem.times(plan, plan.level)
         used[plan.level] = used.get(plan.level, np.zeros(())) + least
-    legal = np.ones(grid.shape, dtype=bool)
-    for level, need in used.items():
-        legal &= need <= grid.problem.capacity[level]
-    return legal
+    return used
 
 
-def tree(
-    grid: Grid, cell: tuple[int, ...], order: tuple[str, ...], kept: Mapping[str, int], costs: Costs
-) -> tuple[MapNode, ...]:
+def tree(grid: Grid, cell: tuple[int, ...], order: tuple[str, ...], kept: Mapping[str, int]) -> tuple[MapNode, ...]:
     """The LoopTree of one cell: loops in order, each operand's Keep right below the last loop that moves it."""
     chosen = dict(zip(GROUPS, (grid.cuts[g][i] for g, i in zip(GROUPS, cell, strict=True)), strict=True))
     loops = [(dim, tile, group) for group in order for dim, tile in _loops(chosen[group[0]], group)]
-    keeps: dict[int, list[tuple[OperandPlan, bool]]] = {}
+    keeps: dict[int, list[Kept]] = {}
     for plan in sorted(grid.problem.operands, key=lambda plan: plan.edge):
         if not plan.buffered and not plan.resident:
             continue
         allowed = set(order[: kept[plan.name]])
         moving = [i for i, (dim, _, group) in enumerate(loops) if dim in plan.dims and group in allowed]
         depth = moving[-1] + 1 if moving else 0
-        slides = (
-            bool(costs.moved[plan.name].slides[cell]) and depth > 0 and loops[depth - 1][0] == grid.geometry.sliding
-        )
-        keeps.setdefault(depth, []).append((plan, slides))
-    return _nodes(loops, keeps, grid, costs, cell)
+        moved = grid.traffic(plan, order, kept[plan.name])
+        slides = bool(moved.slides[cell]) and depth > 0 and loops[depth - 1][0] == grid.geometry.sliding
+        keeps.setdefault(depth, []).append(Kept(plan, int(moved.slots[cell]), slides))
+    return _nodes(loops, keeps)
 
 
 def _loops(cut: Cut, group: str) -> tuple[tuple[str, int], ...]:
     return cut.loops if not group.endswith(STRIPS) else (cut.strip,) if cut.strip else ()
 
 
-def _nodes(
-    loops: list[tuple[str, int, str]],
-    keeps: Mapping[int, list[tuple[OperandPlan, bool]]],
-    grid: Grid,
-    costs: Costs,
-    cell: tuple[int, ...],
-) -> tuple[MapNode, ...]:
+def _nodes(loops: list[tuple[str, int, str]], keeps: Mapping[int, list[Kept]]) -> tuple[MapNode, ...]:
     nodes: list[MapNode] = []
     for depth in range(len(loops) + 1):
-        for plan, slides in keeps.get(depth, []):
-            if not slides:
-                nodes.append(_keep(plan, costs, cell, len(nodes)))
+        for kept in keeps.get(depth, []):
+            if not kept.slides:
+                nodes.append(kept.node(len(nodes)))
         if depth < len(loops):
-            sliding = [plan for plan, slides in keeps.get(depth + 1, []) if slides]
-            for offset, plan in enumerate(sliding):
-                nodes.append(_keep(plan, costs, cell, len(nodes) + len(sliding) - offset + 1))
+            sliding = [kept for kept in keeps.get(depth + 1, []) if kept.slides]
+            for offset, kept in enumerate(sliding):
+                nodes.append(kept.node(len(nodes) + len(sliding) - offset + 1))
             nodes.append(Loop(loops[depth][0], loops[depth][1]))
     return tuple(nodes)
-
-
-def _keep(plan: OperandPlan, costs: Costs, cell: tuple[int, ...], reserve_at: int) -> Keep:
-    return Keep(plan.operand, plan.level, int(costs.moved[plan.name].slots[cell]), reserve_at)

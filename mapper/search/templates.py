@@ -9,28 +9,40 @@ import numpy as np
 
 from archsim.errors import MappingError
 from mapper.constrain import FREE, Rules, group_orders, no_order
-from mapper.cost import Costs, evaluate
+from mapper.cost import Cells, Costs
 from mapper.costs import ChipCosts
-from mapper.grid import Grid, build_grid
+from mapper.grid import Grid, Reals, Traffic
+from mapper.operands import OperandPlan
 from mapper.problem import Problem
+from mapper.search.kept import Tables, tables
 from mapper.search.reason import reason
-from mapper.search.space import ORDERS, STRIPED, Cell, Order, depth_choices, feasible
+from mapper.search.space import ORDERS, STRIPED, Cell, Order
 from mapper.tables import Geometry
-from mapper.work import Work, work
+from mapper.work import Work
 
 
 @dataclass(frozen=True)
 class Template:
-    """A grid with the units' work in every cell, a loop order of its groups and the depth of every Keep."""
+    """The tables of a grid with the units' work in every cell, a loop order of its groups and the depth of every
+    Keep."""
 
-    grid: Grid
+    tables: Tables
     done: Work
     order: Order
     kept: Mapping[str, int]
 
-    def cell(self, position: int, costs: Costs) -> Cell:
-        """One of its cells, by its position among the costs."""
-        return Cell(self.grid, self.order, self.kept, costs, position)
+    @property
+    def grid(self) -> Grid:
+        """That of the tables."""
+        return self.tables.grid
+
+    def cell(self, number: int) -> Cell:
+        """One of its cells, by its flat index."""
+        return Cell(self.grid, self.order, self.kept, number)
+
+    def traffic(self, plan: OperandPlan) -> Traffic:
+        """Of an operand, in the whole grid."""
+        return self.grid.traffic(plan, self.order, self.kept[plan.name])
 
 
 @dataclass(frozen=True)
@@ -40,38 +52,49 @@ class Space:
     problem: Problem
     chip: ChipCosts
     rules: Rules
-    grids: tuple[tuple[Grid, Work, tuple[Order, ...]], ...]
+    grids: tuple[tuple[Tables, Work, tuple[Order, ...]], ...]
 
-    def keys(self) -> list[Template]:
+    def templates(self) -> list[Template]:
         """All templates."""
         return [
-            Template(grid, done, order, kept)
-            for grid, done, orders in self.grids
+            Template(tables, done, order, kept)
+            for tables, done, orders in self.grids
             for order in orders
-            for kept in depth_choices(grid, order)
+            for kept in tables.depths(order)
         ]
 
-    def costs(self, template: Template) -> Costs:
-        """Costs of a template in the cells that fit and break no rule."""
-        found = evaluate(template.grid, self.chip, template.done, template.order, template.kept)
-        if not self.rules.stationary:
-            return found
-        once = np.ones(found.cells.shape, dtype=bool)
+    def legal(self, template: Template) -> Cells:
+        """Cells of a template that fit and break no rule: flat indices, ascending."""
+        legal = np.isfinite(template.done.array_total)
+        for level, need in template.tables.held(template.order, template.kept).items():
+            legal &= need <= self.problem.capacity[level]
         for name in self.rules.stationary:
             for plan in self.problem.loads:
                 if plan.operand == name:
-                    once &= found.moved[plan.name].again.reshape(-1)[found.cells] <= 1
-        return found.where(once)
+                    legal &= template.traffic(plan).again <= 1
+        return np.flatnonzero(legal)
 
-    def templates(self) -> Iterator[tuple[Template, Costs]]:
-        """Every template with its costs."""
-        for template in self.keys():
-            yield template, self.costs(template)
+    def costs(self, template: Template, cells: Cells) -> Costs:
+        """Costs of a template in some cells."""
+        places = np.unravel_index(cells, template.grid.shape)
+        flows = {plan.name: template.traffic(plan).at(places) for plan in self.problem.operands}
+        needs = template.tables.held(template.order, template.kept).values()
+        held: Reals = sum((need[places] for need in needs), np.zeros(cells.shape))
+        return Costs(self.problem, self.chip, cells, template.done.at(cells), flows, held)
+
+    def least(self, template: Template, cells: Cells) -> Reals:
+        """Cycles that no costs of these cells undercut: the busiest unit's, and those of the bytes on DRAM pins."""
+        done = template.done
+        least = np.maximum(done.array_total.reshape(-1)[cells], done.vector_total.reshape(-1)[cells])
+        for memory, size in template.tables.beyond(template.order, template.kept).items():
+            if self.chip.architecture.memory(memory).kind == "dram":
+                least = np.maximum(least, size.reshape(-1)[cells] / self.chip.port_rate(memory, write=False))
+        return least
 
     def empty(self) -> MappingError:
         """Why no cell of any template is legal: too little room, or rules that leave none."""
-        grid, _, orders = self.grids[0]
-        told = reason(grid, orders, self.chip.architecture)
+        tables, _, orders = self.grids[0]
+        told = reason(tables.grid, orders, self.chip.architecture)
         if not self.rules:
             return MappingError(told or f"layer '{self.problem.layer.name}': no mapping is legal")
         left = told or f"layer '{self.problem.layer.name}': what fits fetches {_again(self.rules)} more than once"
@@ -87,24 +110,24 @@ def open_space(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], rul
     orders = group_orders(problem, ORDERS, rules)
     if not orders:
         raise no_order(problem, rules)
-    grid = build_grid(problem, chip.architecture, rules)
-    legal = feasible(grid, orders)
+    known = tables(problem, chip, rules)
+    legal = known.feasible(tuple(orders))
     if not legal.any():
-        told = reason(grid, orders, chip.architecture)
+        told = reason(known.grid, orders, chip.architecture)
         raise MappingError(f"{rules.place}: {told}" if rules else told)
-    plain = (grid, work(grid, chip, dtypes, legal), tuple(orders))
-    return Space(problem, chip, rules, (plain, *_striped(problem, chip, dtypes, rules, grid.geometry)))
+    plain = (known, known.work(chip, dtypes, legal), tuple(orders))
+    return Space(problem, chip, rules, (plain, *_striped(problem, chip, dtypes, rules, known.grid.geometry)))
 
 
 def _striped(
     problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], rules: Rules, known: Geometry
-) -> Iterator[tuple[Grid, Work, tuple[Order, ...]]]:
+) -> Iterator[tuple[Tables, Work, tuple[Order, ...]]]:
     """The grids with strips, where an operand is staged."""
     staged = any(plan.beyond for plan in problem.operands)
     for group, all_orders in STRIPED.items() if staged else ():
         orders = tuple(group_orders(problem, all_orders, rules))
         if not orders:
             continue
-        grid = build_grid(problem, chip.architecture, rules, group, known)
-        if grid.cuts[group] and (legal := feasible(grid, orders)).any():
-            yield grid, work(grid, chip, dtypes, legal), orders
+        found = tables(problem, chip, rules, group, known)
+        if found.grid.cuts[group] and (legal := found.feasible(orders)).any():
+            yield found, found.work(chip, dtypes, legal), orders

@@ -23,7 +23,8 @@ from mapper.grid import build_grid
 from mapper.options import Given
 from mapper.problem import build
 from mapper.search.exhaustive import search
-from mapper.search.space import ORDERS, depth_choices, feasible
+from mapper.search.kept import Tables
+from mapper.search.space import ORDERS, depth_choices
 from tests.tools.agreement import assert_agreement_if_it_fits
 from tests.tools.layers import Net, random_net, small_chip
 
@@ -125,7 +126,7 @@ def test_no_legal_cell_is_left_out_before_it_is_costed(seed: int, slots: int) ->
     capacity = {memory.name: memory.capacity_bytes for memory in chip.memories}
     problem = build(net.done("y").layers[0], net.done("y"), chip, chip.dtypes, capacity, {}, "array")
     grid = build_grid(problem, chip)
-    found = feasible(grid, ORDERS)
+    found = Tables(grid).feasible(tuple(ORDERS))
     for order in ORDERS:
         for kept in depth_choices(grid, order):
             moved = {plan.name: grid.traffic(plan, order, kept[plan.name]) for plan in problem.operands}
@@ -192,4 +193,4 @@ def figure(workload: Workload, chip: Architecture, objective: str) -> float:
         found = search(problem, costs, chip.dtypes, objective)
     except MappingError:
         return float("inf")
-    return float(found.cycles) if objective == "latency" else found.energy_pj
+    return float(found.mapping.expected_cycles) if objective == "latency" else found.energy_pj

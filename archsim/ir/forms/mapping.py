@@ -141,7 +141,7 @@ def _layer_form(layer: LayerMapping) -> dict[str, Any]:
     }
     if layer.resident:
         form["resident"] = Row(layer.resident)
-    counts = {"bound_cycles": layer.bound_cycles, "space": layer.space, "evaluated": layer.evaluated}
+    counts = {key: getattr(layer, key) for key in ("bound_cycles", "expected_cycles", "space", "evaluated")}
     alone = {"simulated_cycles": layer.simulated_cycles} if layer.simulated_cycles else {}
     return form | counts | {"proof": layer.proof} | alone
 
@@ -150,7 +150,7 @@ def _layer(fields: Fields, places: dict[str, str]) -> LayerMapping:
     kind: Any = fields.text("kind", KINDS)
     _note(fields, "nodes", places)
     _note(fields, "resident", places)
-    keys = ("bound_cycles", "space", "evaluated", "simulated_cycles")
+    keys = ("bound_cycles", "expected_cycles", "space", "evaluated", "simulated_cycles")
     counts = {key: fields.integer(key) if fields.has(key) else 0 for key in keys}
     layer = LayerMapping(
         layer=fields.text("layer"),

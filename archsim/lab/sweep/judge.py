@@ -7,9 +7,11 @@ from pathlib import Path
 
 from archsim.errors import ArchsimError, ConfigError, nearest
 from archsim.ir.workload import Workload
+from archsim.lab.estimate import SIMULATED, SIMULATED_KINDS
 from archsim.lab.job import read_text
 from archsim.lab.options import parse_dtypes, public_keys
 from archsim.lab.sweep.form import Asked, Sweep, read
+from archsim.lab.sweep.worker import COST
 from archsim.spec import load
 
 
@@ -75,3 +77,9 @@ def _check_goals(sweep: Sweep, path: Path) -> None:
         if goal.key.partition(".")[0] not in known:
             hint = nearest(goal.key, known)
             raise ConfigError(f"{path}: objectives: no '{goal.key}' in a result{hint}; it has: {', '.join(known)}")
+    asked = [*(("objectives", goal.key) for goal in sweep.goals), *(("constraints", c.key) for c in sweep.constraints)]
+    for place, key in asked if sweep.fidelity == COST else ():
+        if key in SIMULATED or key.startswith(SIMULATED_KINDS):
+            raise ConfigError(
+                f"{path}: {place}: '{key}' is known by simulation alone; allowed with fidelity fast or exact"
+            )

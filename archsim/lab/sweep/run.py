@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Protocol
 
 import pandas as pd
 
-from archsim.errors import ConfigError, NotBuiltError
+from archsim.errors import ConfigError
 from archsim.lab.fidelity import timed
 from archsim.lab.sweep.choose import check_method, chosen
 from archsim.lab.sweep.crew import Crew
@@ -19,11 +20,12 @@ from archsim.lab.sweep.points import Point
 from archsim.lab.sweep.questions import RESULTS, SweepTable
 from archsim.lab.sweep.store import Store, Stored
 from archsim.lab.sweep.table import table
-from archsim.lab.sweep.worker import Row, Task
+from archsim.lab.sweep.worker import COST, Row, Task
 from archsim.outputs import unwritable
 from archsim.spec import load
 
-LADDER = ("cost", "fast", "exact")
+FAST = "fast"
+LADDER = (COST, FAST, "exact")
 
 
 class Watch(Protocol):
@@ -66,9 +68,10 @@ class Sweeping:
         self.sweep, self.models, self.folder = judged.sweep, judged.models, folder
         chip = load.load(self.sweep.chip)
         self._has_fidelity = bool(timed(chip)) or chip.noc is not None
+        self._ladder = LADDER[LADDER.index(self.sweep.fidelity) :]
+        if not self._has_fidelity:
+            self._ladder = tuple(rung for rung in self._ladder if rung in (COST, FAST)) or self._ladder
         self._keys = Keys(chip, self.sweep.objective, self.sweep.dtype)
-        if self.sweep.fidelity == "cost":
-            raise NotBuiltError("fidelity: cost is not built yet in this version; allowed fast, exact")
         check_method(self.sweep.search)
         self.store = Store(folder)
         if not resume and self.store.holds_rows():
@@ -83,13 +86,12 @@ class Sweeping:
     def run(self, crew: Crew, watch: Watch) -> SweepTable:
         """Work out all rows, then those of the front at each better fidelity; write and return the table."""
         places = [self._place(point, model, self.sweep.fidelity) for point in chosen(self.sweep) for model in self._all]
-        for fidelity in LADDER[LADDER.index(self.sweep.fidelity) :]:
+        for fidelity, better in zip_longest(self._ladder, self._ladder[1:]):
             asked = [place for place in places if place.fidelity == fidelity]
             self._work(asked, fidelity, crew, watch)
             found = self.table(places)
-            better = LADDER[LADDER.index(fidelity) + 1 :][:1] if self._has_fidelity else ()
             for at in found.index[found["front"] & (found["fidelity"] == fidelity)] if better else ():
-                places.append(self._again(found.loc[at], places, better[0]))
+                places.append(self._again(found.loc[at], places, better))
         made = self.table(places)
         save(made, self.folder)
         return made
@@ -130,9 +132,10 @@ class Sweeping:
     def _tasks(self, places: Any) -> Iterator[Task]:
         sweep = self.sweep
         for place in places:
+            fidelity = place.fidelity if self._has_fidelity or place.fidelity == COST else None
             yield Task(
-                place.key, place.point.number, sweep.models[place.model], sweep.chip, place.point.values,
-                place.fidelity if self._has_fidelity else None, sweep.objective, sweep.dtype, sweep.limits.memory_bytes,
+                place.key, place.point.number, sweep.models[place.model], sweep.chip, place.point.values, fidelity,
+                sweep.objective, sweep.dtype, sweep.limits.memory_bytes,
             )  # fmt: skip
 
     def _row(self, place: Place, stored: Stored) -> dict[str, Any]:

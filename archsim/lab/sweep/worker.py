@@ -15,6 +15,7 @@ from archsim.errors import ArchsimError
 from archsim.ir.workload import Workload
 from archsim.lab.sweep.form import Asked
 
+COST = "cost"  # the fidelity at which nothing is simulated
 OK, IMPOSSIBLE, FAILED = "ok", "impossible", "failed"
 LEFT_OUT = ("time_breakdown",)  # of the numbers of a result: hundreds of columns for each core
 
@@ -49,6 +50,7 @@ class Row:
 
 def work(task: Task) -> Row:
     """The row of a task. What the chip, the model or the mapping cannot be is its reason; anything else is raised."""
+    from archsim.lab.estimate import estimated
     from archsim.lab.job import Job
     from archsim.lab.options import scalars
     from archsim.lab.run import execute
@@ -59,9 +61,9 @@ def work(task: Task) -> Row:
     try:
         job = Job(
             model(task.model), task.chip, values=task.values, objective=task.objective, dtype=task.dtype,
-            fidelity=task.fidelity,
+            fidelity=task.fidelity if task.fidelity != COST else None,
         )  # fmt: skip
-        summary = execute(job).summary
+        summary = estimated(job) if task.fidelity == COST else execute(job).summary
     except ArchsimError as error:
         return Row(task, IMPOSSIBLE, str(error), seconds=_cpu_s() - began)
     numbers = {key: number for key, number in scalars(summary).items() if key.partition(".")[0] not in LEFT_OUT}

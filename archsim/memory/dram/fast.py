@@ -60,7 +60,7 @@ class FastDram:
         self._policy = policy
         self._clock = Clock(dram.device.clock_hz)
         self._sampler = Sampler(dram, policy, mapping, interleave_bytes)
-        self._refreshes = _Refreshes(dram, policy)
+        self._refreshes = Refreshes(dram, policy)
         self._served: list[tuple[int, int, _Job]] = []  # by the work done in all at which they are through
         self._ending: list[tuple[int, int, Completion]] = []
         self._numbers: dict[Pattern, int] = {}
@@ -284,7 +284,7 @@ def _asked_ps(at_ps: int, transfer: Transfer) -> int:
     return clock.edge(clock.cycle(at_ps) + transfer.rows.count * transfer.rows.setup_cycles)
 
 
-class _Refreshes:
+class Refreshes:
     """Refresh commands of all channels, one after another at their interval."""
 
     def __init__(self, dram: Dram, policy: Policy) -> None:

@@ -1,0 +1,108 @@
+"""Tables of layers that outlive their search: layers that are alike but for the room and the rates of memories, as one
+layer is on the chips of a sweep, have their grids, traffic and units' work in common.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapper.cache import digest
+from mapper.constrain import Rules
+from mapper.cost import far_bytes, held_bytes
+from mapper.costs import ChipCosts
+from mapper.grid import Grid, Reals, Traffic, build_grid, sides
+from mapper.problem import Problem, content
+from mapper.search.space import Order, depth_choices, least_needs
+from mapper.tables import Geometry
+from mapper.work import Work, work
+
+MOST = 1024  # tables kept by a process
+
+Orders = tuple[Order, ...]
+Depths = tuple[tuple[str, int], ...]
+Sized = Callable[[Problem, Mapping[str, Traffic]], dict[str, Reals]]
+Cells = NDArray[np.bool_]
+
+
+@dataclass
+class Tables:
+    """A grid, and by loop orders the bytes that each memory holds at least; the units' work by what they are, with the
+    cells in which it was worked out."""
+
+    grid: Grid
+    needs: dict[Orders, dict[str, Reals]] = field(default_factory=dict)
+    templates: dict[Order, list[dict[str, int]]] = field(default_factory=dict)
+    sizes: dict[tuple[str, Order, Depths], dict[str, Reals]] = field(default_factory=dict)
+    done: dict[str, tuple[Cells, Work]] = field(default_factory=dict)
+
+    def of(self, problem: Problem) -> Tables:
+        """The same tables for a problem that is alike."""
+        return replace(self, grid=replace(self.grid, problem=problem))
+
+    def feasible(self, orders: Orders) -> Cells:
+        """Cells in which the smallest needs of all operands fit: a superset of all templates' legal cells."""
+        if orders not in self.needs:
+            self.needs[orders] = least_needs(self.grid, orders)
+        legal = np.ones(self.grid.shape, dtype=bool)
+        for level, need in self.needs[orders].items():
+            legal &= need <= self.grid.problem.capacity[level]
+        return legal
+
+    def depths(self, order: Order) -> list[dict[str, int]]:
+        """Every way to place the Keeps under a loop order."""
+        if order not in self.templates:
+            self.templates[order] = list(depth_choices(self.grid, order))
+        return self.templates[order]
+
+    def held(self, order: Order, kept: Mapping[str, int]) -> dict[str, Reals]:
+        """Bytes that a template's operands hold in each memory."""
+        return self._sized("held", order, kept, held_bytes)
+
+    def beyond(self, order: Order, kept: Mapping[str, int]) -> dict[str, Reals]:
+        """Bytes that a template moves at each memory that tiles come from or go to, in units of its own."""
+        return self._sized("beyond", order, kept, far_bytes)
+
+    def _sized(self, what: str, order: Order, kept: Mapping[str, int], sized: Sized) -> dict[str, Reals]:
+        key = (what, order, tuple(kept.items()))
+        if key not in self.sizes:
+            problem = self.grid.problem
+            moved = {plan.name: self.grid.traffic(plan, order, kept[plan.name]) for plan in problem.operands}
+            self.sizes[key] = sized(problem, moved)
+        return self.sizes[key]
+
+    def work(self, chip: ChipCosts, dtypes: Mapping[str, str], feasible: Cells) -> Work:
+        """The units' work in all feasible cells, and in those that were so before."""
+        key = _units(self.grid.problem, chip, dtypes)
+        known, found = self.done.get(key, (None, None))
+        if known is None or found is None or (feasible & ~known).any():
+            wanted = feasible if known is None else feasible | known
+            found = work(self.grid, chip, dtypes, wanted)
+            self.done[key] = wanted, found
+        return found
+
+
+_kept: OrderedDict[str, Tables] = OrderedDict()
+
+
+def tables(problem: Problem, chip: ChipCosts, rules: Rules, strips: str = "", known: Geometry | None = None) -> Tables:
+    """The tables of a problem; ``strips``, ``known`` as of ``build_grid``."""
+    free = replace(rules, place="") if rules else ""
+    key = digest([*content(problem), sides(problem, chip.architecture), free, strips])
+    if key not in _kept:
+        _kept[key] = Tables(build_grid(problem, chip.architecture, rules, strips, known))
+        if len(_kept) > MOST:
+            _kept.popitem(last=False)
+    _kept.move_to_end(key)
+    return _kept[key].of(problem)
+
+
+def _units(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> str:
+    """What the work depends on beside the layer: the units but for their clocks, how those compare, and dtypes."""
+    names = (problem.unit, problem.vector)
+    parts = [part for part in (*chip.architecture.arrays, *chip.architecture.vectors) if part.name in names]
+    return digest([(replace(part, clock_hz=1), chip.scale(part)) for part in parts] + [sorted(dtypes.items())])
