@@ -157,10 +157,13 @@ def _options(batch: Batch) -> Mapping[str, Any]:
 
 
 def _module(name: str) -> Any:
+    """A module of Dask, which from now on logs warnings alone: what ends late would say so when all is done."""
     try:
-        return import_module(name)
+        found = import_module(name)
     except ImportError:
         raise ConfigError("a cluster needs Dask: pip install 'archsim[cluster]'") from None
+    logging.getLogger("distributed").setLevel(logging.WARNING)
+    return found
 
 
 def processors() -> int:
