@@ -15,7 +15,7 @@ import pytest
 from test_sweep_crew import ended, fragile, task
 
 from archsim.errors import ConfigError, SimulationError
-from archsim.lab.sweep import dask_crew, keys
+from archsim.lab.sweep import dask_crew, keys, outpost
 from archsim.lab.sweep.dask_crew import DaskCrew
 from archsim.lab.sweep.worker import FAILED, OK, Row, Task
 
@@ -87,6 +87,17 @@ def test_who_stops_in_the_middle_stops_the_processes(cluster: Any, tmp_path: Pat
     while not all(ended(int(path.read_text())) for path in tmp_path.iterdir()):
         assert time.monotonic() - began < 20
         time.sleep(0.1)
+
+
+def test_a_chunk_that_comes_after_the_stop_begins_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    orders = outpost.Orders("a sweep", os.getcwd(), {}, keys.version(), fragile)
+    monkeypatch.setattr(outpost, "_stopped", set())
+    outpost.stop("another sweep")
+    assert [row.status for row in outpost.run(orders, [task(0)], None)] == [OK]
+    outpost.stop("a sweep")
+    with pytest.raises(RuntimeError, match="this sweep was stopped"):
+        outpost.run(orders, [task(0)], None)
+    assert not [process for process in (*outpost._idle, *outpost._busy) if process.sweep == "a sweep"]
 
 
 def test_another_archsim_is_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:

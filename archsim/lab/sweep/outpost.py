@@ -45,6 +45,7 @@ class _Process:
 _lock = Lock()
 _idle: list[_Process] = []
 _busy: list[_Process] = []
+_stopped: set[str] = set()  # sweeps of which a chunk may still come, as stopping may overtake its being taken back
 
 
 def run(orders: Orders, tasks: Sequence[Task], seconds: float | None) -> list[Row]:
@@ -60,8 +61,9 @@ def run(orders: Orders, tasks: Sequence[Task], seconds: float | None) -> list[Ro
 
 
 def stop(sweep: str) -> None:
-    """End the processes of a sweep, whatever they are doing."""
+    """End the processes of a sweep, whatever they are doing; no more are begun."""
     with _lock:
+        _stopped.add(sweep)
         ending = [process for process in (*_idle, *_busy) if process.sweep == sweep]
         _idle[:] = [process for process in _idle if process.sweep != sweep]
     for process in ending:
@@ -71,6 +73,7 @@ def stop(sweep: str) -> None:
 def _taken(orders: Orders) -> _Process:
     """A process of the sweep: one that has nothing to do, or a new one."""
     with _lock:
+        _check(orders)
         found = next((process for process in _idle if process.sweep == orders.sweep), None)
         if found is not None:
             _idle.remove(found)
@@ -79,9 +82,19 @@ def _taken(orders: Orders) -> _Process:
                 found.end.cancel()
             return found
     made = _begun(orders)
-    with _lock:
-        _busy.append(made)
+    try:
+        with _lock:
+            _check(orders)
+            _busy.append(made)
+    except RuntimeError:
+        made.crew.close(at_once=True)
+        raise
     return made
+
+
+def _check(orders: Orders) -> None:
+    if orders.sweep in _stopped:
+        raise RuntimeError("this sweep was stopped")
 
 
 def _begun(orders: Orders) -> _Process:
