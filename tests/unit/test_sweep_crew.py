@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -66,6 +67,16 @@ def test_who_stops_in_the_middle_stops_the_processes() -> None:
             assert row.task.point == 0
             raise KeyboardInterrupt
     assert time.monotonic() - begun < 60
+
+
+def test_who_is_stopped_by_another_does_not_wait() -> None:
+    """The processes of a worker of a cluster are stopped while a chunk waits for them."""
+    crew = Processes(1, fragile)
+    timer = Timer(1.0, crew.close, kwargs={"at_once": True})
+    timer.start()
+    with pytest.raises(RuntimeError, match="these processes were stopped"):
+        list(crew.rows([task(0, what="hang")]))
+    timer.join()
 
 
 def test_tasks_are_taken_as_they_are_needed() -> None:

@@ -87,6 +87,8 @@ def test_who_stops_in_the_middle_stops_the_processes(cluster: Any, tmp_path: Pat
     while not all(ended(int(path.read_text())) for path in tmp_path.iterdir()):
         assert time.monotonic() - began < 20
         time.sleep(0.1)
+    with crew(cluster, whose) as workers:  # both workers are free for others
+        assert len({row.numbers["process"] for row in workers.rows([task(0), task(1)])}) == 2
 
 
 def test_a_chunk_that_comes_after_the_stop_begins_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from archsim.lab.sweep.crew import ATTEMPTS
 from archsim.lab.sweep.worker import FAILED, Row, Task, prepare, work
 
 AHEAD = 2  # tasks handed out for each process, so that none waits
+STOPPED_S = 0.5  # between two looks at whether somebody has stopped the processes
 T = TypeVar("T")
 
 
@@ -55,8 +56,7 @@ class Processes:
                     under_way[self._schedule(task, seconds)] = task, 1
                 if not under_way:
                     break
-                done, _ = wait(under_way, return_when=FIRST_COMPLETED)
-                for future in sorted(done, key=lambda each: under_way[each][0].point):
+                for future in sorted(self._done(under_way), key=lambda each: under_way[each][0].point):
                     task, attempt = under_way.pop(future)
                     row = _row(future, task, seconds)
                     if row.status == FAILED and attempt < ATTEMPTS:
@@ -70,8 +70,9 @@ class Processes:
 
     def call(self, function: Callable[[], T]) -> T:
         """What a function returns in one of the processes; raises what it raises."""
-        found: T = self._running().schedule(function).result()
-        return found
+        future: Future[T] = self._running().schedule(function)
+        self._done([future])
+        return future.result()
 
     def close(self, *, at_once: bool = False) -> None:
         """End the processes; ``at_once``: whatever they are doing, and no other ones start."""
@@ -80,6 +81,14 @@ class Processes:
         if pool is not None:
             (pool.stop if at_once else pool.close)()
             pool.join()
+
+    def _done(self, futures: Iterable[Future[T]]) -> set[Future[T]]:
+        """One or more that are done. Raises RuntimeError when the processes were stopped: then none ever is."""
+        waiting = list(futures)
+        while not (done := wait(waiting, STOPPED_S, FIRST_COMPLETED).done):
+            if self.stopped:
+                raise RuntimeError("these processes were stopped")
+        return done
 
     def _schedule(self, task: Task, seconds: float | None) -> Future[Row]:
         future: Future[Row] = self._running().schedule(self._work, args=[task], timeout=seconds)
