@@ -29,21 +29,38 @@ def sweep(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where results go; the folder NAME of the sweep if absent.")
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS|FILE", help="Instead of -j: a Dask scheduler (tcp://host:8786) or a cluster file."
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say how many rows there are and what jobs would be submitted.")
+    ] = False,
 ) -> None:
     """Simulate every point of a sweep file, and the best ones again in more detail."""
+    from archsim.lab.sweep import clusters, preview
     from archsim.lab.sweep.judge import judge
     from archsim.lab.sweep.pace import Pace
     from archsim.lab.sweep.questions import RESULTS
-    from archsim.lab.sweep.run import Sweeping, processors
+    from archsim.lab.sweep.run import Sweeping
     from archsim.outputs import check_directory
 
-    judged = judge(spec)
+    judged, place = judge(spec), clusters.place(jobs, cluster)
     folder = out or Path(judged.sweep.name)
     check_directory(folder)
+    if dry_run:
+        print("\n".join(preview.lines(judged, folder, place)))
+        return
     try:
-        with Sweeping(judged, folder, resume=resume) as sweeping, _watch(sweeping.goal) as watch:
+        with (
+            Sweeping(judged, folder, resume=resume) as sweeping,
+            clusters.crew(place) as crew,
+            _watch(sweeping.goal) as watch,
+        ):
             pace = Pace(watch)
-            table = sweeping.run(jobs or processors(), pace)
+            table = sweeping.run(crew, pace)
     except KeyboardInterrupt:
         say_error(f"stopped; {folder} keeps what was done: go on with --resume")
         raise typer.Exit(130) from None

@@ -86,6 +86,15 @@ def _scenario(path: Path) -> str:
     return f"scenario '{scenario.name}', {len(scenario.streams)} streams, hyperperiod {period:g} s"
 
 
+def _cluster(path: Path) -> str:
+    from archsim.lab.sweep.cluster_form import Local, read
+
+    found = read(read_text(path), str(path))
+    if isinstance(found, Local):
+        return f"cluster 'local', {found.workers} workers"
+    return f"cluster '{found.kind}', {found.jobs} jobs of {found.cores} cores"
+
+
 def _program(path: Path) -> str:
     from archsim.ir.asm.parser import parse_program
     from archsim.ir.check.program import check
@@ -106,6 +115,7 @@ _CHECKS: Mapping[str, Callable[[Path], str]] = {
     "mapping": _mapping,
     "sweep": _sweep,
     "scenario": _scenario,
+    "cluster": _cluster,
 }
 _MARKS = {
     "chip": ("hierarchy", "extends"),
@@ -113,4 +123,5 @@ _MARKS = {
     "workload": ("layers",),
     "sweep": ("axes",),
     "scenario": ("streams",),
+    "cluster": ("kind",),
 }

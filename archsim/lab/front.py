@@ -149,18 +149,24 @@ def compare(*runs: Run, names: Sequence[str] = ()) -> Comparison:
 
 
 def sweep(
-    spec: str | Path, out: str | Path | None = None, workers: int | None = None, resume: bool = False
+    spec: str | Path,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    resume: bool = False,
+    cluster: str | Path | None = None,
 ) -> SweepTable:
-    """Simulate every point of a sweep file on ``workers`` processes (None: one for each processor).
+    """Simulate every point of a sweep file on ``workers`` processes (None: one for each processor) or on a ``cluster``:
+    the address of a Dask scheduler, such as ``tcp://host:8786``, or a cluster file.
 
     Results go to the folder ``out`` (None: the sweep's name), from which ``resume`` goes on. Returns the table, a row
     for each point, model and fidelity, the best ones of each model (``front``) also exact; ``attrs`` has the units of
     axes and the rows of the front; it answers ``pareto()``, ``best()``, ``sensitivity()`` and ``binding()``. Raises
     ConfigError and ModelError for what the file says; a point that cannot work is a row with its reason.
     """
+    from archsim.lab.sweep import clusters
     from archsim.lab.sweep.judge import judge
-    from archsim.lab.sweep.run import Silent, Sweeping, processors
+    from archsim.lab.sweep.run import Silent, Sweeping
 
-    judged = judge(Path(spec))
-    with Sweeping(judged, Path(out or judged.sweep.name), resume=resume) as sweeping:
-        return sweeping.run(workers or processors(), Silent())
+    judged, place = judge(Path(spec)), clusters.place(workers, None if cluster is None else str(cluster))
+    with Sweeping(judged, Path(out or judged.sweep.name), resume=resume) as sweeping, clusters.crew(place) as crew:
+        return sweeping.run(crew, Silent())

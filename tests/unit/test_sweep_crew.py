@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
-from archsim.lab.sweep import crew
 from archsim.lab.sweep.form import Asked
+from archsim.lab.sweep.processes import AHEAD, Processes
 from archsim.lab.sweep.worker import FAILED, OK, Row, Task, limit_memory
 
 pytestmark = pytest.mark.slow  # processes of their own
@@ -44,7 +47,8 @@ def test_each_fault_is_its_own(tmp_path: Path) -> None:
     faults = ["raise", "die", "hang", "eat"]
     tasks = [task(n, what=faults[n // 3]) if n % 3 == 1 and n // 3 < 4 else task(n) for n in range(14)]
     tasks.append(task(14, what="once", mark=str(tmp_path / "mark")))
-    found = {row.task.point: row for row in crew.rows(tasks, 2, seconds=4, work=fragile)}
+    with Processes(2, fragile) as crew:
+        found = {row.task.point: row for row in crew.rows(tasks, seconds=4)}
     assert sorted(found) == list(range(15))
     reasons = {row.task.values["what"]: row.reason for row in found.values() if row.status == FAILED}
     assert reasons == {
@@ -58,23 +62,87 @@ def test_each_fault_is_its_own(tmp_path: Path) -> None:
 
 def test_who_stops_in_the_middle_stops_the_processes() -> None:
     begun = time.monotonic()
-    rows = crew.rows([task(n, what="hang" if n else "") for n in range(6)], 2, work=fragile)
-    assert next(rows).task.point == 0
-    rows.close()  # type: ignore[attr-defined]
+    with pytest.raises(KeyboardInterrupt), Processes(2, fragile) as crew:
+        for row in crew.rows([task(n, what="hang" if n else "") for n in range(6)]):
+            assert row.task.point == 0
+            raise KeyboardInterrupt
     assert time.monotonic() - begun < 60
 
 
-@pytest.mark.parametrize("work", [fragile])
-def test_tasks_are_taken_as_they_are_needed(work: Callable[[Task], Row]) -> None:
+def test_who_is_stopped_by_another_does_not_wait() -> None:
+    """The processes of a worker of a cluster are stopped while a chunk waits for them."""
+    crew = Processes(1, fragile)
+    timer = Timer(1.0, crew.close, kwargs={"at_once": True})
+    timer.start()
+    with pytest.raises(RuntimeError, match="these processes were stopped"):
+        list(crew.rows([task(0, what="hang")]))
+    timer.join()
+
+
+def test_tasks_are_taken_as_they_are_needed() -> None:
     """Not all at once: there may be very many."""
     taken = []
 
-    def tasks() -> object:
+    def tasks() -> Iterator[Task]:
         for n in range(40):
             taken.append(n)
             yield task(n)
 
-    rows = crew.rows(tasks(), 2, work=work)  # type: ignore[arg-type]
-    next(rows)
-    assert len(taken) <= 2 * crew.AHEAD + 2
-    assert len(list(rows)) == 39
+    with Processes(2, fragile) as crew:
+        rows = crew.rows(tasks())
+        next(rows)
+        assert len(taken) <= 2 * AHEAD + 2
+        assert len(list(rows)) == 39
+
+
+def whose(asked: Task) -> Row:
+    """The process that works on it."""
+    return Row(asked, OK, numbers={"process": float(os.getpid())})
+
+
+def test_processes_stay_until_the_context_is_left() -> None:
+    with Processes(1, whose) as crew:
+        first, second = ([row.numbers["process"] for row in crew.rows([task(n)])] for n in range(2))
+    assert first == second
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(first[0] or 0), 0)
+
+
+KILLED = """
+import os, signal, sys
+sys.path.insert(0, {folder!r})
+from test_sweep_crew import Processes, task, tells
+if __name__ == "__main__":
+    with Processes(2, tells) as crew:
+        for row in crew.rows([task(n, mark={mark!r}) for n in range(2)]):
+            os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def tells(asked: Task) -> Row:
+    """Write down the process; the second one goes on for long, the first one until the second has begun."""
+    Path(f"{asked.values['mark']}{asked.point}").write_text(str(os.getpid()))
+    last = Path(f"{asked.values['mark']}{1 if asked.point == 0 else 'never'}")
+    while not last.exists():
+        time.sleep(0.1)
+    return Row(asked, OK)
+
+
+def test_processes_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    mark, script = tmp_path / "mark", tmp_path / "script.py"
+    script.write_text(KILLED.format(folder=str(Path(__file__).parent), mark=str(mark)))
+    done = subprocess.run([sys.executable, str(script)], timeout=60, check=False)
+    assert done.returncode == -signal.SIGKILL
+    processes = [int((tmp_path / f"mark{n}").read_text()) for n in range(2)]
+    began = time.monotonic()
+    while not all(ended(process) for process in processes):
+        assert time.monotonic() - began < 20
+        time.sleep(0.1)
+
+
+def ended(process: int) -> bool:
+    """Whether there is no such process; one that nobody waits for counts as none."""
+    state = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False
+    ).stdout
+    return not state.strip() or state.startswith("Z")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -12,7 +12,7 @@ import pytest
 
 from archsim.lab.explore.problem import Outcome
 from archsim.lab.options import Requirement
-from archsim.lab.sweep import crew
+from archsim.lab.sweep.crew import Crew
 from archsim.lab.sweep.form import read
 from archsim.lab.sweep.judge import Judged, judge
 from archsim.lab.sweep.outcome import outcome, violation
@@ -39,7 +39,6 @@ TOPOLOGY = (
     "conv1, 10, 10, 3, 3, 4, 8, 1,\n"
 )
 SEARCHES = ["{method: nsga2, trials: 60, seed: 5}", "{method: tpe, trials: 60, seed: 5}"]
-Crew = Callable[[Iterable[Task], int, float | None], Iterator[Row]]
 
 
 class PowerCutError(Exception):
@@ -59,21 +58,27 @@ def row(task: Task) -> Row:
     return Row(task, OK, "", numbers)
 
 
-def shuffled(order: int, lasts: int = 10**6) -> Crew:
+class Shuffled:
     """A crew whose rows come in some order, and which is cut off after so many."""
-    left = lasts
 
-    def rows(tasks: Iterable[Task], workers: int, seconds: float | None = None) -> Iterator[Row]:
-        nonlocal left
+    def __init__(self, order: int, lasts: int = 10**6) -> None:
+        self._order, self._left = order, lasts
+
+    def __enter__(self) -> Shuffled:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing to end."""
+
+    def rows(self, tasks: Iterable[Task], seconds: float | None = None) -> Iterator[Row]:
+        """See ``Crew.rows``."""
         asked = list(tasks)
-        Random(order).shuffle(asked)
+        Random(self._order).shuffle(asked)
         for task in asked:
-            if not left:
+            if not self._left:
                 raise PowerCutError
-            left -= 1
+            self._left -= 1
             yield row(task)
-
-    return rows
 
 
 @pytest.fixture(params=SEARCHES, ids=["nsga2", "tpe"])
@@ -83,35 +88,34 @@ def spec(tmp_path: Path, request: pytest.FixtureRequest) -> Judged:
     return judge(tmp_path / "sweep.yaml")
 
 
-def swept(judged: Judged, folder: str, monkeypatch: pytest.MonkeyPatch, rows: Crew) -> SweepTable:
-    monkeypatch.setattr(crew, "rows", rows)
+def swept(judged: Judged, folder: str, crew: Crew) -> SweepTable:
     with Sweeping(judged, Path(judged.file).parent / folder, resume=True) as sweeping:
-        return sweeping.run(1, Silent())
+        return sweeping.run(crew, Silent())
 
 
-def test_a_search_depends_on_nothing_but_its_seed(spec: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_depends_on_nothing_but_its_seed(spec: Judged) -> None:
     """Whatever the order in which rows come back, and however often it is cut off and goes on."""
-    calm = swept(spec, "calm", monkeypatch, shuffled(1))
+    calm = swept(spec, "calm", Shuffled(1))
     assert len(calm) == 120 and calm["point"].nunique() == 60
     assert {"ok", "impossible", "failed"} == set(calm["status"])
     assert calm.attrs["search"].endswith("seed 5: 60 of 480 points")
-    pd.testing.assert_frame_equal(swept(spec, "other", monkeypatch, shuffled(2)), calm)
+    pd.testing.assert_frame_equal(swept(spec, "other", Shuffled(2)), calm)
     for number in range(20):
         try:
-            cut = swept(spec, "cut", monkeypatch, shuffled(number, lasts=11 + 7 * (number % 4)))
+            cut = swept(spec, "cut", Shuffled(number, lasts=11 + 7 * (number % 4)))
         except PowerCutError:
             continue
         break
     assert number > 3
     pd.testing.assert_frame_equal(cut, calm)
     search = replace(spec.sweep.search, seed=6)
-    other = swept(replace(spec, sweep=replace(spec.sweep, search=search)), "other", monkeypatch, shuffled(1))
+    other = swept(replace(spec, sweep=replace(spec.sweep, search=search)), "other", Shuffled(1))
     assert other["point"].unique().tolist() != calm["point"].unique().tolist()
 
 
-def test_known_rows_are_not_run_again(spec: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
-    calm = swept(spec, "calm", monkeypatch, shuffled(1))
-    pd.testing.assert_frame_equal(swept(spec, "calm", monkeypatch, shuffled(1, lasts=0)), calm)
+def test_known_rows_are_not_run_again(spec: Judged) -> None:
+    calm = swept(spec, "calm", Shuffled(1))
+    pd.testing.assert_frame_equal(swept(spec, "calm", Shuffled(1, lasts=0)), calm)
 
 
 def test_the_goals_of_all_models_are_told_and_what_they_miss() -> None:

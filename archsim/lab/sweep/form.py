@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 from archsim import units
 from archsim.errors import ConfigError, nearest
@@ -25,6 +24,7 @@ from archsim.ir.forms.fields import Fields, fail, integer_of, text_of
 from archsim.lab.explore import catalogue
 from archsim.lab.options import OBJECTIVES, Requirement
 from archsim.lab.sweep.axis import Axis, axis
+from archsim.lab.sweep.quantity import DURATION, PS_PER_S, quantity
 from archsim.spec.nodes import Node, parse
 
 SCHEMA = "archsim.sweep/1"
@@ -33,9 +33,6 @@ SEEDS = 2**32  # from 0, as the generators of random numbers take them
 MORE_IS_BETTER = ("throughput_per_s", "utilization", "slack_min_s", "dram.row_hit_rate", "dram.bandwidth_utilization")
 _GOAL = re.compile(r"\s*(?:(min|max)\s+)?([A-Za-z_][A-Za-z0-9_.]*)\s*")
 _CONSTRAINT = re.compile(r"[a-z_][a-z0-9_.]*\s*(<=|>=|<|>|==)\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
-_TIME = units.Kind(
-    "time", "ps", {**units.TIME.units, "min": 60 * units.TIME.units["s"], "h": 3600 * units.TIME.units["s"]}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,19 +211,8 @@ def _search(fields: Fields) -> Search:
 def _limits(fields: Fields) -> Limits:
     seconds = memory = None
     if fields.has("time"):
-        seconds = float(_quantity(fields, "time", _TIME)) / 1e12
+        seconds = float(quantity(fields, "time", DURATION) / PS_PER_S)
     if fields.has("memory"):
-        memory = int(_quantity(fields, "memory", units.SIZE))
+        memory = int(quantity(fields, "memory", units.SIZE))
     fields.end()
     return Limits(seconds, memory)
-
-
-def _quantity(fields: Fields, key: str, kind: units.Kind) -> Fraction:
-    node, at = fields.child(key), fields.at(key)
-    try:
-        found = units.parse(node.plain(), kind)
-    except ConfigError as error:
-        raise ConfigError(f"{node.mark}: {at}: {error}") from None
-    if not found:
-        fail(node, at, node.plain(), "more than nothing")
-    return found

@@ -31,6 +31,11 @@ class Keys:
         return hashlib.sha256(json.dumps(what, default=str).encode()).hexdigest()[:32]
 
 
+def version() -> str:
+    """Of the code and the tables that this process works with."""
+    return hashlib.sha256(f"{code_sha256(CODE)} {_tables_sha256()}".encode()).hexdigest()
+
+
 @cache
 def _tables_sha256() -> str:
     """Of the tables of numbers that chips name."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -14,7 +13,8 @@ import pandas as pd
 from archsim.errors import ConfigError
 from archsim.lab.explore.problem import Outcome
 from archsim.lab.fidelity import timed
-from archsim.lab.sweep import crew, searching
+from archsim.lab.sweep import searching
+from archsim.lab.sweep.crew import Crew
 from archsim.lab.sweep.judge import Judged
 from archsim.lab.sweep.keys import Keys
 from archsim.lab.sweep.outcome import outcome
@@ -91,15 +91,15 @@ class Sweeping:
     def __exit__(self, *_: object) -> None:
         self.store.close()
 
-    def run(self, workers: int, watch: Watch) -> SweepTable:
+    def run(self, crew: Crew, watch: Watch) -> SweepTable:
         """Work out all rows, then those of the front at each better fidelity; write and return the table. Once."""
-        places = self._search(workers, watch)
+        places = self._search(crew, watch)
         for fidelity, better in pairwise(self._ladder):
             found = self.table(places)
             front = found.index[found["front"] & (found["fidelity"] == fidelity)]
             again = [self._again(found.loc[at], places, better) for at in front]
             watch.begin(better, len(again))
-            self._work(again, workers, watch)
+            self._work(again, crew, watch)
             places += again
         made = self.table(places)
         save(made, self.folder)
@@ -130,7 +130,7 @@ class Sweeping:
         point = next(p.point for p in places if p.point.number == row["point"])
         return self._place(point, model, fidelity)
 
-    def _search(self, workers: int, watch: Watch) -> list[Place]:
+    def _search(self, crew: Crew, watch: Watch) -> list[Place]:
         """Work out the points that the method asks for, batch by batch; their rows."""
         watch.begin(self.sweep.fidelity, searching.problem(self.sweep).spent * len(self.models))
         found: list[Place] = []
@@ -138,7 +138,7 @@ class Sweeping:
             points = [self._grid.at(choices) for choices in batch]
             places = [[self._place(point, model, self.sweep.fidelity) for model in self._all] for point in points]
             asked = list(chain.from_iterable(places))
-            self._work(asked, workers, watch)
+            self._work(asked, crew, watch)
             self._method.tell(self._outcomes(places))
             found += asked
         return found
@@ -149,11 +149,11 @@ class Sweeping:
         rows = [[stored[place.key] for place in each] for each in places]
         return [outcome(self.sweep, [row.numbers if row.status == OK else None for row in each]) for each in rows]
 
-    def _work(self, places: Sequence[Place], workers: int, watch: Watch) -> None:
+    def _work(self, places: Sequence[Place], crew: Crew, watch: Watch) -> None:
         known = self.store.get(place.key for place in places)
         todo = {place.key: place for place in places if place.key not in known}
         watch.known(len(places) - len(todo))
-        for row in crew.rows(self._tasks(todo.values()), workers, self.sweep.limits.seconds):
+        for row in crew.rows(self._tasks(todo.values()), self.sweep.limits.seconds):
             self.store.put(row)
             watch.row(row)
 
@@ -197,8 +197,3 @@ def write_pages(made: SweepTable, folder: Path) -> list[Path]:
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
     return [folder / name for name in texts]
-
-
-def processors() -> int:
-    """That this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

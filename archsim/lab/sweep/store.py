@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,3 +84,16 @@ class Store:
             return None
         status, reason, numbers, seconds = row
         return Stored(status, reason, json.loads(numbers), seconds)
+
+
+def known(folder: Path, keys: Iterable[str]) -> set[str]:
+    """Which rows are there; nothing is made or changed. Raises ConfigError when the index cannot be read."""
+    path = folder / FILE
+    if not path.exists():
+        return set()
+    how = "mode=ro" if path.with_name(f"{FILE}-wal").exists() else "immutable=1"  # nobody writes: no file is made
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as base:
+            return {key for (key,) in base.execute("select key from rows")} & set(keys)
+    except sqlite3.Error as error:
+        raise ConfigError(f"{path}: cannot be used ({error})") from error

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import resource
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from multiprocessing import parent_process
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from archsim.errors import ArchsimError
@@ -106,12 +110,27 @@ def limit_memory(size_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (size_bytes, hard))
 
 
-def prepare() -> None:
-    """Before a process's first task: what all tasks import; interrupts are the parent's to see."""
-    import signal
+def prepare(folder: str | None = None, variables: Mapping[str, str] | None = None) -> None:
+    """Before a process's first task: what all tasks import; interrupts are the parent's to see, and it ends with it.
 
+    ``folder``: to work in; ``variables``: of the environment.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+    os.environ.update(variables or {})
+    if folder is not None:
+        os.chdir(folder)
     import archsim.lab.run  # noqa: F401
+    from archsim.lab import uncollected
+
+    uncollected.seldom()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _cpu_s() -> float:

@@ -1,0 +1,109 @@
+"""A cluster file (schema ``archsim.cluster/1``): workers of a batch system, or of this machine.
+
+kind: slurm | lsf | pbs
+jobs: 8                       # that are submitted, each a script of its own
+cores: 16                     # of a job; each works on a point at a time
+memory: 64 GiB                # of a job, for all its points together
+walltime: 4 h                 # of a job; its workers leave shortly before
+queue: batch                  # optional, as all below
+account: project7             # of lsf: its project
+directives: ["--exclusive"]   # further ones of the batch system, without its prefix
+environment: ["module load python/3.11"]    # lines of the script before the workers start
+interface: ib0                # of the network between this machine and the jobs
+python: /shared/venv/bin/python             # this process's own if absent
+
+kind: local
+workers: 4                    # processes, as -j, through the same scheduler
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from archsim import units
+from archsim.ir.forms.fields import Fields, fail
+from archsim.lab.sweep.quantity import DURATION, PS_PER_S, quantity
+from archsim.spec.nodes import parse
+
+SCHEMA = "archsim.cluster/1"
+LOCAL = "local"
+BATCH = ("slurm", "lsf", "pbs")
+_MINUTE_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """Workers on this machine."""
+
+    workers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Jobs of a batch system; '' and (): nothing is said. ``memory_bytes`` and ``cores`` are those of a job."""
+
+    kind: str
+    jobs: int
+    cores: int
+    memory_bytes: int
+    walltime_s: int
+    queue: str = ""
+    account: str = ""
+    directives: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
+    interface: str = ""
+    python: str = ""
+
+
+def read(text: str, path: str = "<text>") -> Local | Batch:
+    """The cluster of a file's text; raises ConfigError with file:line:column, key path and what is allowed."""
+    fields = Fields(parse(text, path), "")
+    if fields.has("schema"):
+        fields.text("schema", (SCHEMA,))
+    kind = fields.text("kind", (*BATCH, LOCAL))
+    found = Local(_count(fields, "workers")) if kind == LOCAL else _batch(fields, kind)
+    fields.end()
+    return found
+
+
+def _batch(fields: Fields, kind: str) -> Batch:
+    return Batch(
+        kind,
+        _count(fields, "jobs"),
+        _count(fields, "cores"),
+        _whole(fields, "memory", units.SIZE, 1, "whole bytes"),
+        _whole(fields, "walltime", DURATION, _MINUTE_S * PS_PER_S, "whole minutes") * _MINUTE_S,
+        _optional(fields, "queue"),
+        _optional(fields, "account"),
+        _lines(fields, "directives"),
+        _lines(fields, "environment"),
+        _optional(fields, "interface"),
+        _optional(fields, "python"),
+    )
+
+
+def _count(fields: Fields, key: str) -> int:
+    found = fields.integer(key)
+    if not found:
+        fail(fields.child(key), fields.at(key), found, "1 or more")
+    return found
+
+
+def _whole(fields: Fields, key: str, kind: units.Kind, unit: int, allowed: str) -> int:
+    """A quantity in units of ``unit``, of which it must be a whole number."""
+    found = quantity(fields, key, kind) / unit
+    if found.denominator != 1:
+        fail(fields.child(key), fields.at(key), fields.child(key).plain(), allowed)
+    return int(found)
+
+
+def _optional(fields: Fields, key: str) -> str:
+    return fields.text(key) if fields.has(key) else ""
+
+
+def _lines(fields: Fields, key: str) -> tuple[str, ...]:
+    """A list of texts of one line each."""
+    for (node, at), text in zip(fields.items(key), fields.texts(key), strict=True):
+        if "\n" in text:
+            fail(node, at, text, "one line")
+    return fields.texts(key)

@@ -1,0 +1,47 @@
+"""What a sweep would do, without doing anything: its rows, those that are known, the jobs of its cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from archsim.lab.sweep import searching
+from archsim.lab.sweep.cluster_form import Local
+from archsim.lab.sweep.clusters import Place, script
+from archsim.lab.sweep.judge import Judged
+from archsim.lab.sweep.keys import Keys
+from archsim.lab.sweep.points import Grid
+from archsim.lab.sweep.store import known
+from archsim.spec import load
+
+
+def lines(judged: Judged, folder: Path, place: Place) -> Iterator[str]:
+    """What is said of a sweep into ``folder``: of a method that learns the points of its first batch are known ahead.
+    Raises ConfigError as the sweep itself."""
+    sweep = judged.sweep
+    grid, spent = Grid(sweep), searching.problem(sweep).spent
+    points = [grid.at(choices) for choices in searching.method(sweep).ask()]
+    keys = Keys(load.load(sweep.chip), sweep.objective, sweep.dtype)
+    asked = {
+        keys.of(point, model, named.label, sweep.fidelity)
+        for point in points
+        for model, named in zip(judged.models, sweep.models, strict=True)
+    }
+    rows = spent * len(sweep.models)
+    done, least = len(known(folder, asked)), "" if spent == len(points) else "at least "
+    yield f"{sweep.name}: {spent} points, {len(sweep.models)} models, {rows} rows, {sweep.fidelity}"
+    todo = f"{'' if not least else 'at most '}{rows - done}"
+    yield f"{folder}: {least}{done} rows are there, {todo} to be simulated, then those of the front in more detail"
+    yield from _on(place)
+
+
+def _on(place: Place) -> Iterator[str]:
+    if isinstance(place, int):
+        yield f"on {place} processes"
+    elif isinstance(place, str):
+        yield f"on the workers of {place}"
+    elif isinstance(place, Local):
+        yield f"on {place.workers} workers of this machine"
+    else:
+        yield f"on {place.jobs} jobs of {place.cores} cores; the script of each:"
+        yield script(place).rstrip()

@@ -1,0 +1,132 @@
+"""Cluster files and what `--cluster` may be: forms, mistakes at file:line:column, scripts, refusals."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from archsim.errors import ConfigError
+from archsim.lab.check import check_file
+from archsim.lab.sweep import clusters
+from archsim.lab.sweep.cluster_form import Batch, Local, read
+
+JOBS = """
+schema: archsim.cluster/1
+kind: slurm
+jobs: 8
+cores: 16
+memory: 64 GiB
+walltime: 4 h
+queue: batch
+account: project7
+directives: ["--exclusive", "-C fast"]
+environment: [module load python/3.11]
+interface: ib0
+python: /shared/bin/python
+"""
+
+
+def test_a_file_says_it_all() -> None:
+    assert read(JOBS) == Batch(
+        "slurm", 8, 16, 64 << 30, 4 * 3600, "batch", "project7", ("--exclusive", "-C fast"),
+        ("module load python/3.11",), "ib0", "/shared/bin/python",
+    )  # fmt: skip
+    assert read("kind: local\nworkers: 3\n") == Local(3)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("kind: slurm", "kind: slrm", "f:3:1: kind: found 'slrm'; allowed slurm, lsf, pbs, local (did you mean"),
+        ("kind: slurm", "", "f:2:1: kind: missing"),
+        ("queue:", "queu:", "f:8:1: queu: unknown key; allowed schema, kind, jobs, cores, memory, walltime, queue,"),
+        ("queue:", "queu:", "(did you mean 'queue'?)"),
+        ("jobs: 8", "jobs: 0", "f:4:1: jobs: found 0; allowed 1 or more"),
+        ("jobs: 8", "", "f:2:1: jobs: missing"),
+        ("jobs: 8", "jobs: many", "f:4:1: jobs: found 'many'; allowed an integer of 0 or more"),
+        ("64 GiB", "64", "f:6:1: memory: found 64, a bare number where a unit is due"),
+        ("64 GiB", "64 Gib/s", "f:6:1: memory: found '64 Gib/s'; allowed"),
+        ("4 h", "90 s", "f:7:1: walltime: found '90 s'; allowed whole minutes"),
+        ("4 h", "0 h", "f:7:1: walltime: found '0 h'; allowed more than nothing"),
+        ("-C fast", r"a\nb", "f:10:29: directives[1]: found 'a\\nb'; allowed one line"),
+        ("[module load python/3.11]", "module", "f:11:1: environment: found 'module'; allowed a list"),
+        ("cluster/1", "cluster/2", "f:2:1: schema: found 'archsim.cluster/2'; allowed archsim.cluster/1"),
+        ("kind: slurm", "kind: local", "f:2:1: workers: missing"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_said_where_they_are(old: str, new: str, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(JOBS.replace(old, new), "f")
+    assert said in str(caught.value)
+
+
+def test_keys_of_jobs_are_not_those_of_this_machine() -> None:
+    with pytest.raises(ConfigError, match="f:3:1: memory: unknown key; allowed schema, kind, workers"):
+        read("kind: local\nworkers: 2\nmemory: 4 GiB\n", "f")
+
+
+def test_check_knows_cluster_files(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(JOBS)
+    assert check_file(path) == "cluster 'slurm', 8 jobs of 16 cores"
+    path.write_text("kind: local\nworkers: 2\n")
+    assert check_file(path) == "cluster 'local', 2 workers"
+
+
+@pytest.mark.parametrize(
+    ("kind", "lines"),
+    [
+        ("slurm", ["#SBATCH -p batch", "#SBATCH -A project7", "#SBATCH --mem=64G", "#SBATCH -C fast"]),
+        ("lsf", ["#BSUB -q batch", '#BSUB -P "project7"', "#BSUB -n 16", "#BSUB -W 04:00", "#BSUB --exclusive"]),
+        ("pbs", ["#PBS -q batch", "#PBS -A project7", "#PBS -l walltime=04:00:00"]),
+    ],
+)  # fmt: skip
+def test_scripts_are_made_without_the_batch_system(kind: str, lines: list[str]) -> None:
+    cluster = read(JOBS.replace("slurm", kind))
+    assert isinstance(cluster, Batch)
+    script = clusters.script(cluster).splitlines()
+    assert set(lines) <= set(script) and script[-2] == "module load python/3.11"
+    worker = script[-1].split()
+    assert worker[:4] == ["/shared/bin/python", "-m", "distributed.cli.dask_worker", "tcp://SCHEDULER"]
+    for option, value in (("--nthreads", "1"), ("--nworkers", "16"), ("--lifetime", "14340s"), ("--interface", "ib0")):
+        assert worker[worker.index(option) + 1] == value
+
+
+def test_a_short_job_leaves_no_later_than_it_ends() -> None:
+    cluster = read(JOBS.replace("4 h", "1 min"))
+    assert isinstance(cluster, Batch) and "--lifetime 30s" in clusters.script(cluster)
+
+
+def test_what_cluster_may_be(tmp_path: Path) -> None:
+    assert clusters.place(3, None) == 3 and clusters.place(None, None) == clusters.processors()
+    assert clusters.place(None, "tcp://host:8786") == "tcp://host:8786"
+    with pytest.raises(ConfigError, match="no number of processes"):
+        clusters.place(3, "tcp://host:8786")
+    with pytest.raises(ConfigError, match=f"{tmp_path / 'no.yaml'}: "):
+        clusters.place(None, str(tmp_path / "no.yaml"))
+
+
+@pytest.mark.parametrize("place", ["tcp://127.0.0.1:9", Local(1), read(JOBS)])
+def test_without_dask_the_extra_is_named(place: clusters.Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("distributed", "dask_jobqueue"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ConfigError, match=r"pip install 'archsim\[cluster\]'"):
+        clusters.crew(place)
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "carrier://pigeon"])
+def test_a_scheduler_that_does_not_answer_is_named(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clusters, "CONNECT_S", 0.5)
+    began = time.monotonic()
+    with pytest.raises(ConfigError, match=f"--cluster {address}: no Dask scheduler answers"):
+        clusters.crew(address)
+    assert time.monotonic() - began < 10
+
+
+def test_a_machine_without_the_batch_system_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ConfigError, match="kind: slurm: this machine has no 'sbatch' to submit jobs with"):
+        clusters.crew(read(JOBS))
