@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tools.counts import OWN_ACCOUNT
 
 from archsim.errors import ConfigError, MappingError
 from archsim.lab.estimate import SIMULATED, SIMULATED_KINDS, estimated
@@ -14,6 +13,7 @@ from archsim.lab.options import scalars
 from archsim.lab.run import execute
 from archsim.lab.sweep.judge import judge
 from mapper.estimate import estimate
+from tests.tools.counts import OWN_ACCOUNT
 
 CASES = (("edge_npu", "squeezenet"), ("tpu_v1", "alexnet"), ("simba_chiplet", "eye_tracking"))
 

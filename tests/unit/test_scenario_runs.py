@@ -19,6 +19,7 @@ from archsim.lab.scenario.find import load
 from archsim.lab.scenario.keys import KEYS
 from archsim.lab.scenario.run import ScenarioRun, execute, idle_nw
 from archsim.lab.sweep.judge import judge
+from archsim.lab.sweep.processes import Processes
 from archsim.lab.sweep.run import Silent, Sweeping
 from archsim.report import files
 from archsim.spec import load as chips
@@ -206,8 +207,8 @@ def sweep(folder: Path, models: str, axes: str, objective: str = "") -> Path:
 def test_a_sweep_takes_scenarios(tmp_path: Path) -> None:
     scenario(tmp_path, *without("points"))
     judged = judge(sweep(tmp_path, "two_streams.yaml", "l1.size: [8 KiB, 16 KiB, 64 B], clock: [1 GHz]"))
-    with Sweeping(judged, tmp_path / "out", resume=False) as sweeping:
-        table = sweeping.run(1, Silent())
+    with Sweeping(judged, tmp_path / "out", resume=False) as sweeping, Processes(1) as crew:
+        table = sweeping.run(crew, Silent())
     assert table["status"].tolist() == ["ok", "ok", "impossible"]
     alone = ax.run_scenario(tmp_path / "two_streams.yaml", on=CHIP, set={"l1.size": "16 KiB"}).summary
     row = table.iloc[1]
