@@ -21,7 +21,9 @@ from mapper.search.space import Order, depth_choices, least_needs
 from mapper.tables import Geometry
 from mapper.work import Work, work
 
-MOST = 1024  # tables kept by a process
+MOST_BYTES = 256 << 20  # kept by a process
+UNITS = 8  # variants of which a layer's work is kept
+WORK_ARRAYS = 11  # of a unit's work, as large as the grid
 
 Orders = tuple[Order, ...]
 Depths = tuple[tuple[str, int], ...]
@@ -39,6 +41,12 @@ class Tables:
     templates: dict[Order, list[dict[str, int]]] = field(default_factory=dict)
     sizes: dict[tuple[str, Order, Depths], dict[str, Reals]] = field(default_factory=dict)
     done: dict[str, tuple[Cells, Work]] = field(default_factory=dict)
+
+    @property
+    def size_bytes(self) -> int:
+        """About what they take: arrays as large as the grid."""
+        arrays = sum(len(found) for found in self.sizes.values()) + WORK_ARRAYS * len(self.done)
+        return 8 * self.grid.size * arrays
 
     def of(self, problem: Problem) -> Tables:
         """The same tables for a problem that is alike."""
@@ -82,6 +90,7 @@ class Tables:
         if known is None or found is None or (feasible & ~known).any():
             wanted = feasible if known is None else feasible | known
             found = work(self.grid, chip, dtypes, wanted)
+            self.done.pop(next(iter(self.done)) if len(self.done) == UNITS else "", None)
             self.done[key] = wanted, found
         return found
 
@@ -94,11 +103,22 @@ def tables(problem: Problem, chip: ChipCosts, rules: Rules, strips: str = "", kn
     free = replace(rules, place="") if rules else ""
     key = digest([*content(problem), sides(problem, chip.architecture), free, strips])
     if key not in _kept:
+        room = MOST_BYTES - kept_bytes()
+        while _kept and room < 0:
+            room += _kept.popitem(last=False)[1].size_bytes
         _kept[key] = Tables(build_grid(problem, chip.architecture, rules, strips, known))
-        if len(_kept) > MOST:
-            _kept.popitem(last=False)
     _kept.move_to_end(key)
     return _kept[key].of(problem)
+
+
+def kept_bytes() -> int:
+    """About what all tables take that are kept."""
+    return sum(each.size_bytes for each in _kept.values())
+
+
+def forget() -> None:
+    """Keep none."""
+    _kept.clear()
 
 
 def _units(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> str:

@@ -13,6 +13,7 @@ from archsim.lab.options import scalars
 from archsim.lab.run import execute
 from archsim.lab.sweep.judge import judge
 from mapper.estimate import estimate
+from mapper.search import kept
 from tests.tools.counts import OWN_ACCOUNT
 
 CASES = (("edge_npu", "squeezenet"), ("tpu_v1", "alexnet"), ("simba_chiplet", "eye_tracking"))
@@ -95,3 +96,17 @@ def test_sweeps_refuse_goals_that_it_does_not_know(tmp_path: Path, key: str) -> 
     )
     with pytest.raises(ConfigError, match=f"'{key}' is known by simulation alone"):
         judge(spec)
+
+
+def test_tables_of_layers_are_kept_within_their_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept of other chips changes nothing, and gives way to what is new."""
+    values = {"l1.size": "2 MiB", "mxu.shape": [16, 16]}
+    kept.forget()
+    alone, size = estimated(Job("squeezenet", "edge_npu", values=values)), kept.kept_bytes()
+    kept.forget()
+    for text in ("128 KiB", "4 MiB", "512 KiB"):
+        estimated(Job("squeezenet", "edge_npu", values={"l1.size": text, "vpu.lanes": 32}))
+    before = kept.kept_bytes()
+    monkeypatch.setattr(kept, "MOST_BYTES", size // 4)
+    assert estimated(Job("squeezenet", "edge_npu", values=values)) == alone
+    assert 0 < kept.kept_bytes() < min(size, before)

@@ -55,12 +55,23 @@ class Row:
 
 def work(task: Task) -> Row:
     """The row of a task. What the chip, the model or the mapping cannot be is its reason; anything else is raised."""
-    from archsim.lab.job import Job
-    from archsim.lab.options import scalars
+    from mapper.search import kept
 
     began = _cpu_s()
     if task.memory_bytes is not None:
         limit_memory(task.memory_bytes)
+    try:
+        row = _row(task)
+    except MemoryError:  # what was kept of earlier tasks must not decide on this one
+        kept.forget()
+        row = _row(task)
+    return replace(row, seconds=_cpu_s() - began)
+
+
+def _row(task: Task) -> Row:
+    from archsim.lab.job import Job
+    from archsim.lab.options import scalars
+
     try:
         job = Job(
             task.model.model, task.chip, values=task.values, objective=task.objective, dtype=task.dtype,
@@ -68,9 +79,9 @@ def work(task: Task) -> Row:
         )  # fmt: skip
         summary = _summary(job, task)
     except ArchsimError as error:
-        return Row(task, IMPOSSIBLE, str(error), seconds=_cpu_s() - began)
+        return Row(task, IMPOSSIBLE, str(error))
     numbers = {key: number for key, number in scalars(summary).items() if key.partition(".")[0] not in LEFT_OUT}
-    return Row(task, OK, "", numbers, _cpu_s() - began)
+    return Row(task, OK, "", numbers)
 
 
 def _summary(job: Job, task: Task) -> Mapping[str, Any]:
