@@ -107,6 +107,6 @@ def test_tables_of_layers_are_kept_within_their_room(monkeypatch: pytest.MonkeyP
     for text in ("128 KiB", "4 MiB", "512 KiB"):
         estimated(Job("squeezenet", "edge_npu", values={"l1.size": text, "vpu.lanes": 32}))
     before = kept.kept_bytes()
-    monkeypatch.setattr(kept, "MOST_BYTES", size // 4)
+    monkeypatch.setattr(kept, "MOST_BYTES", 0)
     assert estimated(Job("squeezenet", "edge_npu", values=values)) == alone
-    assert 0 < kept.kept_bytes() < min(size, before)
+    assert 0 < kept.kept_bytes() < min(size, before) / 4
