@@ -28,8 +28,10 @@ def markdown(digest: Digest) -> str:
     columns = [*digest["axes"], *(goal["key"] for goal in digest["goals"])]
     for model in digest["models"]:
         lines += [f"## {model['model']}", "", *[f"- {sentence}" for sentence in model["says"]], ""]
-        lines += [f"| point | {' | '.join(columns)} |", "|" + "---|" * (1 + len(columns))]
-        lines += [f"| {p['point']} | {' | '.join(str(p['shown'][key]) for key in columns)} |" for p in model["front"]]
+        lines += [f"| point | {' | '.join(columns)} | loses most to |", "|" + "---|" * (2 + len(columns))]
+        for point in model["front"]:
+            cells = (str(point["shown"][key]) for key in columns)
+            lines.append(f"| {point['point']} | {' | '.join(cells)} | {point['bound']} |")
         lines.append("")
     return "\n".join(lines)
 

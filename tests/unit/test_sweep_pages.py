@@ -100,3 +100,15 @@ def test_pages_escape_names_and_are_the_same_each_time() -> None:
     text = markdown(said())
     assert "grid: 4 of 4 points; rows: 6 ok, 1 impossible" in text and "grid: 4 of 4 points" in page
     assert "## a<b" in text and "| 1 | 1 KiB | 2 | 2.2 ms | 40.0 % |" in text
+
+
+def test_a_winner_says_what_it_loses_most_to() -> None:
+    slots = {"mac_breakdown.useful": 60, "mac_breakdown.stall_dram": 30, "mac_breakdown.idle": 10}
+    rows = [row(point, 1e-3 * (1 + point), 0.5 + point / 10) for point in range(2)]
+    rows[1]["numbers"] |= slots
+    found = digest(SweepTable.of(table(SWEEP, rows)))
+    assert {point["point"]: point["bound"] for point in found["models"][0]["front"]} == {
+        0: "",
+        1: "waits for DRAM 30.0 %",
+    }
+    assert "waits for DRAM 30.0 %" in markdown(found) and "waits for DRAM 30.0 %" in html(found)

@@ -10,6 +10,7 @@ import pandas as pd
 
 from archsim import units
 from archsim.lab.sweep.form import Goal
+from archsim.lab.sweep.losses import bound
 from archsim.lab.sweep.questions import RUNGS, SweepTable
 from archsim.report.quantity import shown as figure
 
@@ -75,6 +76,7 @@ def _point(table: SweepTable, row: pd.Series) -> dict[str, Any]:
         "fidelity": str(row["fidelity"]),
         "meets": bool(row["meets"]),
         "front": bool(row["front"]),
+        "bound": bound(row),
         "values": {key: _plain(row[key]) for key in table.axis_keys},
         "shown": {key: shown(table, key, row[key]) for key in [*table.axis_keys, *goals]},
         "goals": {key: None if pd.isna(row[key]) else float(row[key]) for key in goals},
@@ -102,6 +104,7 @@ def _says(table: SweepTable, found: Mapping[str, Any]) -> list[str]:
         balance = min(front, key=lambda point: sum(_loss(point, best[goal.key], goal) for goal in table.goals))
         costs = ", ".join(_worse(balance, best[goal.key], goal) for goal in table.goals)
         said.append(f"The best balance (the product of the ratios to these): {_described(balance, table)}; {costs}.")
+        said += [f"What the best balance loses most MAC slots to: {balance['bound']}."] if balance["bound"] else []
     return [*said, *_matters(found["sensitivity"], table.goals[0]), *_missed(found["missed"]), *_off(table)]
 
 
