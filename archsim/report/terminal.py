@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -26,7 +26,7 @@ def show(summary: Mapping[str, Any], console: Console) -> None:
     console.print(Text(title(summary), style="bold"))
     console.print(Text("\n".join(setting(summary)), style="dim"))
     console.print()
-    console.print(_headline(summary))
+    console.print(figures_grid(headline(summary)))
     console.print()
     console.print(waterfall(summary))
     console.print()
@@ -89,13 +89,13 @@ def show_why(summary: Mapping[str, Any], console: Console) -> None:
     console.print(grid)
 
 
-def _headline(summary: Mapping[str, Any]) -> Table:
+def figures_grid(figures: Sequence[tuple[str, str, str]]) -> Table:
+    """Figures as (name, value, remark), two in a line."""
     grid = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for _ in range(2):
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(justify="right", style="bold", no_wrap=True)
         grid.add_column(style="dim", no_wrap=True)
-    figures = headline(summary)
     for left, right in zip(figures[::2], figures[1::2], strict=True):
         grid.add_row(*left, *right)
     return grid

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import nbformat
 import pytest
 from conftest import ROOT
 
-from tests.tools.studies import Tables, small
+from tests.tools.studies import Tables, plots, small, stored
 
 NOTEBOOK = ROOT / "studies" / "dram_choice.ipynb"
 MOST_BYTES = 400_000
@@ -24,10 +23,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
 
 
 def test_the_stored_notebook_is_small_and_ran_without_errors() -> None:
-    assert NOTEBOOK.stat().st_size < MOST_BYTES
-    outputs = [found for cell in nbformat.read(NOTEBOOK, as_version=4).cells for found in cell.get("outputs", [])]
-    assert all(found.output_type != "error" for found in outputs)
-    assert sum("image/png" in found.get("data", {}) for found in outputs) == FIGURES
+    assert plots(stored(NOTEBOOK, MOST_BYTES)) == FIGURES
 
 
 def test_peaks_are_equal_and_no_run_is_faster_than_them(tables: Tables) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import nbformat
 import pytest
 from conftest import ROOT
 
-from tests.tools.studies import Tables, small
+from tests.tools.studies import Tables, plots, small, stored
 
 NOTEBOOK = ROOT / "studies" / "scaling_cores.ipynb"
 CHIP = ROOT / "studies" / "scaling_cores.yaml"
@@ -33,10 +32,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
 
 
 def test_the_stored_notebook_is_small_and_ran_without_errors() -> None:
-    assert NOTEBOOK.stat().st_size < MOST_BYTES
-    cells = nbformat.read(NOTEBOOK, as_version=4).cells
-    assert all(output.output_type != "error" for cell in cells for output in cell.get("outputs", []))
-    assert sum("image/png" in output.get("data", {}) for cell in cells for output in cell.get("outputs", [])) == 5
+    assert plots(stored(NOTEBOOK, MOST_BYTES)) == 5
 
 
 def test_every_slot_has_one_cause(tables: Tables) -> None:

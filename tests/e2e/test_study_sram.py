@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import nbformat
 import pytest
 from conftest import ROOT
 
-from tests.tools.studies import Tables, small
+from tests.tools.studies import Tables, plots, small, stored
 
 NOTEBOOK = ROOT / "studies" / "sram_vs_bandwidth.ipynb"
 SWEEP = ROOT / "studies" / "sweeps" / "sram_vs_bandwidth.yaml"
@@ -33,10 +32,7 @@ def at(tables: Tables, array: str, channels: int, mib: float) -> dict[str, float
 
 
 def test_the_stored_notebook_is_small_and_ran_without_errors() -> None:
-    assert NOTEBOOK.stat().st_size < MOST_BYTES
-    outputs = [found for cell in nbformat.read(NOTEBOOK, as_version=4).cells for found in cell.get("outputs", [])]
-    assert all(found.output_type != "error" for found in outputs)
-    assert sum("image/png" in found.get("data", {}) for found in outputs) == FIGURES
+    assert plots(stored(NOTEBOOK, MOST_BYTES)) == FIGURES
 
 
 def test_every_point_is_there_and_the_front_was_run_again(tables: Tables) -> None:

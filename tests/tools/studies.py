@@ -28,3 +28,16 @@ def small(notebook: Path, folder: Path, **settings: str) -> Tables:
         NotebookClient(source, timeout=600, resources={"metadata": {"path": str(folder)}}).execute()
     found: Tables = json.loads(results.read_text())
     return found
+
+
+def stored(notebook: Path, most_bytes: int) -> list[Any]:
+    """The outputs that a notebook keeps: it is small, and none of them is an error."""
+    assert notebook.stat().st_size < most_bytes
+    outputs = [found for cell in nbformat.read(notebook, as_version=4).cells for found in cell.get("outputs", [])]
+    assert outputs and all(found.output_type != "error" for found in outputs)
+    return outputs
+
+
+def plots(outputs: list[Any]) -> int:
+    """How many of a notebook's outputs are plots."""
+    return sum("image/png" in found.get("data", {}) for found in outputs)

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from archsim.report.scenario import rows
 from archsim.report.scenario.words import headline, sentences, setting, title
+from archsim.report.terminal import figures_grid
 
 
 def show(summary: Mapping[str, Any], console: Console) -> None:
@@ -19,7 +20,7 @@ def show(summary: Mapping[str, Any], console: Console) -> None:
     console.print(Text(title(summary), style="bold"))
     console.print(Text("\n".join(setting(summary)), style="dim"))
     console.print()
-    console.print(_headline(summary))
+    console.print(figures_grid(headline(summary)))
     console.print()
     console.print(_grid(*_without(rows.streams(summary), "model", "deadline", "mean", "energy a frame")))
     if summary["points"]:
@@ -32,18 +33,6 @@ def show(summary: Mapping[str, Any], console: Console) -> None:
         console.print(Text(f"not modelled: {text}", style="dim"))
     for warning in summary["provenance"]["warnings"]:
         console.print(Text(f"warning: {warning}", style="yellow"))
-
-
-def _headline(summary: Mapping[str, Any]) -> Table:
-    grid = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for _ in range(2):
-        grid.add_column(style="dim", no_wrap=True)
-        grid.add_column(justify="right", style="bold", no_wrap=True)
-        grid.add_column(style="dim", no_wrap=True)
-    figures = headline(summary)
-    for left, right in zip(figures[::2], figures[1::2], strict=True):
-        grid.add_row(*left, *right)
-    return grid
 
 
 def _without(table: rows.Table, *names: str) -> rows.Table:
