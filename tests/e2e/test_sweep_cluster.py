@@ -126,7 +126,7 @@ def test_a_killed_worker_changes_nothing_and_a_dry_run_says_what_is_known(
     spec.write_text(spec.read_text().replace("16 KiB, 64 B", "16 KiB, 32 KiB, 64 B"))
     done = archsim("sweep", str(spec), "-j", "3", "--dry-run", "--out", str(out))
     assert done.returncode == 0 and done.stdout.splitlines() == [
-        "small: 165 points, 1 models, 165 rows, fast",
+        "small: 165 points, 1 model, 165 rows, fast",
         f"{out}: 132 rows are there, 33 to be simulated, then those of the front in more detail",
         "on 3 processes",
     ]
@@ -155,7 +155,7 @@ def test_a_dry_run_shows_the_script_and_writes_nothing(
     out = tmp_path / "out"
     done = archsim("sweep", str(spec), "--cluster", str(slurm), "--dry-run", "--out", str(out))
     assert (done.returncode, done.stderr) == (0, "") and not out.exists()
-    assert "132 points, 1 models, 132 rows, fast" in done.stdout and "0 rows are there, 132 to" in done.stdout
+    assert "132 points, 1 model, 132 rows, fast" in done.stdout and "0 rows are there, 132 to" in done.stdout
     assert "on 2 jobs of 2 cores; the script of each:\n#!/usr/bin/env bash" in done.stdout
     for line in ("-p batch", "-A project7", "--cpus-per-task=2", "--mem=4G", "-t 01:30:00", "--exclusive"):
         assert f"#SBATCH {line}\n" in done.stdout

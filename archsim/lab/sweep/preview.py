@@ -29,7 +29,8 @@ def lines(judged: Judged, folder: Path, place: Place) -> Iterator[str]:
     }
     rows = spent * len(sweep.models)
     done, least = len(known(folder, asked)), "" if spent == len(points) else "at least "
-    yield f"{sweep.name}: {spent} points, {len(sweep.models)} models, {rows} rows, {sweep.fidelity}"
+    models = f"{len(sweep.models)} model{'s' if len(sweep.models) > 1 else ''}"
+    yield f"{sweep.name}: {spent} points, {models}, {rows} rows, {sweep.fidelity}"
     todo = f"{'' if not least else 'at most '}{rows - done}"
     yield f"{folder}: {least}{done} rows are there, {todo} to be simulated, then those of the front in more detail"
     yield from _on(place)
