@@ -93,7 +93,7 @@ def _says(table: SweepTable, found: Mapping[str, Any]) -> list[str]:
         f"{meets} of {table['point'].nunique()} points meet all constraints; {len(front)} of them are on the front."
     ]
     if not front:
-        return [*said, *_missed(found["missed"])]
+        return [*said, *_unknown(table), *_missed(found["missed"])]
     best = {goal.key: _best(front, goal) for goal in table.goals}
     for goal in table.goals:
         most = "most" if goal.largest else "least"
@@ -103,6 +103,11 @@ def _says(table: SweepTable, found: Mapping[str, Any]) -> list[str]:
         costs = ", ".join(_worse(balance, best[goal.key], goal) for goal in table.goals)
         said.append(f"The best balance (the product of the ratios to these): {_described(balance, table)}; {costs}.")
     return [*said, *_matters(found["sensitivity"], table.goals[0]), *_missed(found["missed"]), *_off(table)]
+
+
+def _unknown(table: SweepTable) -> list[str]:
+    """Objectives of which no row has a figure."""
+    return [f"No row has a figure of {goal.key}." for goal in table.goals if table[goal.key].isna().all()]
 
 
 def _best(front: Sequence[Mapping[str, Any]], goal: Goal) -> Mapping[str, Any]:

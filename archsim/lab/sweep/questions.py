@@ -18,6 +18,7 @@ from archsim.lab.sweep.table import met
 
 RESULTS = "results.parquet"
 RUNGS = ("exact", "fast", "cost")  # the best first
+ALONG = ["axis", "low", "high", "at_low", "at_high", "swing"]
 
 
 class SweepTable(pd.DataFrame):
@@ -86,7 +87,8 @@ class SweepTable(pd.DataFrame):
 
     def sensitivity(self, objective: str = "", model: str = "") -> pd.DataFrame:
         """How much each axis matters around the best point (a tornado): the objective over the values of the axis with
-        all others as there.
+        all others as there. The best is one that meets all constraints, where any does; all rows are of the fidelity at
+        which every point was run.
 
         Columns: ``axis``, ``low`` and ``high`` (the least and the greatest of the objective), ``at_low`` and
         ``at_high`` (the values of the axis there), ``swing`` (high over low); the widest first. Axes along
@@ -94,10 +96,15 @@ class SweepTable(pd.DataFrame):
         """
         goal = goal_of(objective) if objective else self.goals[0]
         self._check(goal.key)
-        rows = self.best_known()
-        rows = rows[rows["status"] == "ok"]
-        rows = rows[rows["model"] == (model or rows["model"].iloc[0])]
-        best = rows.sort_values(goal.key, ascending=not goal.largest, kind="stable").iloc[0]
+        rows = self[(self["status"] == "ok") & self[goal.key].notna()]
+        rows = rows[rows["model"] == (model or self["model"].iloc[0])]
+        rung = next((name for name in reversed(RUNGS) if (rows["fidelity"] == name).any()), "")
+        rows = rows[rows["fidelity"] == rung].sort_values(goal.key, ascending=not goal.largest, kind="stable")
+        return self._along(rows, goal) if len(rows) else pd.DataFrame(columns=ALONG)
+
+    def _along(self, rows: pd.DataFrame, goal: Goal) -> pd.DataFrame:
+        """``sensitivity`` of rows of one model and fidelity, the best first."""
+        best = rows.sort_values("meets", ascending=False, kind="stable").iloc[0]
         found = []
         for axis in self.axis_keys:
             others = [other for other in self.axis_keys if other != axis and other not in self._zipped_with(axis)]
@@ -107,8 +114,7 @@ class SweepTable(pd.DataFrame):
                 low, high = order.iloc[0], order.iloc[-1]
                 swing = float(high[goal.key]) / float(low[goal.key]) if low[goal.key] else float("inf")
                 found.append((axis, low[goal.key], high[goal.key], low[axis], high[axis], swing))
-        columns = ["axis", "low", "high", "at_low", "at_high", "swing"]
-        made = pd.DataFrame(found, columns=columns).sort_values("swing", ascending=False, kind="stable")
+        made = pd.DataFrame(found, columns=ALONG).sort_values("swing", ascending=False, kind="stable")
         return made.reset_index(drop=True)
 
     def binding(self) -> pd.DataFrame:
