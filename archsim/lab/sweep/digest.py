@@ -93,7 +93,7 @@ def _says(table: SweepTable, found: Mapping[str, Any]) -> list[str]:
         f"{meets} of {table['point'].nunique()} points meet all constraints; {len(front)} of them are on the front."
     ]
     if not front:
-        return [*said, *_unknown(table), *_missed(found["missed"])]
+        return [*said, *_unknown(table), *_without_result(table), *_missed(found["missed"])]
     best = {goal.key: _best(front, goal) for goal in table.goals}
     for goal in table.goals:
         most = "most" if goal.largest else "least"
@@ -108,6 +108,16 @@ def _says(table: SweepTable, found: Mapping[str, Any]) -> list[str]:
 def _unknown(table: SweepTable) -> list[str]:
     """Objectives of which no row has a figure."""
     return [f"No row has a figure of {goal.key}." for goal in table.goals if table[goal.key].isna().all()]
+
+
+def _without_result(table: SweepTable) -> list[str]:
+    """Points that are impossible or failed, each with the reason of the first."""
+    found = table[table["status"] != "ok"].drop_duplicates("point")
+    groups = ((status, rows) for status, rows in found.groupby("status"))
+    return [
+        f"{len(rows)} {status}, the first one, point {rows['point'].iloc[0]}: {rows['reason'].iloc[0]}."
+        for status, rows in groups
+    ]
 
 
 def _best(front: Sequence[Mapping[str, Any]], goal: Goal) -> Mapping[str, Any]:

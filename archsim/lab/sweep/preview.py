@@ -28,7 +28,7 @@ def lines(judged: Judged, folder: Path, place: Place) -> Iterator[str]:
         for model, named in zip(judged.models, sweep.models, strict=True)
     }
     rows = spent * len(sweep.models)
-    done, least = len(known(folder, asked)), "" if spent == len(points) else "at least "
+    done, least = len(known(folder, asked, sweep.limits)), "" if spent == len(points) else "at least "
     yield f"{sweep.name}: {spent} points, {len(sweep.models)} models, {rows} rows, {sweep.fidelity}"
     todo = f"{'' if not least else 'at most '}{rows - done}"
     yield f"{folder}: {least}{done} rows are there, {todo} to be simulated, then those of the front in more detail"
