@@ -65,23 +65,27 @@ class SweepTable(pd.DataFrame):
         return publish.publication(self)
 
     def pareto(self) -> SweepTable:
-        """The front at the best fidelity that it was run at, each model's by the first objective."""
+        """The front at the best fidelity that each model's was run at, each by the first objective."""
         front = self[self["front"]]
-        rung = next((name for name in RUNGS if (front["fidelity"] == name).any()), "")
+        rung = front["fidelity"].map(RUNGS.index)
+        found = front[rung == rung.groupby(front["model"]).transform("min")]
         goal = self.goals[0]
-        found = front[front["fidelity"] == rung]
         return self._rows(found.sort_values(["model", goal.key], ascending=[True, not goal.largest], kind="stable"))
 
     def best(self, objective: str = "", constraints: Iterable[str] = ()) -> SweepTable:
         """Of each model the row that is best in ``objective`` (the first of the sweep if absent) of those that meet the
-        sweep's constraints and further ones. Raises ConfigError for a number that the table has not."""
+        sweep's constraints and further ones. Raises ConfigError for a number that the table has not.
+
+        Rows of one fidelity are compared: for an objective of the sweep those of the front at its best one, else, and
+        with further constraints, those of the one at which every point was run.
+        """
         goal = goal_of(objective) if objective else self.goals[0]
         asked = [Requirement.parse(text) for text in constraints]
         for key in (goal.key, *(item.key for item in asked)):
             self._check(key)
-        rows = self.best_known()
+        rows = self.pareto() if goal in self.goals and not asked else self._of_all_points()
         wanted = pd.Series([all(met(item, row) for item in asked) for row in _numbers(rows)], rows.index, dtype=bool)
-        rows = rows[rows["meets"] & wanted]
+        rows = rows[rows["meets"] & wanted & rows[goal.key].notna()]
         order = rows.sort_values(goal.key, ascending=not goal.largest, kind="stable")
         return self._rows(order.drop_duplicates("model").sort_values("model"))
 
@@ -96,10 +100,10 @@ class SweepTable(pd.DataFrame):
         """
         goal = goal_of(objective) if objective else self.goals[0]
         self._check(goal.key)
-        rows = self[(self["status"] == "ok") & self[goal.key].notna()]
+        rows = self._of_all_points()
+        rows = rows[(rows["status"] == "ok") & rows[goal.key].notna()]
         rows = rows[rows["model"] == (model or self["model"].iloc[0])]
-        rung = next((name for name in reversed(RUNGS) if (rows["fidelity"] == name).any()), "")
-        rows = rows[rows["fidelity"] == rung].sort_values(goal.key, ascending=not goal.largest, kind="stable")
+        rows = rows.sort_values(goal.key, ascending=not goal.largest, kind="stable")
         return self._along(rows, goal) if len(rows) else pd.DataFrame(columns=ALONG)
 
     def _along(self, rows: pd.DataFrame, goal: Goal) -> pd.DataFrame:
@@ -144,6 +148,10 @@ class SweepTable(pd.DataFrame):
     def goals(self) -> list[Goal]:
         """The objectives."""
         return [goal_of(text) for text in self.attrs["objectives"]]
+
+    def _of_all_points(self) -> SweepTable:
+        """The rows of the fidelity at which every point was run."""
+        return self.only(self["fidelity"] == max(self["fidelity"], key=RUNGS.index))
 
     def _beaten_by(self, group: pd.DataFrame) -> list[int]:
         """Of each row of one model and fidelity that meets all constraints the first point of its front that is as good

@@ -45,7 +45,7 @@ def table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         meets = row["status"] == OK and all(met(item, row["numbers"]) for item in sweep.constraints)
         said = {"status": row["status"], "reason": row["reason"]}
         found.append({**{key: row[key] for key in PLACE}, **values, **row["numbers"], "meets": meets, **said})
-    made = _with_figures(pd.DataFrame(found), [each.key for each in (*sweep.goals, *sweep.constraints)])
+    made = _with_figures(pd.DataFrame(found), _named(sweep))
     last = ["meets", "front", "status", "reason"]
     made["front"] = on_front(made, sweep.goals)
     numbers = [key for key in made.columns if key not in (*PLACE, *axes, *last)]
@@ -63,6 +63,11 @@ def table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         "front": made.index[made["front"]].tolist(),
     }
     return made
+
+
+def _named(sweep: Sweep) -> list[str]:
+    """Numbers of the result that the sweep names."""
+    return [*(goal.key for goal in sweep.goals), *(item.key for item in sweep.constraints)]
 
 
 def _with_figures(made: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
