@@ -101,6 +101,11 @@ def tables(problem: Problem, chip: ChipCosts, rules: Rules, strips: str = "", kn
     return _kept[key].of(problem)
 
 
+def forget() -> None:
+    """Keep none."""
+    _kept.clear()
+
+
 def _units(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> str:
     """What the work depends on beside the layer: the units but for their clocks, how those compare, and dtypes."""
     names = (problem.unit, problem.vector)

@@ -10,12 +10,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Timer
+from typing import cast
 
 import pytest
 
+from archsim.lab import options
+from archsim.lab.sweep import worker
 from archsim.lab.sweep.form import Asked
 from archsim.lab.sweep.processes import AHEAD, Processes
-from archsim.lab.sweep.worker import FAILED, OK, Row, Task, limit_memory
+from archsim.lab.sweep.worker import COST, FAILED, OK, Row, Task, limit_memory, work
+from mapper.search import kept
 
 pytestmark = pytest.mark.slow  # processes of their own
 LIMIT = 1 << 30
@@ -146,3 +150,15 @@ def ended(process: int) -> bool:
         ["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False
     ).stdout
     return not state.strip() or state.startswith("Z")
+
+
+def test_tables_of_earlier_points_give_way_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    def needy(*_: object) -> dict[str, object]:
+        if kept._kept:
+            raise MemoryError
+        return {}
+
+    monkeypatch.setitem(kept._kept, "left", cast(kept.Tables, None))
+    monkeypatch.setattr(worker, "_summary", needy)
+    monkeypatch.setattr(options, "scalars", lambda summary: summary)
+    assert work(Task("k", 0, Asked("squeezenet"), "edge_npu", {}, COST)).status == OK and not kept._kept

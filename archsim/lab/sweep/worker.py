@@ -54,7 +54,20 @@ class Row:
 
 
 def work(task: Task) -> Row:
-    """The row of a task. What the chip, the model or the mapping cannot be is its reason; anything else is raised."""
+    """The row of a task. What the chip, the model or the mapping cannot be is its reason; anything else is raised.
+
+    Where memory is short, what earlier points left for later ones goes, and the point begins again.
+    """
+    from mapper.search import kept
+
+    try:
+        return _row(task)
+    except MemoryError:
+        kept.forget()
+    return _row(task)
+
+
+def _row(task: Task) -> Row:
     from archsim.lab.job import Job
     from archsim.lab.options import scalars
 
