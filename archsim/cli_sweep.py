@@ -84,7 +84,21 @@ def _watch(goal: str) -> Iterator[Watch]:
 
 
 def _print(table: SweepTable, axes: list[str], goals: list[str]) -> None:
-    """The front at the best fidelity, and how many rows came to nothing."""
+    """The front at the best fidelity, or why there is none, and how many rows came to nothing."""
+    from archsim.lab.sweep.digest import digest
+
+    if table["front"].any():
+        _print_front(table, axes, goals)
+    else:
+        for model in digest(table)["models"]:
+            print(f"{model['model']}: {' '.join(model['says'])}")
+    counts = table["status"].value_counts()
+    print(f"{table.attrs['search']}; rows: {', '.join(f'{counts[status]} {status}' for status in counts.index)}")
+    for _, row in table[table["status"] == "failed"].iterrows():
+        say_error(f"failed: point {row['point']} of {row['model']}: {row['reason']}")
+
+
+def _print_front(table: SweepTable, axes: list[str], goals: list[str]) -> None:
     from rich.table import Table
 
     from archsim.lab.sweep.digest import shown
@@ -100,7 +114,3 @@ def _print(table: SweepTable, axes: list[str], goals: list[str]) -> None:
     terminal.console().print(front_rows)
     if len(front) > MOST_SHOWN:
         print(f"and {len(front) - MOST_SHOWN} more")
-    counts = table["status"].value_counts()
-    print(f"{table.attrs['search']}; rows: {', '.join(f'{counts[status]} {status}' for status in counts.index)}")
-    for _, row in table[table["status"] == "failed"].iterrows():
-        say_error(f"failed: point {row['point']} of {row['model']}: {row['reason']}")

@@ -10,12 +10,17 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Timer
+from typing import cast
 
 import pytest
 
+from archsim.errors import ConfigError, SimulationError
+from archsim.lab import options
+from archsim.lab.sweep import worker
 from archsim.lab.sweep.form import Asked
 from archsim.lab.sweep.processes import AHEAD, Processes
-from archsim.lab.sweep.worker import FAILED, OK, Row, Task, limit_memory
+from archsim.lab.sweep.worker import COST, FAILED, OK, Row, Task, limit_memory, work
+from mapper.search import kept
 
 pytestmark = pytest.mark.slow  # processes of their own
 LIMIT = 1 << 30
@@ -146,3 +151,30 @@ def ended(process: int) -> bool:
         ["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False
     ).stdout
     return not state.strip() or state.startswith("Z")
+
+
+def test_tables_of_earlier_points_give_way_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    def needy(*_: object) -> dict[str, object]:
+        if kept._kept:
+            raise MemoryError
+        return {}
+
+    monkeypatch.setitem(kept._kept, "left", cast(kept.Tables, None))
+    monkeypatch.setattr(worker, "_summary", needy)
+    monkeypatch.setattr(options, "scalars", lambda summary: summary)
+    assert work(Task("k", 0, Asked("squeezenet"), "edge_npu", {}, COST)).status == OK and not kept._kept
+
+
+def test_a_fault_of_our_own_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deadlock, or a Program of ours that breaks the rules, is no design that cannot be."""
+
+    def raising(error: Exception) -> Row:
+        def summary(*_: object) -> object:
+            raise error
+
+        monkeypatch.setattr(worker, "_summary", summary)
+        return work(Task("k", 0, Asked("m"), "c", {}, "fast"))
+
+    found = raising(SimulationError("all queues wait"))
+    assert (found.status, found.reason) == ("failed", "fault of archsim: all queues wait")
+    assert raising(ConfigError("too small")).status == "impossible"

@@ -22,6 +22,9 @@ SWEEPS = [
     ("schema: archsim.sweep/1", "schema: archsim.sweep/2", "schema: found 'archsim.sweep/2'; allowed archsim.sweep/1"),
     ("name: l1", "nam: l1", "name: missing"),
     ("models: [conv_pair]", "models: []", "models: missing; allowed a list of one or more"),
+    ("models: [conv_pair]", "models: [conv_pair, conv_pair]", "models[1]: found 'conv_pair'; allowed each once"),
+    ("objectives: [", "objectives: [max area_mm2, area_mm2, ", "objectives[1]: found 'area_mm2'; allowed each once"),
+    ("l1.banks: [4, 8]", "l1.banks: 4", "axes.l1.banks: found 4; allowed a list of values, {log2: [low, high]} or"),
     ("models: [conv_pair]", "models: conv_pair", "models: found 'conv_pair'; allowed a list"),
     ("l1.size: [8 KiB, 16 KiB]", "l1.size: []", "axes.l1.size: found []; allowed one value or more"),
     ("steps: 3", "steps: 1", "axes.clock.steps: found 1; allowed 2 to 10000"),
@@ -148,6 +151,7 @@ def test_values_that_rise_or_fall_are_ordered(values: tuple[object, ...], ordere
     assert searching.ordered(Axis("key", values)) == ordered
 
 
+STEPS = "{range: [1, 1000], steps: 1000}"
 WHOLE = """
 name: whole
 chip: edge_npu
@@ -165,6 +169,19 @@ objectives: [latency_s]
         ("[1 GHz]", "[1 THz]", "axes.clock: found '1 THz'; allowed"),
         ("latency_s", "latency", "no 'latency' in a result (did you mean 'latency_s'?)"),
         ("chip: edge_npu", "chip: edge_npuu", "edge_npuu"),
+        ("1 MiB, 2 MiB", "1 MiB, 1 MiB", ":5:8: axes.l1.size: found 1 MiB twice; allowed each once"),
+        ("[1 GHz]", "{range: [1 GHz, 1 GHz], steps: 2}", "axes.clock: found 1 GHz twice; allowed each once"),
+        (
+            "{l1.size: [1 MiB, 2 MiB], clock: [1 GHz]}",
+            "{a.b: [1, 1], c.d: [2, 2]}\nzip: [[a.b, c.d]]",
+            "axes.a.b: found 1, 2 twice; allowed each once",
+        ),
+        ("clock: [1 GHz]", f"clock: {STEPS}, a: {STEPS}", "axes: found 2,000,000 points; allowed at most 1,000,000"),
+        (
+            "clock: [1 GHz]}",
+            f"{', '.join(f'{name}: {STEPS}' for name in 'abcdefg')}}}\nsearch: {{method: qmc, trials: 2}}",
+            "points; allowed at most 9,223,372,036,854,775,808 of a qmc search",
+        ),
     ],
 )
 def test_mistakes_that_the_chip_tells(old: str, new: str, message: str, tmp_path: Path) -> None:

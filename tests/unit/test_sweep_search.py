@@ -13,7 +13,7 @@ import pytest
 from archsim.lab.explore.problem import Outcome
 from archsim.lab.options import Requirement
 from archsim.lab.sweep.crew import Crew
-from archsim.lab.sweep.form import read
+from archsim.lab.sweep.form import Limits, read
 from archsim.lab.sweep.judge import Judged, judge
 from archsim.lab.sweep.outcome import outcome, violation
 from archsim.lab.sweep.questions import SweepTable
@@ -116,6 +116,18 @@ def test_a_search_depends_on_nothing_but_its_seed(spec: Judged) -> None:
 def test_known_rows_are_not_run_again(spec: Judged) -> None:
     calm = swept(spec, "calm", Shuffled(1))
     pd.testing.assert_frame_equal(swept(spec, "calm", Shuffled(1, lasts=0)), calm)
+
+
+def test_what_failed_is_run_again_under_other_limits(spec: Judged) -> None:
+    failed = int((swept(spec, "calm", Shuffled(1))["status"] == "failed").sum())
+    longer = replace(spec, sweep=replace(spec.sweep, limits=Limits(seconds=60.0)))
+    folder = Path(spec.file).parent / "calm"
+    with Sweeping(longer, folder, resume=True) as sweeping:
+        sweeping.run(Shuffled(1, lasts=failed), Silent())
+    assert failed
+    swept(longer, "calm", Shuffled(1, lasts=0))
+    with pytest.raises(PowerCutError):
+        swept(spec, "calm", Shuffled(1, lasts=failed - 1))
 
 
 def test_the_goals_of_all_models_are_told_and_what_they_miss() -> None:

@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archsim.errors import ConfigError
+from archsim.lab.sweep.digest import digest
 from archsim.lab.sweep.form import read
 from archsim.lab.sweep.questions import RESULTS, SweepTable
 from archsim.lab.sweep.table import plain, table, undominated
+from archsim.report.sweep_page import html
 
 SWEEP = read("""
 name: t
@@ -110,7 +112,8 @@ def test_the_best_row_of_each_model_within_further_constraints() -> None:
 def test_better_fidelities_count_where_they_are() -> None:
     exact = {**row(0, 3.0, 0.4), "fidelity": "exact"}
     found = answering(row(0, 1.0, 0.4), row(1, 2.0, 0.3), exact)
-    assert found.best()["latency_s"].tolist() == [2.0]
+    assert found.best()["latency_s"].tolist() == [3.0]
+    assert found.best(constraints=["utilization <= 0.35"])["latency_s"].tolist() == [2.0]
     assert found.pareto()[["point", "fidelity"]].to_numpy().tolist() == [[0, "exact"]]
     assert isinstance(found.pareto(), SweepTable) and found.pareto().attrs == found.attrs
 
@@ -124,6 +127,35 @@ def test_sensitivity_is_along_each_axis_from_the_best() -> None:
     assert found["axis"].tolist() == ["dram.channels", "l1.size"]
     assert found["swing"].tolist() == [4.0, 1.5]
     assert found.loc[0, ["low", "high", "at_low", "at_high"]].tolist() == [2.0, 8.0, 2, 1]
+
+
+def test_sensitivity_is_of_one_fidelity_around_a_row_that_meets_all() -> None:
+    rows = [
+        *(at(0, "1 KiB", 1, 9.0), at(1, "1 KiB", 2, 3.0), at(2, "2 KiB", 1, 8.0), at(3, "2 KiB", 2, 2.0, area=11.0)),
+        {**at(1, "1 KiB", 2, 30.0), "fidelity": "exact"},
+    ]
+    found = answering(*rows).sensitivity().set_index("axis")
+    assert found["swing"].to_dict() == {"dram.channels": 3.0, "l1.size": 1.5}
+    assert found.loc["l1.size", ["low", "high"]].tolist() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize("status", ["impossible", "failed", "ok"])
+def test_a_sweep_without_any_figure_of_its_objectives_has_no_front(status: str) -> None:
+    """``latency_s`` None: a row that worked, of a result that has no such figure."""
+    numbers = {"latency_s": None, "area_mm2": 5.0} if status == "ok" else {}
+    found = answering(*(row(at, 0.0, 0.0, status=status, reason="why", numbers=numbers) for at in range(3)))
+    assert not found["front"].any() and found["status"].tolist() == [status] * 3
+    assert found[["latency_s", "utilization"]].isna().all(axis=None)
+    assert found.pareto().empty and found.best().empty and found.sensitivity().empty
+    assert found.binding()["point"].tolist() == [0, 1, 2]
+    (said,) = digest(found)["models"]
+    assert "No row has a figure of latency_s." in said["says"] and not said["front"]
+    assert "No row has a figure" in html(digest(found))
+
+
+def test_a_row_without_a_figure_of_an_objective_is_not_on_the_front() -> None:
+    found = answering(row(0, 1.0, 0.4), row(1, 0.5, 0.4, numbers={"latency_s": 0.5, "area_mm2": 5.0}))
+    assert found["front"].tolist() == [True, False]
 
 
 def test_what_binds_each_row_that_lost() -> None:

@@ -90,7 +90,8 @@ class Server:
     def _cut(self, frame: Frame, now: int, before: int, end: int) -> int:
         """When a frame that runs from ``now`` leaves: the first cut at or behind a more urgent one's release."""
         cuts, mine = self._cuts[frame.stream], self._key(frame)
-        for other in self._frames[self._next :]:
+        for number in range(self._next, len(self._frames)):
+            other = self._frames[number]
             if other.release_ps >= end:
                 break
             if self._key(other) < mine:

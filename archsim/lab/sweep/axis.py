@@ -29,14 +29,22 @@ def axis(key: str, node: Node, path: str) -> Axis:
 
     Raises ConfigError with file:line:column.
     """
-    if isinstance(node.value, list):
-        if not node.items:
-            fail(node, path, node.plain(), "one value or more")
-        return Axis(key, tuple(item.plain() for item in node.items))
+    return Axis(key, _listed(node, path) if isinstance(node.value, list) else _generated(node, path))
+
+
+def _listed(node: Node, path: str) -> tuple[object, ...]:
+    if not node.items:
+        fail(node, path, node.plain(), "one value or more")
+    return tuple(item.plain() for item in node.items)
+
+
+def _generated(node: Node, path: str) -> tuple[object, ...]:
+    if not isinstance(node.value, dict):
+        fail(node, path, node.plain(), "a list of values, {log2: [low, high]} or {range: [low, high], steps: n}")
     fields = Fields(node, path)
     found = _doubled(fields) if fields.has("log2") else _stepped(fields)
     fields.end()
-    return Axis(key, found)
+    return found
 
 
 def _doubled(fields: Fields) -> tuple[object, ...]:

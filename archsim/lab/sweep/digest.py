@@ -17,8 +17,8 @@ from archsim.report.quantity import shown as figure
 
 def digest(table: SweepTable) -> dict[str, Any]:
     """``title``, ``chip``, ``axes``, ``goals``, ``constraints``, ``search``, ``counts`` by status, and ``models``:
-    of each ``points`` (of the best fidelity known), ``front``, ``sensitivity``, ``missed`` (constraint -> points),
-    ``says``."""
+    of each ``points`` (all at one ``fidelity``; their ``front`` tells who is on the front at the best one), ``front``,
+    ``sensitivity``, ``missed`` (constraint -> points), ``says``."""
     return {
         "title": table.attrs["sweep"],
         "chip": table.attrs["chip"],
@@ -33,9 +33,10 @@ def digest(table: SweepTable) -> dict[str, Any]:
 
 def _model(table: SweepTable, name: str) -> dict[str, Any]:
     own = table.only(table["model"] == name)
-    known = own.best_known()
-    points = [_point(own, row) for _, row in known.iterrows() if row["status"] == "ok"]
     front = [_point(own, row) for _, row in own.pareto().iterrows()]
+    best = {point["point"] for point in front}
+    rows = own.of_all_points()
+    points = [_point(own, row) | {"front": row["point"] in best} for _, row in rows.iterrows() if row["status"] == "ok"]
     along = own.sensitivity(model=name)
     missed: dict[str, int] = {}
     for said in own.binding().drop_duplicates("point")["violates"]:
@@ -44,6 +45,7 @@ def _model(table: SweepTable, name: str) -> dict[str, Any]:
             missed[text] = missed.get(text, 0) + 1
     found = {
         "model": name,
+        "fidelity": str(rows["fidelity"].iloc[0]) if len(rows) else "",
         "points": points,
         "front": front,
         "sensitivity": [
@@ -95,7 +97,7 @@ def _says(table: SweepTable, found: Mapping[str, Any]) -> list[str]:
         f"{meets} of {table['point'].nunique()} points meet all constraints; {len(front)} of them are on the front."
     ]
     if not front:
-        return [*said, *_missed(found["missed"])]
+        return [*said, *_unknown(table), *_without_result(table), *_missed(found["missed"])]
     best = {goal.key: _best(front, goal) for goal in table.goals}
     for goal in table.goals:
         most = "most" if goal.largest else "least"
@@ -106,6 +108,21 @@ def _says(table: SweepTable, found: Mapping[str, Any]) -> list[str]:
         said.append(f"The best balance (the product of the ratios to these): {_described(balance, table)}; {costs}.")
         said += [f"What the best balance loses most MAC slots to: {balance['bound']}."] if balance["bound"] else []
     return [*said, *_matters(found["sensitivity"], table.goals[0]), *_missed(found["missed"]), *_off(table)]
+
+
+def _unknown(table: SweepTable) -> list[str]:
+    """Objectives of which no row has a figure."""
+    return [f"No row has a figure of {goal.key}." for goal in table.goals if table[goal.key].isna().all()]
+
+
+def _without_result(table: SweepTable) -> list[str]:
+    """Points that are impossible or failed, each with the reason of the first."""
+    found = table[table["status"] != "ok"].drop_duplicates("point")
+    groups = ((status, rows) for status, rows in found.groupby("status"))
+    return [
+        f"{len(rows)} {status}, the first one, point {rows['point'].iloc[0]}: {rows['reason'].iloc[0]}."
+        for status, rows in groups
+    ]
 
 
 def _best(front: Sequence[Mapping[str, Any]], goal: Goal) -> Mapping[str, Any]:

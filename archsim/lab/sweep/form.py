@@ -106,6 +106,8 @@ def read(text: str, path: str = "<text>") -> Sweep:
     name, chip = fields.text("name"), fields.text("chip")
     models = tuple(_model(node, at) for node, at in _some(fields, "models"))
     goals = tuple(_goal(node, at) for node, at in _some(fields, "objectives"))
+    _differ(fields, "models", [asked.label for asked in models])
+    _differ(fields, "objectives", [goal.key for goal in goals])
     entries = fields.entries("axes")
     if not entries:
         raise ConfigError(f"{fields.node.mark}: axes: missing; allowed key paths of the chip with their values")
@@ -135,6 +137,13 @@ def _some(fields: Fields, key: str) -> list[tuple[Node, str]]:
     if not found:
         raise ConfigError(f"{fields.node.mark}: {key}: missing; allowed a list of one or more")
     return found
+
+
+def _differ(fields: Fields, key: str, names: list[str]) -> None:
+    """Each item of a list is another one."""
+    for number, (node, at) in enumerate(fields.items(key)):
+        if names[number] in names[:number]:
+            fail(node, at, names[number], "each once")
 
 
 def _model(node: Node, at: str) -> Asked:

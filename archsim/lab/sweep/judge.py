@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 
 from archsim.errors import ArchsimError, ConfigError, nearest
@@ -14,8 +16,12 @@ from archsim.lab.scenario.find import Loaded, is_scenario
 from archsim.lab.scenario.find import load as load_scenario
 from archsim.lab.scenario.keys import KEYS
 from archsim.lab.sweep.form import Asked, Sweep, read
+from archsim.lab.sweep.points import Grid
 from archsim.lab.sweep.worker import COST
 from archsim.spec import load
+
+MOST_OF_GRID = 1_000_000  # points that are all run
+MOST = 2**63  # points that have numbers
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,8 @@ def judge(path: Path) -> Judged:
         models=tuple([replace(asked, model=_beside(path, asked.model)) for asked in sweep.models]),
     )
     parse_dtypes(sweep.dtype)
+    _check_size(sweep, path)
+    _check_choices(sweep)
     _check_axes(sweep)
     models = tuple([_loaded(asked, sweep, path) for asked in sweep.models])
     for model in models:
@@ -59,6 +67,26 @@ def _loaded(asked: Asked, sweep: Sweep, path: Path) -> Workload | Loaded:
     if is_scenario(asked.model):
         return _scenario(asked, sweep, path)
     return load_model(asked.model, batch=asked.batch, parameters=dict(asked.parameters) or None)
+
+
+def _check_size(sweep: Sweep, path: Path) -> None:
+    """No more points than can be listed, or numbered."""
+    points, most = prod(Grid(sweep).shape), MOST if sweep.search.trials else MOST_OF_GRID
+    if points > most:
+        other = "" if sweep.search.trials else "; random, qmc, nsga2 and tpe run some of them"
+        raise ConfigError(
+            f"{path}: axes: found {points:,} points; allowed at most {most:,} of a {sweep.search.method} search{other}"
+        )
+
+
+def _check_choices(sweep: Sweep) -> None:
+    """An axis has each value once, axes that move together each combination."""
+    for group in Grid(sweep).groups:
+        chosen = list(zip(*(map(str, sweep.axes[axis].values) for axis in group), strict=True))
+        again = next((choice for choice, times in Counter(chosen).items() if times > 1), None)
+        if again is not None:
+            key = sweep.axes[group[0]].key
+            raise ConfigError(f"{sweep.marks[key]}: axes.{key}: found {', '.join(again)} twice; allowed each once")
 
 
 def _check_axes(sweep: Sweep) -> None:

@@ -28,7 +28,7 @@ def lines(judged: Judged, folder: Path, place: Place) -> Iterator[str]:
         for model, named in zip(judged.models, sweep.models, strict=True)
     }
     rows = spent * len(sweep.models)
-    done, least = len(known(folder, asked)), "" if spent == len(points) else "at least "
+    done, least = len(known(folder, asked, sweep.limits)), "" if spent == len(points) else "at least "
     models = f"{len(sweep.models)} model{'s' if len(sweep.models) > 1 else ''}"
     yield f"{sweep.name}: {spent} points, {models}, {rows} rows, {sweep.fidelity}"
     todo = f"{'' if not least else 'at most '}{rows - done}"

@@ -18,6 +18,7 @@ from archsim.lab.sweep.table import met
 
 RESULTS = "results.parquet"
 RUNGS = ("exact", "fast", "cost")  # the best first
+ALONG = ["axis", "low", "high", "at_low", "at_high", "swing"]
 
 
 class SweepTable(pd.DataFrame):
@@ -44,12 +45,6 @@ class SweepTable(pd.DataFrame):
         except OSError as error:
             raise ConfigError(f"{path}: cannot be read: {error}") from error
 
-    def best_known(self) -> SweepTable:
-        """Of each point and model the row of the best fidelity."""
-        order = self.assign(_rung=self["fidelity"].map({name: at for at, name in enumerate(RUNGS)}))
-        kept = order.sort_values("_rung", kind="stable").drop_duplicates(["point", "model"])
-        return self._rows(self.loc[sorted(kept.index)])
-
     def query(self, expr: str, *arguments: Any, **options: Any) -> Any:
         """Rows by SQL of DuckDB, as a DataFrame: ``select model, min(latency_s) from results group by model``.
 
@@ -64,29 +59,34 @@ class SweepTable(pd.DataFrame):
         return publish.publication(self)
 
     def pareto(self) -> SweepTable:
-        """The front at the best fidelity that it was run at, each model's by the first objective."""
+        """The front at the best fidelity that each model's was run at, each by the first objective."""
         front = self[self["front"]]
-        rung = next((name for name in RUNGS if (front["fidelity"] == name).any()), "")
+        rung = front["fidelity"].map(RUNGS.index)
+        found = front[rung == rung.groupby(front["model"]).transform("min")]
         goal = self.goals[0]
-        found = front[front["fidelity"] == rung]
         return self._rows(found.sort_values(["model", goal.key], ascending=[True, not goal.largest], kind="stable"))
 
     def best(self, objective: str = "", constraints: Iterable[str] = ()) -> SweepTable:
         """Of each model the row that is best in ``objective`` (the first of the sweep if absent) of those that meet the
-        sweep's constraints and further ones. Raises ConfigError for a number that the table has not."""
+        sweep's constraints and further ones. Raises ConfigError for a number that the table has not.
+
+        Rows of one fidelity are compared: for an objective of the sweep those of the front at its best one, else, and
+        with further constraints, those of the one at which every point was run.
+        """
         goal = goal_of(objective) if objective else self.goals[0]
         asked = [Requirement.parse(text) for text in constraints]
         for key in (goal.key, *(item.key for item in asked)):
             self._check(key)
-        rows = self.best_known()
+        rows = self.pareto() if goal in self.goals and not asked else self.of_all_points()
         wanted = pd.Series([all(met(item, row) for item in asked) for row in _numbers(rows)], rows.index, dtype=bool)
-        rows = rows[rows["meets"] & wanted]
+        rows = rows[rows["meets"] & wanted & rows[goal.key].notna()]
         order = rows.sort_values(goal.key, ascending=not goal.largest, kind="stable")
         return self._rows(order.drop_duplicates("model").sort_values("model"))
 
     def sensitivity(self, objective: str = "", model: str = "") -> pd.DataFrame:
         """How much each axis matters around the best point (a tornado): the objective over the values of the axis with
-        all others as there.
+        all others as there. The best is one that meets all constraints, where any does; all rows are of the fidelity at
+        which every point was run.
 
         Columns: ``axis``, ``low`` and ``high`` (the least and the greatest of the objective), ``at_low`` and
         ``at_high`` (the values of the axis there), ``swing`` (high over low); the widest first. Axes along
@@ -94,10 +94,15 @@ class SweepTable(pd.DataFrame):
         """
         goal = goal_of(objective) if objective else self.goals[0]
         self._check(goal.key)
-        rows = self.best_known()
-        rows = rows[rows["status"] == "ok"]
-        rows = rows[rows["model"] == (model or rows["model"].iloc[0])]
-        best = rows.sort_values(goal.key, ascending=not goal.largest, kind="stable").iloc[0]
+        rows = self.of_all_points()
+        rows = rows[(rows["status"] == "ok") & rows[goal.key].notna()]
+        rows = rows[rows["model"] == (model or self["model"].iloc[0])]
+        rows = rows.sort_values(goal.key, ascending=not goal.largest, kind="stable")
+        return self._along(rows, goal) if len(rows) else pd.DataFrame(columns=ALONG)
+
+    def _along(self, rows: pd.DataFrame, goal: Goal) -> pd.DataFrame:
+        """``sensitivity`` of rows of one model and fidelity, the best first."""
+        best = rows.sort_values("meets", ascending=False, kind="stable").iloc[0]
         found = []
         for axis in self.axis_keys:
             others = [other for other in self.axis_keys if other != axis and other not in self._zipped_with(axis)]
@@ -107,8 +112,7 @@ class SweepTable(pd.DataFrame):
                 low, high = order.iloc[0], order.iloc[-1]
                 swing = float(high[goal.key]) / float(low[goal.key]) if low[goal.key] else float("inf")
                 found.append((axis, low[goal.key], high[goal.key], low[axis], high[axis], swing))
-        columns = ["axis", "low", "high", "at_low", "at_high", "swing"]
-        made = pd.DataFrame(found, columns=columns).sort_values("swing", ascending=False, kind="stable")
+        made = pd.DataFrame(found, columns=ALONG).sort_values("swing", ascending=False, kind="stable")
         return made.reset_index(drop=True)
 
     def binding(self) -> pd.DataFrame:
@@ -138,6 +142,10 @@ class SweepTable(pd.DataFrame):
     def goals(self) -> list[Goal]:
         """The objectives."""
         return [goal_of(text) for text in self.attrs["objectives"]]
+
+    def of_all_points(self) -> SweepTable:
+        """The rows of the fidelity at which every point was run."""
+        return self.only(self["fidelity"] == max(self["fidelity"], key=RUNGS.index))
 
     def _beaten_by(self, group: pd.DataFrame) -> list[int]:
         """Of each row of one model and fidelity that meets all constraints the first point of its front that is as good

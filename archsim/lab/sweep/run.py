@@ -81,7 +81,7 @@ class Sweeping:
             self._ladder = tuple(rung for rung in self._ladder if rung in (COST, FAST)) or self._ladder
         self._keys = Keys(chip, self.sweep.objective, self.sweep.dtype)
         self._grid, self._method = Grid(self.sweep), searching.method(self.sweep)
-        self.store = Store(folder)
+        self.store = Store(folder, self.sweep.limits)
         if not resume and self.store.holds_rows():
             raise ConfigError(f"{folder}: holds rows of a sweep; go on with --resume, or take another --out")
 

@@ -45,7 +45,7 @@ def table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         meets = row["status"] == OK and all(met(item, row["numbers"]) for item in sweep.constraints)
         said = {"status": row["status"], "reason": row["reason"]}
         found.append({**{key: row[key] for key in PLACE}, **values, **row["numbers"], "meets": meets, **said})
-    made = pd.DataFrame(found)
+    made = _with_figures(pd.DataFrame(found), _named(sweep))
     last = ["meets", "front", "status", "reason"]
     made["front"] = on_front(made, sweep.goals)
     numbers = [key for key in made.columns if key not in (*PLACE, *axes, *last)]
@@ -63,6 +63,16 @@ def table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         "front": made.index[made["front"]].tolist(),
     }
     return made
+
+
+def _named(sweep: Sweep) -> list[str]:
+    """Numbers of the result that the sweep names."""
+    return [*(goal.key for goal in sweep.goals), *(item.key for item in sweep.constraints)]
+
+
+def _with_figures(made: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """The rows with a column of numbers for each of ``keys``: nan where a row has no figure, or none has."""
+    return made.assign(**{key: pd.to_numeric(made[key]) if key in made else np.nan for key in keys})
 
 
 def searched(sweep: Sweep, points: int) -> str:
@@ -98,9 +108,11 @@ def met(item: Requirement, numbers: Mapping[str, float | None]) -> bool:
 
 
 def on_front(made: pd.DataFrame, goals: Sequence[Goal]) -> pd.Series:
-    """Which rows meet all constraints and are, of their model and fidelity, not beaten in every goal."""
+    """Which rows meet all constraints, have a figure for every goal and are, of their model and fidelity, not beaten in
+    every goal."""
     found = pd.Series(False, index=made.index)
-    for _, group in made[made["meets"]].groupby(["model", "fidelity"]):
+    known = made[[goal.key for goal in goals]].notna().all(axis=1)
+    for _, group in made[made["meets"] & known].groupby(["model", "fidelity"]):
         costs = np.column_stack([group[goal.key] * (-1.0 if goal.largest else 1.0) for goal in goals])
         found.loc[group.index] = undominated(costs)
     return found

@@ -12,7 +12,7 @@ from multiprocessing import parent_process
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from archsim.errors import ArchsimError
+from archsim.errors import ArchsimError, ProgramError, SimulationError
 from archsim.ir.workload import Workload
 from archsim.lab.sweep.form import Asked
 
@@ -54,18 +54,21 @@ class Row:
 
 
 def work(task: Task) -> Row:
-    """The row of a task. What the chip, the model or the mapping cannot be is its reason; anything else is raised."""
+    """The row of a task. What the chip, the model or the mapping cannot be is its reason; what is a fault of our own is
+    a failure; anything else is raised. Where memory is short, what earlier points left for later ones goes, and the
+    point begins again.
+    """
     from mapper.search import kept
 
     began = _cpu_s()
     if task.memory_bytes is not None:
         limit_memory(task.memory_bytes)
+    row = None
     try:
         row = _row(task)
-    except MemoryError:  # what was kept of earlier tasks must not decide on this one
+    except MemoryError:
         kept.forget()
-        row = _row(task)
-    return replace(row, seconds=_cpu_s() - began)
+    return replace(row or _row(task), seconds=_cpu_s() - began)
 
 
 def _row(task: Task) -> Row:
@@ -78,6 +81,8 @@ def _row(task: Task) -> Row:
             fidelity=task.fidelity if task.fidelity != COST else None,
         )  # fmt: skip
         summary = _summary(job, task)
+    except (ProgramError, SimulationError) as error:
+        return Row(task, FAILED, f"fault of archsim: {error}")
     except ArchsimError as error:
         return Row(task, IMPOSSIBLE, str(error))
     numbers = {key: number for key, number in scalars(summary).items() if key.partition(".")[0] not in LEFT_OUT}

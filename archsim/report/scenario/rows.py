@@ -79,6 +79,6 @@ def assumed(summary: Summary) -> str:
         return f"While no frame waits the chip sleeps at {power} and takes {wake} to wake."
     sources, watts = summary["details"]["sources"], summary["idle_breakdown_w"]
     stated = [f"{name} {si(drawn, 'W')} as stated" for name, drawn in watts.items() if f"{name}.idle" in sources]
-    free = [name for name, drawn in watts.items() if not drawn]
+    free = [name for name, drawn in watts.items() if not drawn and f"{name}.idle" not in sources]
     parts = ["leakage of the parts", *stated, *([f"nothing known for {', '.join(free)}"] if free else [])]
     return f"At rest the chip draws {si(summary['power_idle_w'], 'W')}: {'; '.join(parts)}."
