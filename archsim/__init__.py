@@ -44,21 +44,12 @@ __all__ = [
 ]
 
 _ERRORS = [name for name in __all__ if name.endswith("Error")]
+_FUNCTIONS = [name for name in __all__ if name[0].islower()]
 __getattr__, __dir__, _ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "errors": _ERRORS,
-        "lab.front": [
-            "compare",
-            "list_chips",
-            "list_models",
-            "list_scenarios",
-            "load_chip",
-            "load_model",
-            "run",
-            "run_scenario",
-            "sweep",
-        ],
+        "lab.front": _FUNCTIONS,
         "lab.run": ["RunResult"],
         "lab.scenario.run": ["ScenarioRun"],
         "spec.architecture": ["Architecture"],

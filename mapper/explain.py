@@ -25,21 +25,24 @@ from mapper.search.templates import open_space
 class Figures:
     """A mapping and what it is ranked by.
 
-    ``cycles``: latency with DRAM traffic in whole bursts and a row to open for each move; ``energy_pj``: of all
-    accesses to memories; ``commands``: moves, and what the units do with tiles; ``held_bytes``: of all rings;
-    ``resources``: cycles that each engine and port needs, the largest is the latency; ``adding``: cores with partial
-    sums of the same outputs, and the collective that adds them up, (1, '') where no reduction is spread; ``alike``:
-    what differs by too little to count.
+    ``energy_pj``: of all accesses to memories; ``commands``: moves, and what the units do with tiles; ``held_bytes``:
+    of all rings; ``resources``: cycles that each engine and port needs, the largest is the latency; ``adding``: cores
+    with partial sums of the same outputs, and the collective that adds them up, (1, '') where no reduction is spread;
+    ``alike``: what differs by too little to count.
     """
 
     mapping: LayerMapping
-    cycles: int
     energy_pj: float
     commands: int
     held_bytes: int
     resources: Mapping[str, float]
     adding: tuple[int, str] = (1, "")
     alike: Alike = Alike(spread=False)
+
+    @property
+    def cycles(self) -> int:
+        """The mapping's expected ones."""
+        return self.mapping.expected_cycles
 
     @property
     def bounded_by(self) -> str:
@@ -62,7 +65,6 @@ def figures(layers: Layers, problem: Problem, mapping: LayerMapping) -> Figures:
     costs = price(problem, mapping, layers.chip, layers.dtypes)
     return Figures(
         replace(mapping, bound_cycles=int(costs.bound[CELL]), expected_cycles=int(costs.cycles[CELL])),
-        int(costs.cycles[CELL]),
         float(costs.energy_pj[CELL]),
         int(costs.commands[CELL]),
         int(costs.held[CELL]),
