@@ -1,12 +1,13 @@
 # make demo   ResNet-50 on edge_npu, with its report in demo/
 # make test   every test; make test-fast is the first ring: unit tests
+# make browser   install Chromium, which the tests of pages and PDF need; without it they are skipped by name
 # make lint types contracts   style, types, who may import whom
 # make replay   rewrite tests/golden/replay.json after a meant change of numbers; laws   rewrite docs/laws.md
 #
 # Each makes its own virtual environment in .venv first. Needs Python 3.11 or newer; PYTHON=... names one.
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-fast lint types contracts replay laws clean
+.PHONY: demo test test-fast browser lint types contracts replay laws clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,6 +26,9 @@ test: $(VENV)/.dev
 
 test-fast: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" tests/unit
+
+browser:
+	sh tests/tools/install_browser.sh
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -37,12 +37,12 @@ class Grid:
     _columns: dict[tuple[str, str, str], Reals] = field(default_factory=dict, repr=False)
     _traffic: dict[tuple[str, tuple[str, ...], int], Traffic] = field(default_factory=dict, repr=False)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Number of cuts of B, M, N, K."""
         return tuple(len(self.cuts[group]) for group in GROUPS)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Cells."""
         return prod(self.shape)

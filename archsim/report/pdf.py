@@ -10,9 +10,15 @@ from tempfile import TemporaryDirectory
 from archsim.errors import ConfigError
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-MAC = (
+PLACES = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "C:/Program Files/Google/Chrome/Application/chrome.exe",
+    "C:/Program Files (x86)/Google/Chrome/Application/chrome.exe",
+)
+INSTALL = (
+    "Install one. Debian: apt-get install chromium. Ubuntu, whose chromium package is a stub of a snap: Google "
+    "Chrome's .deb package. macOS: brew install --cask google-chrome. Windows: winget install Google.Chrome"
 )
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
@@ -22,13 +28,35 @@ LIMIT_S = 120
 
 
 def browser() -> str:
-    """The path of a browser; raises ConfigError when none is installed."""
-    found = next((path for name in (*BROWSERS, *MAC) if (path := shutil.which(name))), None)
-    if found is None:
-        raise ConfigError(
-            f"pdf: no browser to print with; looked for {', '.join(BROWSERS)}: install Chromium or Chrome"
-        )
-    return found
+    """The path of the first browser that works; raises ConfigError when none does.
+
+    Being found is not enough: Ubuntu's ``chromium-browser`` is a script that says that a snap is missing.
+    """
+    found = [path for name in (*BROWSERS, *PLACES) if (path := shutil.which(name))]
+    faults = []
+    for path in found:
+        fault = _fault(path)
+        if fault is None:
+            return path
+        faults.append(f"{path} does not work: {fault}")
+    told = "; ".join(faults) or f"looked for {', '.join(BROWSERS)}"
+    raise ConfigError(f"pdf: no Chromium or Chrome to print with ({told}). {INSTALL}")
+
+
+def _fault(path: str) -> str | None:
+    """What a program says when it cannot tell its version; None where it can.
+
+    A browser on Windows opens a window instead of telling, so there being found has to be enough.
+    """
+    if path.endswith(".exe"):
+        return None
+    try:
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if done.returncode == 0:
+        return None
+    return " ".join((done.stderr or done.stdout).split()) or f"exit code {done.returncode}"
 
 
 def headless(page: Path, *flags: str) -> subprocess.CompletedProcess[str]:

@@ -32,6 +32,13 @@ Cells = NDArray[np.bool_]
 
 
 @dataclass
+class Arrays:
+    """How many arrays as large as the grid the tables hold; copies of the tables share the count as they share those."""
+
+    number: int = 0
+
+
+@dataclass
 class Tables:
     """A grid, and by loop orders the bytes that each memory holds at least; the units' work by what they are, with the
     cells in which it was worked out."""
@@ -41,12 +48,12 @@ class Tables:
     templates: dict[Order, list[dict[str, int]]] = field(default_factory=dict)
     sizes: dict[tuple[str, Order, Depths], dict[str, Reals]] = field(default_factory=dict)
     done: dict[str, tuple[Cells, Work]] = field(default_factory=dict)
+    arrays: Arrays = field(default_factory=Arrays)
 
     @property
     def size_bytes(self) -> int:
-        """About what they take: arrays as large as the grid."""
-        arrays = sum(len(found) for found in self.sizes.values()) + WORK_ARRAYS * len(self.done)
-        return 8 * self.grid.size * arrays
+        """About what they take: arrays as large as the grid. Counted as they come, for every search asks all tables."""
+        return 8 * self.grid.size * self.arrays.number
 
     def of(self, problem: Problem) -> Tables:
         """The same tables for a problem that is alike."""
@@ -81,6 +88,7 @@ class Tables:
             problem = self.grid.problem
             moved = {plan.name: self.grid.traffic(plan, order, kept[plan.name]) for plan in problem.operands}
             self.sizes[key] = sized(problem, moved)
+            self.arrays.number += len(self.sizes[key])
         return self.sizes[key]
 
     def work(self, chip: ChipCosts, dtypes: Mapping[str, str], feasible: Cells) -> Work:
@@ -90,9 +98,17 @@ class Tables:
         if known is None or found is None or (feasible & ~known).any():
             wanted = feasible if known is None else feasible | known
             found = work(self.grid, chip, dtypes, wanted)
-            self.done.pop(next(iter(self.done)) if len(self.done) == UNITS else "", None)
+            if key not in self.done:
+                self._make_room()
             self.done[key] = wanted, found
         return found
+
+    def _make_room(self) -> None:
+        """For the work of one more variant of the units, in the place of the oldest where there are enough."""
+        if len(self.done) == UNITS:
+            del self.done[next(iter(self.done))]
+        else:
+            self.arrays.number += WORK_ARRAYS
 
 
 _kept: OrderedDict[str, Tables] = OrderedDict()

@@ -1,24 +1,18 @@
-"""Running the command line as users do: in a process of its own, in a directory of its own."""
+"""Fixtures of tests that act as users do: a small chip, a small model, the command line."""
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-GOLDEN = ROOT / "tests" / "golden"
-
-Archsim = Callable[..., subprocess.CompletedProcess[str]]
+from tests.tools.commands import COMMAND, GOLDEN, Archsim, cache_of_its_own, environment
 
 
 @pytest.fixture
 def chip() -> str:
-    """A small chip whose memories are of constant rate, so that nothing is compiled."""
+    """A small chip whose memories are of constant rate, so that no DRAM controller is compiled."""
     return str(GOLDEN / "chip.yaml")
 
 
@@ -35,17 +29,21 @@ def model(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def archsim(tmp_path: Path) -> Archsim:
+def cache(tmp_path: Path) -> Path:
+    """A cache without mappings, whose kernels are those that all tests share."""
+    return cache_of_its_own(tmp_path / "cache")
+
+
+@pytest.fixture
+def archsim(tmp_path: Path, cache: Path) -> Archsim:
     """Call ``archsim ARGUMENTS...``; keyword arguments are environment variables. Fails on a traceback."""
     work = tmp_path / "work"
     work.mkdir()
 
     def call(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "ARCHSIM_CACHE": str(tmp_path / "cache"), "COLUMNS": "100", **variables}
-        environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), environment.get("PYTHONPATH", "")])
-        command = [sys.executable, "-c", "from archsim.cli import main; main()", *arguments]
+        given = {**environment(cache), "COLUMNS": "100", **variables}
         done = subprocess.run(
-            command, capture_output=True, text=True, env=environment, cwd=work, timeout=300, check=False
+            [*COMMAND, *arguments], capture_output=True, text=True, env=given, cwd=work, timeout=300, check=False
         )
         assert "Traceback" not in done.stderr
         return done

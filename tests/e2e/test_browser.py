@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import GOLDEN, Archsim
 
 import archsim as ax
 from archsim.errors import ConfigError
 from archsim.report import pdf
 from tests.tools.browser import WIDTH, pages, seen
+from tests.tools.commands import GOLDEN, Archsim, cache_of_its_own
 
 pytestmark = pytest.mark.slow  # a browser for each page
 
@@ -35,7 +35,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A run with what-ifs, a sweep and a comparison, each in its folder."""
     root = tmp_path_factory.mktemp("pages")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ARCHSIM_CACHE", str(root / "cache"))
+        patch.setenv("ARCHSIM_CACHE", str(cache_of_its_own(root / "cache")))
         chip, model = GOLDEN / "chip.yaml", root / "tiny.csv"
         model.write_text(TOPOLOGY)
         base = ax.run(model, on=chip, why=True)
@@ -47,6 +47,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: root / name for name in ("run", "sweep", "comparison")}
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize(
     ("name", "drawings", "marks", "titles", "tables"),
     [("run", 9, 300, 150, 1), ("sweep", 3, 20, 12, 1), ("comparison", 2, 3, 3, 1)],
@@ -62,6 +63,7 @@ def test_a_page_opens_without_complaint_and_fits(
     assert found.tables == tables and found.unsorted == 0
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("name", ["run", "sweep", "comparison"])
 def test_a_page_prints_on_a4(archsim: Archsim, folders: dict[str, Path], name: str) -> None:
     done = archsim("report", str(folders[name]), "--export", "pdf")
@@ -72,6 +74,7 @@ def test_a_page_prints_on_a4(archsim: Archsim, folders: dict[str, Path], name: s
     assert all(size == pytest.approx(A4_LANDSCAPE, abs=1) for size in sizes)
 
 
+@pytest.mark.browser
 def test_what_a_page_does_wrong_is_seen(tmp_path: Path) -> None:
     page = tmp_path / "bad.html"
     page.write_text(
@@ -87,17 +90,30 @@ def test_what_a_page_does_wrong_is_seen(tmp_path: Path) -> None:
 
 def test_without_a_browser_one_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(pdf, "MAC", ())
-    with pytest.raises(ConfigError, match="pdf: .*Chromium or Chrome"):
+    monkeypatch.setattr(pdf, "PLACES", ())
+    with pytest.raises(ConfigError, match="pdf: no Chromium or Chrome") as refused:
         pdf.browser()
+    for package in ("apt-get install chromium", "Ubuntu", "brew install --cask google-chrome", "Google.Chrome"):
+        assert package in str(refused.value)
+
+
+def installed(path: Path, script: str) -> str:
+    """A program of that name that runs a shell script."""
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
 
 
 def test_a_browser_that_does_not_work_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "chromium").write_text("#!/bin/sh\necho broken >&2\nexit 3\n")
-    (tmp_path / "chromium").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    with pytest.raises(ConfigError, match="chromium failed on .*broken"):
+    monkeypatch.setattr(pdf, "PLACES", ())
+    monkeypatch.setenv("PATH", str(tmp_path))
+    stub = installed(tmp_path / "chromium-browser", "echo 'this needs a snap' >&2; exit 10")
+    with pytest.raises(ConfigError, match="chromium-browser does not work: this needs a snap"):
+        pdf.browser()
+    working = installed(tmp_path / "google-chrome", '[ "$1" = --version ] || { echo broken >&2; exit 3; }')
+    assert stub != working == pdf.browser()
+    with pytest.raises(ConfigError, match="google-chrome failed on .*broken"):
         pdf.print_pdf(tmp_path / "page.html", tmp_path / "page.pdf")
-    (tmp_path / "chromium").write_text("#!/bin/sh\nexit 0\n")
+    installed(tmp_path / "google-chrome", "exit 0")
     with pytest.raises(ConfigError, match="page.pdf: the browser wrote nothing"):
         pdf.print_pdf(tmp_path / "page.html", tmp_path / "page.pdf")

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Archsim
+
+from tests.tools.commands import Archsim
 
 pytestmark = pytest.mark.slow  # a process for each command
 

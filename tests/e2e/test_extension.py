@@ -7,7 +7,8 @@ from pathlib import Path
 
 import onnx
 import pytest
-from conftest import GOLDEN, Archsim
+
+from tests.tools.commands import GOLDEN, Archsim
 
 pytestmark = pytest.mark.slow  # a process for each command
 

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import GOLDEN, Archsim
+
+from tests.tools.commands import GOLDEN, Archsim
 
 pytestmark = pytest.mark.slow  # a process for each command
 

@@ -7,19 +7,17 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import Archsim
 
-from archsim.caches import folder
+from tests.tools.commands import Archsim
 
 pytestmark = pytest.mark.slow  # a process for each command
 
-KERNELS = {"ARCHSIM_CACHE": str(folder())}  # compiled once for all tests
 MESH = ("noc", "--topology", "mesh", "--shape", "4x4")
 
 
 def test_a_curve_up_to_saturation(archsim: Archsim, tmp_path: Path) -> None:
     plot = tmp_path / "curve.png"
-    done = archsim(*MESH, "--vcs", "1", "--plot", str(plot), "--format", "json", **KERNELS)
+    done = archsim(*MESH, "--vcs", "1", "--plot", str(plot), "--format", "json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     rates = [point["rate"] for point in found["points"]]
@@ -34,7 +32,7 @@ def test_a_curve_up_to_saturation(archsim: Archsim, tmp_path: Path) -> None:
 
 def test_what_a_person_reads(archsim: Archsim) -> None:
     done = archsim(
-        *MESH, "--traffic", "hotspot_5", "--rates", "0.02,0.9", "--fidelity", "link", "--packet", "8", **KERNELS
+        *MESH, "--traffic", "hotspot_5", "--rates", "0.02,0.9", "--fidelity", "link", "--packet", "8"
     )
     assert done.returncode == 0, done.stderr
     assert "16 nodes, 16 routers, 48 links of 1 cycle" in done.stdout and "fidelity link" in done.stdout
@@ -47,7 +45,7 @@ def test_a_trace(archsim: Archsim, tmp_path: Path) -> None:
     pd.DataFrame(
         {"cycle": [0, 0, 9], "source": [0, 1, 5], "target": ["15", "15", "2+7+9"], "flits": [8, 8, 4]}
     ).to_parquet(path)
-    done = archsim(*MESH, "--trace", str(path), "--format", "json", **KERNELS)
+    done = archsim(*MESH, "--trace", str(path), "--format", "json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["packets"], found["multicasts"], found["flits"]) == (3, 1, 20)
@@ -76,7 +74,7 @@ BAD = [
 
 @pytest.mark.parametrize(("options", "words"), BAD, ids=[words for _, words in BAD])
 def test_mistakes(options: tuple[str, ...], words: str, archsim: Archsim) -> None:
-    done = archsim("noc", "--topology", "mesh", *options, **KERNELS)
+    done = archsim("noc", "--topology", "mesh", *options)
     assert done.returncode == 2 and words in done.stderr and done.stdout == ""
     assert "Traceback" not in done.stderr
 
@@ -94,7 +92,7 @@ TRACES = [
 @pytest.mark.parametrize(("text", "words"), TRACES, ids=[words for _, words in TRACES])
 def test_bad_traces(text: str, words: str, archsim: Archsim, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(text)
-    done = archsim(*MESH, "--trace", str(tmp_path / "t.csv"), **KERNELS)
+    done = archsim(*MESH, "--trace", str(tmp_path / "t.csv"))
     assert done.returncode == 2 and words in done.stderr and done.stdout == ""
 
 
@@ -111,7 +109,7 @@ def test_a_topology_is_one_file(archsim: Archsim, tmp_path: Path) -> None:
         "    nodes = tuple(Node(1 + arm, 1) for arm in range(count))\n"
         '    return Topology("star", count + 1, max(2, count), tuple(arms), nodes, (count,))\n'
     )
-    environment = {"ARCHSIM_PLUGINS": str(tmp_path), **KERNELS}
+    environment = {"ARCHSIM_PLUGINS": str(tmp_path)}
     done = archsim("noc", "--topology", "star", "--shape", "4", "--rates", "0.1", "--format", "json", **environment)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["zero_load_cycles"] == pytest.approx((4 * 7 + 12 * 17) / 16)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import GOLDEN
 
 import archsim as ax
+from tests.tools.commands import GOLDEN
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import GOLDEN, Archsim
+
+from tests.tools.commands import GOLDEN, Archsim
 
 pytestmark = pytest.mark.slow  # a process for each command
 
@@ -182,16 +183,19 @@ def test_same_bytes_under_any_hash_seed_and_cache(archsim: Archsim, model: str, 
 
 
 def test_no_cache_leaves_no_cache(archsim: Archsim, model: str, chip: str, tmp_path: Path) -> None:
-    archsim("run", model, "--on", chip, "--no-cache")
-    assert not (tmp_path / "cache").exists()
-    archsim("run", model, "--on", chip)
-    assert (tmp_path / "cache").exists()
+    absent = {"ARCHSIM_CACHE": str(tmp_path / "absent")}
+    archsim("run", model, "--on", chip, "--no-cache", **absent)
+    assert not (tmp_path / "absent").exists()
+    archsim("run", model, "--on", chip, **absent)
+    assert (tmp_path / "absent").exists()
 
 
 def test_same_bytes_with_compiled_kernels_cold_warm_and_uncached(archsim: Archsim, model: str, tmp_path: Path) -> None:
     """Law 48 with the DRAM kernels: cold cache, warm cache, no cache."""
+    cold = {"ARCHSIM_CACHE": str(tmp_path / "cold")}
     runs = [
-        archsim("run", model, "--on", "edge_npu", "--format", "json", *extra) for extra in ((), (), ("--no-cache",))
+        archsim("run", model, "--on", "edge_npu", "--format", "json", *extra, **cold)
+        for extra in ((), (), ("--no-cache",))
     ]
     assert [run.returncode for run in runs] == [0, 0, 0]
     assert len({run.stdout for run in runs}) == 1

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from conftest import ROOT
 
+from tests.tools.commands import ROOT
 from tests.tools.studies import Tables, plots, small, stored
 
 NOTEBOOK = ROOT / "studies" / "dataflow_choice.ipynb"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
 
+from tests.tools.commands import ROOT
 from tests.tools.studies import Tables, small, stored
 
 NOTEBOOK = ROOT / "studies" / "dram_matters.ipynb"

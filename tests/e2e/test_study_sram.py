@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from conftest import ROOT
 
+from tests.tools.commands import ROOT
 from tests.tools.studies import Tables, plots, small, stored
 
 NOTEBOOK = ROOT / "studies" / "sram_vs_bandwidth.ipynb"

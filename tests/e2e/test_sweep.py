@@ -7,14 +7,15 @@ import random
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import ROOT, Archsim
+
+from tests.tools.commands import COMMAND, Archsim, environment
+from tests.tools.processes import children
 
 pytestmark = pytest.mark.slow  # a process for each command
 
@@ -96,24 +97,15 @@ def test_mistakes_are_said_before_the_first_point(archsim: Archsim, spec: Path, 
 
 
 def begun(spec: Path, out: Path, cache: Path) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "ARCHSIM_CACHE": str(cache), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", "from archsim.cli import main; main()", "sweep", str(spec)]
     return subprocess.Popen(
-        [*command, "--out", str(out), "--resume", "-j", "2"],
-        env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        [*COMMAND, "sweep", str(spec), "--out", str(out), "--resume", "-j", "2"],
+        env=environment(cache), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
 
 
-def children(parent: int) -> list[int]:
-    """Processes whose parent it is."""
-    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(parent)], capture_output=True, text=True, check=False)
-    return [int(word) for word in found.stdout.split()]
-
-
-def test_killed_at_any_moment_it_goes_on(archsim: Archsim, spec: Path, tmp_path: Path) -> None:
+def test_killed_at_any_moment_it_goes_on(archsim: Archsim, spec: Path, cache: Path, tmp_path: Path) -> None:
     """The parent or one of its processes is killed at random moments; in the end every row is that of a sweep that
     nobody disturbed."""
-    cache = tmp_path / "cache"
     assert archsim("sweep", str(spec), "-j", "2", "--out", str(tmp_path / "calm")).returncode == 0
     chance, out = random.Random(7), tmp_path / "out"
     for number in range(KILLS):
@@ -129,14 +121,16 @@ def test_killed_at_any_moment_it_goes_on(archsim: Archsim, spec: Path, tmp_path:
     pd.testing.assert_frame_equal(results(out), results(tmp_path / "calm"))
 
 
-def test_a_search_that_was_killed_goes_on_as_if_it_had_not(archsim: Archsim, spec: Path, tmp_path: Path) -> None:
+def test_a_search_that_was_killed_goes_on_as_if_it_had_not(
+    archsim: Archsim, spec: Path, cache: Path, tmp_path: Path
+) -> None:
     """On another number of processes, too."""
     spec.write_text(spec.read_text() + "search: {method: nsga2, trials: 14, seed: 3}\n")
     done = archsim("sweep", str(spec), "-j", "1", "--out", str(tmp_path / "calm"))
     assert done.returncode == 0 and done.stderr == ""
     assert "nsga2, seed 3: 14 of 24 points; rows: " in done.stdout
     assert "nsga2, seed 3: 14 of 24 points" in (tmp_path / "calm" / "report.md").read_text()
-    process, out = begun(spec, tmp_path / "out", tmp_path / "cache"), tmp_path / "out"
+    process, out = begun(spec, tmp_path / "out", cache), tmp_path / "out"
     while process.poll() is None and kept(out) < 9:
         time.sleep(0.01)
     process.kill()

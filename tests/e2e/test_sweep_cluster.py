@@ -18,9 +18,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from conftest import ROOT, Archsim
 
 from archsim.lab.sweep.store import FILE
+from tests.tools.commands import COMMAND, Archsim, environment
+from tests.tools.processes import of_group
 
 pytestmark = pytest.mark.slow  # a process for each command
 
@@ -89,10 +90,8 @@ def results(folder: Path) -> pd.DataFrame:
 
 
 def begun(spec: Path, cluster: str, out: Path, cache: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", "from archsim.cli import main; main()", "sweep", str(spec), "--cluster", cluster]
     return subprocess.Popen(
-        [*command, "--out", str(out), "--resume"],
-        env={**os.environ, "ARCHSIM_CACHE": str(cache), "PYTHONPATH": str(ROOT)},
+        [*COMMAND, "sweep", str(spec), "--cluster", cluster, "--out", str(out), "--resume"], env=environment(cache),
         cwd=spec.parent, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
 
@@ -107,11 +106,11 @@ def known(out: Path) -> int:
 
 
 def test_a_killed_worker_changes_nothing_and_a_dry_run_says_what_is_known(
-    archsim: Archsim, workers: Any, spec: Path, tmp_path: Path
+    archsim: Archsim, workers: Any, spec: Path, cache: Path, tmp_path: Path
 ) -> None:
     assert archsim("sweep", str(spec), "-j", "2", "--out", str(tmp_path / "calm")).returncode == 0
     out = tmp_path / "out"
-    process = begun(spec, workers.scheduler_address, out, tmp_path / "cache")
+    process = begun(spec, workers.scheduler_address, out, cache)
     while known(out) < 20:
         assert process.poll() is None
         time.sleep(0.02)
@@ -165,10 +164,10 @@ def test_a_dry_run_shows_the_script_and_writes_nothing(
     assert "--nworkers 2 " in script[-1] and "--lifetime 5340s" in script[-1]
 
 
-def test_ctrl_c_leaves_nothing_behind(spec: Path, tmp_path: Path) -> None:
+def test_ctrl_c_leaves_nothing_behind(spec: Path, cache: Path, tmp_path: Path) -> None:
     cluster, out = tmp_path / "two.yaml", tmp_path / "out"
     cluster.write_text("kind: local\nworkers: 2\n")
-    process = begun(spec, str(cluster), out, tmp_path / "cache")
+    process = begun(spec, str(cluster), out, cache)
     while known(out) < 20:
         assert process.poll() is None
         time.sleep(0.02)
@@ -176,6 +175,6 @@ def test_ctrl_c_leaves_nothing_behind(spec: Path, tmp_path: Path) -> None:
     _, said = process.communicate(timeout=30)
     assert process.returncode == 130 and said.decode() == f"stopped; {out} keeps what was done: go on with --resume\n"
     began = time.monotonic()
-    while subprocess.run(["ps", "-o", "pid=", "-g", str(process.pid)], capture_output=True, check=False).stdout:
+    while of_group(process.pid):
         assert time.monotonic() - began < 10
         time.sleep(0.1)

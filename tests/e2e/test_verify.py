@@ -7,19 +7,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import GOLDEN, ROOT, Archsim
 
 from archsim.lab import show
 from archsim.lab.job import Job
 from archsim.lab.verify.model import verify
 from archsim.lab.verify.numbered import Asked
 from archsim.spec import load
+from tests.tools.commands import GOLDEN, ROOT, Archsim
 
 pytestmark = pytest.mark.slow  # whole networks
 
 MOST_CORES = 128  # of chips on which a whole network is computed: on more it takes minutes
 CHIPS = [name for name, _ in show.listing("chips") if load.load(name).cores <= MOST_CORES]
-SMALL = {"bert_base": {"seq": 32, "layers": 1, "hidden": 192, "heads": 3, "vocabulary": 500}}  # parameters
+SMALL = {
+    "gemm_4096": {"size": 512},
+    "bert_base": {"seq": 32, "layers": 1, "hidden": 192, "heads": 3, "vocabulary": 500},
+}  # parameters
 
 
 def test_a_network_layer_by_layer(archsim: Archsim) -> None:

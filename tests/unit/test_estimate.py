@@ -111,3 +111,14 @@ def test_tables_of_layers_are_kept_within_their_room(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(kept, "MOST_BYTES", 0)
     assert estimated(Job("squeezenet", "edge_npu", values=values)) == alone
     assert 0 < kept.kept_bytes() < min(size, before) / 4
+
+
+def test_what_tables_take_is_counted_as_they_come() -> None:
+    """The count that is kept beside the tables is that of all arrays in them."""
+    kept.forget()
+    estimated(Job("eye_tracking", "edge_npu"))
+    found = list(kept._kept.values())
+    assert found and kept.kept_bytes() > 0
+    for each in found:
+        arrays = sum(map(len, each.sizes.values())) + kept.WORK_ARRAYS * len(each.done)
+        assert each.size_bytes == 8 * each.grid.size * arrays

@@ -55,6 +55,11 @@ def three_and_one(factors: Factors) -> tuple[Space, Objective]:
     return replace(space, einsum=gemm(2, 4, 3), factors=factors), objective
 
 
+def figures(found: Found) -> tuple[float, float]:
+    """Energy and latency."""
+    return found.cost.energy_j, found.cost.latency_s
+
+
 ALIKE = {"may_reuse": ALL, "must_reuse": frozenset[str](), "most_used": False}
 CASES = {
     "any, both used: six as 5 + 1, the five in three": problem(8, 30),
@@ -67,10 +72,16 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("space", "objective"), CASES.values(), ids=list(CASES))
-def test_nothing_is_better_than_what_is_proven(space: Space, objective: Objective) -> None:
-    truth, found = exhaustive.search(space, objective), optimal.search(space, objective)
-    mine, others = (objective.key(each.cost.energy_j, each.cost.latency_s) for each in (found, truth))
+# Energy and latency that the enumeration of every LoopTree found, where it takes longer than a minute.
+ENUMERATED = {"any, both used: the same of three dims": (37919.10754284437, 396.0)}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_is_better_than_what_is_proven(name: str) -> None:
+    space, objective = CASES[name]
+    found = optimal.search(space, objective)
+    truth = ENUMERATED.get(name) or figures(exhaustive.search(space, objective))
+    mine, others = objective.key(*figures(found)), objective.key(*truth)
     assert not better(others, mine)
     assert not better(mine, others)
     assert found.proven

@@ -21,6 +21,7 @@ from archsim.lab.sweep.form import Asked
 from archsim.lab.sweep.processes import AHEAD, Processes
 from archsim.lab.sweep.worker import COST, FAILED, OK, Row, Task, limit_memory, work
 from mapper.search import kept
+from tests.tools.processes import ended
 
 pytestmark = pytest.mark.slow  # processes of their own
 LIMIT = 1 << 30
@@ -143,14 +144,6 @@ def test_processes_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     while not all(ended(process) for process in processes):
         assert time.monotonic() - began < 20
         time.sleep(0.1)
-
-
-def ended(process: int) -> bool:
-    """Whether there is no such process; one that nobody waits for counts as none."""
-    state = subprocess.run(
-        ["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False
-    ).stdout
-    return not state.strip() or state.startswith("Z")
 
 
 def test_tables_of_earlier_points_give_way_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,8 +39,9 @@ def print_program(program: Program) -> str:
     lines += ["", *(_tensor(tensor) for tensor in program.tensors)]
     lines += ["", *(_ring(ring) for ring in program.rings)]
     lines += ["", *_semaphores(program)]
+    listing = _Listing(program)
     for queue in program.queues:
-        lines += ["", *_Listing(program).queue(queue)]
+        lines += ["", *listing.queue(queue)]
     return "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,35 @@
+"""What processes run on this machine, asked without tools that a small machine lacks (``ps``)."""
+
+from __future__ import annotations
+
+import os
+
+import psutil
+
+
+def children(parent: int) -> list[int]:
+    """Processes whose parent it is; none once the parent is gone."""
+    try:
+        return [child.pid for child in psutil.Process(parent).children()]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def ended(process: int) -> bool:
+    """Whether there is no such process; one that nobody waits for counts as none."""
+    try:
+        return bool(psutil.Process(process).status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
+
+
+def of_group(group: int) -> list[int]:
+    """Processes of a process group that still run."""
+    found = []
+    for process in psutil.pids():
+        try:
+            if os.getpgid(process) == group and not ended(process):
+                found.append(process)
+        except ProcessLookupError:
+            continue
+    return found
