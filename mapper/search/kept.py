@@ -33,7 +33,7 @@ Cells = NDArray[np.bool_]
 
 @dataclass
 class Arrays:
-    """How many arrays as large as the grid the tables hold; copies of the tables share the count as they share those."""
+    """How many arrays as large as the grid the tables hold; copies of the tables share the count with them."""
 
     number: int = 0
 
