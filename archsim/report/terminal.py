@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from archsim import entries
 from archsim.report.causes import cause, in_order
 from archsim.report.format import count, percent, shorten
 from archsim.report.headline import headline, setting, title
@@ -37,8 +38,14 @@ def show(summary: Mapping[str, Any], console: Console) -> None:
     if refinement(summary):
         console.print(Text(refinement(summary)))
     show_why(summary, console)
+    show_warnings(summary, console)
+
+
+def show_warnings(summary: Mapping[str, Any], console: Console) -> None:
+    """Print the warnings of a result, but for those of caches that this process has told on stderr."""
     for warning in summary["provenance"].get("warnings", []):
-        console.print(Text(f"warning: {warning}", style="yellow"))
+        if not warning.endswith(tuple(entries.told())):
+            console.print(Text(f"warning: {warning}", style="yellow"))
 
 
 def console(width: int | None = None) -> Console:

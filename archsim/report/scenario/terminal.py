@@ -12,7 +12,7 @@ from rich.text import Text
 
 from archsim.report.scenario import rows
 from archsim.report.scenario.words import headline, sentences, setting, title
-from archsim.report.terminal import figures_grid
+from archsim.report.terminal import figures_grid, show_warnings
 
 
 def show(summary: Mapping[str, Any], console: Console) -> None:
@@ -31,8 +31,7 @@ def show(summary: Mapping[str, Any], console: Console) -> None:
         console.print(Text(sentence))
     for text in summary["details"]["not_modelled"]:
         console.print(Text(f"not modelled: {text}", style="dim"))
-    for warning in summary["provenance"]["warnings"]:
-        console.print(Text(f"warning: {warning}", style="yellow"))
+    show_warnings(summary, console)
 
 
 def _without(table: rows.Table, *names: str) -> rows.Table:
