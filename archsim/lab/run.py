@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from archsim import entries
 from archsim.errors import ConfigError, ProgramError
 from archsim.ir.program import Program
 from archsim.ir.result import Result
@@ -161,21 +160,6 @@ class RunResult:
 
 def execute(job: Job, say: Progress = quiet) -> RunResult:
     """Run ``job`` from model and chip to its Result; raises ArchsimError's children.
-
-    What was wrong with caches while it ran is among the warnings of its provenance.
-    """
-    before = len(entries.told())
-    done = _execute(job, say)
-    wrong = entries.told()[before:]
-    if not wrong:
-        return done
-    provenance = done.result.provenance
-    warnings = [*provenance["warnings"], *wrong]
-    return replace(done, result=replace(done.result, provenance={**provenance, "warnings": warnings}), _memo={})
-
-
-def _execute(job: Job, say: Progress) -> RunResult:
-    """The run of ``job``.
 
     Refined mappings are the best of each layer alone; layers overlap, so the whole is run with the analytic choice as
     well, and the better one is kept by the objective's figures.

@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from archsim import entries
 from archsim.report.causes import cause, in_order
 from archsim.report.format import count, percent, shorten
 from archsim.report.headline import headline, setting, title
@@ -38,14 +37,8 @@ def show(summary: Mapping[str, Any], console: Console) -> None:
     if refinement(summary):
         console.print(Text(refinement(summary)))
     show_why(summary, console)
-    show_warnings(summary, console)
-
-
-def show_warnings(summary: Mapping[str, Any], console: Console) -> None:
-    """Print the warnings of a result, but for those of caches that this process has told on stderr."""
     for warning in summary["provenance"].get("warnings", []):
-        if not warning.endswith(tuple(entries.told())):
-            console.print(Text(f"warning: {warning}", style="yellow"))
+        console.print(Text(f"warning: {warning}", style="yellow"))
 
 
 def console(width: int | None = None) -> Console:

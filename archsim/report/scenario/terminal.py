@@ -12,7 +12,7 @@ from rich.text import Text
 
 from archsim.report.scenario import rows
 from archsim.report.scenario.words import headline, sentences, setting, title
-from archsim.report.terminal import figures_grid, show_warnings
+from archsim.report.terminal import figures_grid
 
 
 def show(summary: Mapping[str, Any], console: Console) -> None:
@@ -31,7 +31,8 @@ def show(summary: Mapping[str, Any], console: Console) -> None:
         console.print(Text(sentence))
     for text in summary["details"]["not_modelled"]:
         console.print(Text(f"not modelled: {text}", style="dim"))
-    show_warnings(summary, console)
+    for warning in summary["provenance"]["warnings"]:
+        console.print(Text(f"warning: {warning}", style="yellow"))
 
 
 def _without(table: rows.Table, *names: str) -> rows.Table:
