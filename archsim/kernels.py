@@ -4,44 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
+from numba.core.registry import CPUDispatcher
 
-from archsim.caches import folder
+from archsim import compiled
 
+OURS = ("kernels.py", "compiled.py")  # beside this file
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def _sources_digest() -> str:
-    """Of every file in a folder with kernels, whose constants and layouts are compiled into them, and of this one."""
+    """Of every file in a folder with kernels, whose constants and layouts are compiled into them, of this one and the
+    one that keeps them, and of what compiles them; alike in every clone."""
     roots = (Path(__file__).parent, Path(__file__).parents[1] / "mapper")
     files = {path: path.read_bytes() for root in roots for path in sorted(root.rglob("*.py"))}
     made_here = f"from {__name__} import".encode()
     folders = {path.parent for path, text in files.items() if made_here in text}
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {sys.version_info[:2]}".encode())
     for path, text in files.items():
-        if path.parent in folders or path == Path(__file__):
+        if path.parent in folders or path.name in OURS and path.parent == Path(__file__).parent:
             digest.update(text)
     return digest.hexdigest()
-
-
-def _use_cache() -> bool:
-    """Point the compiler at our cache; False when there is to be none or none can be written."""
-    root = folder()
-    if root is None:
-        return False
-    directory = root / "numba" / _sources_digest()
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return False
-    numba.config.CACHE_DIR = str(directory)  # type: ignore[attr-defined]
-    return os.access(directory, os.W_OK)
 
 
 def _load_without_blas() -> None:
@@ -59,8 +48,8 @@ def _load_without_blas() -> None:
         del sys.modules[blas]
 
 
-_CACHED = _use_cache()
 _load_without_blas()
+PLACE = compiled.place(_sources_digest())  # where compiled kernels lie, None where they are not kept
 
 
 # Without Python objects; ``_nrt``: without reference counts either, which cost an atomic operation at every array that
@@ -68,14 +57,22 @@ _load_without_blas()
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
+def _kept(kernel: Any) -> Any:
+    """The same kernel with its cache, unless there is none or it is not compiled (NUMBA_DISABLE_JIT)."""
+    is_compiled = isinstance(kernel, CPUDispatcher)
+    if PLACE is not None and is_compiled:
+        kernel._cache = compiled.KernelCache(kernel.py_func, PLACE)
+    return kernel
+
+
 def njit(function: _Function) -> _Function:
     """Compile ``function`` on first call, to allocate nothing; kept on disk unless ARCHSIM_NO_CACHE=1."""
-    return cast(_Function, numba.njit(cache=_CACHED, **_OPTIONS)(function))
+    return cast(_Function, _kept(numba.njit(**_OPTIONS)(function)))
 
 
 def allocating(function: _Function) -> _Function:
     """Compile ``function`` on first call; it may make arrays. Kept on disk unless ARCHSIM_NO_CACHE=1."""
-    return cast(_Function, numba.njit(cache=_CACHED, nogil=True, error_model="numpy")(function))
+    return cast(_Function, _kept(numba.njit(nogil=True, error_model="numpy")(function)))
 
 
 def inlined(function: _Function) -> _Function:

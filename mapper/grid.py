@@ -191,9 +191,9 @@ def _run(grid: Grid, plan: OperandPlan, cut_groups: tuple[str, ...]) -> Reals:
         if not part.terms:
             continue
         size = _sizes(grid, part, cut_groups)
+        joined = joined & ((plan.strides[part.axis] * part.unit == run) | (size == 1))
         if part.clip is not None:
             return np.where(joined, 0.0, run)
-        joined = joined & ((plan.strides[part.axis] * part.unit == run) | (size == 1))
         run = np.where(joined, run * size, run)
     return run
 

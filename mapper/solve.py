@@ -13,6 +13,7 @@ from archsim.ir.mapping import LayerMapping
 from mapper.cache import MACHINE, MappingCache, digest
 from mapper.constrain import FREE, Rules
 from mapper.costs import ChipCosts
+from mapper.given.judge import kept_fault
 from mapper.options import Options
 from mapper.problem import Problem, content
 from mapper.refine import refine
@@ -55,7 +56,7 @@ class Solver:
             seed = self.options.random
             return random.search(problem, self.search.chip, self.search.dtypes, seed, rules).mapping
         key = self.key(problem, rules)
-        found = self._known(key)
+        found = self._known(key, (problem, rules))
         if found is None:
             found = self._learn(key, self.search.run((problem, rules)))
         if isinstance(found, str):
@@ -66,7 +67,7 @@ class Solver:
     def refined(self, problem: Problem, rules: Rules, simulated: Callable[[LayerMapping], int]) -> LayerMapping:
         """The best mapping by simulation; ``simulated``: cycles of the problem alone. Raises as ``solve``."""
         key = digest([self.key(problem, rules), self.options.refine, code_sha256(MACHINE)])
-        found = self._known(key)
+        found = self._known(key, (problem, rules))
         if found is None:
             space = open_space(problem, self.search.chip, self.search.dtypes, rules)
             first = exhaustive.best(space, self.options.objective)
@@ -78,7 +79,7 @@ class Solver:
 
     def chosen(self, whole: Sequence[Work]) -> LayerMapping | None:
         """The best mapping of a layer, of which ``whole`` has a problem for each engine, where it is known."""
-        found = self._known(self._choice(whole)) if not self.options.random else None
+        found = self._known(self._choice(whole), *whole) if not self.options.random else None
         return replace(found, layer=whole[0][0].layer.name) if isinstance(found, LayerMapping) else None
 
     def choose(self, whole: Sequence[Work], best: LayerMapping) -> None:
@@ -95,7 +96,7 @@ class Solver:
         """Search what is not known yet, in ``options.workers`` processes."""
         if self.options.workers == 1 or self.options.random or self.options.refine:
             return
-        missing = {key: work for work in works if self._known(key := self.key(*work)) is None}
+        missing = {key: work for work in works if self._known(key := self.key(*work), work) is None}
         if len(missing) < 2:
             return
         with ProcessPoolExecutor(min(self.options.workers, len(missing)), get_context("spawn")) as pool:
@@ -103,8 +104,28 @@ class Solver:
                 if not isinstance(found, str):
                     self._learn(key, found)
 
-    def _known(self, key: str) -> Found | None:
-        return self._memo.get(key) or self.cache.get(key)
+    def _known(self, key: str, *whole: Work) -> Found | None:
+        """What is known under ``key`` of a problem, or of a layer with one for each engine; from disk if right."""
+        if key in self._memo:
+            return self._memo[key]
+        found = self.cache.get(key)
+        if found is None:
+            return None
+        fault = self._fault(found, whole)
+        if fault:
+            name = whole[0][0].layer.name
+            self.cache.drop(key, f"what is kept of layer '{name}' is no mapping of it on this chip ({fault})")
+            return None
+        self._memo[key] = found
+        return found
+
+    def _fault(self, found: LayerMapping, whole: Sequence[Work]) -> str:
+        """What is wrong with a mapping from the cache; '' if nothing is."""
+        for problem, rules in whole:
+            if problem.unit == found.unit:
+                search = self.search
+                return kept_fault(problem, found, search.chip, search.dtypes, rules, self.cache.is_shared)
+        return f"unit '{found.unit}'"
 
     def _learn(self, key: str, found: Found) -> Found:
         if not isinstance(found, str):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 from archsim.caches import folder
 
@@ -26,9 +25,6 @@ def announce(kernel: str, say: Callable[[str], None]) -> None:
 
 def _is_compiled(kernel: str) -> bool:
     """Whether this version of a kernel is in the cache."""
-    import numba
+    from archsim import kernels
 
-    import archsim.kernels  # noqa: F401  (sets where numba keeps them)
-
-    place = str(getattr(numba.config, "CACHE_DIR", ""))
-    return folder() is not None and any(Path(place).rglob(f"{kernel}-*.nbi"))
+    return folder() is not None and kernels.PLACE is not None and any(kernels.PLACE.rglob(f"{kernel}-*.nbi"))

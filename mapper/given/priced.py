@@ -120,9 +120,9 @@ def _run(parts: tuple[Component, ...], plan: OperandPlan, tiles: Mapping[str, in
         if not part.terms:
             continue
         size = part.size(tiles)
+        joined = joined and (plan.strides[part.axis] * part.unit == run or size == 1)
         if part.clip is not None:
             return 0 if joined else run
-        joined = joined and (plan.strides[part.axis] * part.unit == run or size == 1)
         run = run * size if joined else run
     return run
 

@@ -11,9 +11,10 @@ from archsim.errors import MappingError, nearest
 from archsim.ir.mapping import LayerMapping, Loop, Placement
 from archsim.ir.workload import Layer, Workload
 from mapper.constrain import Rules, unused
-from mapper.cores import of_core, spread_of, unspreadable
+from mapper.cores import of_core, on_cores
 from mapper.costs import ChipCosts
-from mapper.given.priced import CELL, brought_again, price
+from mapper.given.judge import broken, spread_fault
+from mapper.given.priced import CELL, price
 from mapper.given.structure import faults
 from mapper.operands import STAGE, base_of
 from mapper.options import Given
@@ -124,20 +125,11 @@ class Stated:
 
         Raises MappingError where it cannot be spread so.
         """
-        noc = self.chip.architecture.noc
-        if noc is None:
-            return problem
-        nodes = self.given.layers[problem.layer.name].nodes
-        loops = [node for node in nodes if isinstance(node, Loop) and node.axis == noc.name]
-        for index, node in enumerate(nodes[: len(loops)]):
-            fault = unspreadable(problem, self.chip.architecture, node, loops[:index])
-            if fault:
-                self._refuse(problem.layer.name, fault, index)
-        spread = spread_of(problem, self.chip.architecture, [(loop.dim, loop.tile) for loop in loops])
-        if spread.cores > noc.cores:
-            text = f"spread over {spread.cores} cores; allowed at most {noc.cores}, those of '{noc.name}'"
-            self._refuse(problem.layer.name, text, 0)
-        return problem.of_core(spread)
+        mapping, chip = self.given.layers[problem.layer.name], self.chip.architecture
+        fault = spread_fault(problem, chip, mapping)
+        if fault is not None:
+            self._refuse(problem.layer.name, fault.text, fault.node)
+        return on_cores(problem, chip, mapping)
 
     def _check_room(self, problem: Problem, mapping: LayerMapping, free: Mapping[str, int]) -> None:
         by_level: dict[str, list[Slot]] = {}
@@ -165,28 +157,9 @@ class Stated:
             )
 
     def _check_rules(self, problem: Problem, mapping: LayerMapping, rules: Rules) -> None:
-        if not rules:
-            return
-        loops = [(node.dim, node.tile) for node in mapping.nodes if isinstance(node, Loop)]
-        tiles, order = {**problem.dims, **dict(loops)}, [dim for dim, _ in loops]
-        innermost = {dim: at for at, dim in enumerate(order)}
-        broken = [
-            f"tiles of '{dim}' are {tiles[dim]}, not {tile}"
-            + (f": it is spread over {rules.unspread[dim]}" if dim in rules.unspread else "")
-            for dim, tile in rules.tiles.items()
-            if tiles[dim] != tile
-        ]
-        broken += [
-            f"a loop over '{inner}' stands outside one over '{outer}'"
-            for outer, inner in rules.before
-            if inner in innermost and order.index(inner) < innermost.get(outer, 0)
-        ]
-        again = brought_again(problem, mapping)
-        broken += [f"'{name}' comes in more than once" for name in rules.stationary if name in again]
-        if rules.units is not None and mapping.unit not in rules.units:
-            broken.append(f"its unit is '{mapping.unit}'")
-        if broken:
-            self._refuse(problem.layer.name, f"{broken[0]}; {rules.place} asks for that")
+        found = broken(problem, mapping, rules)
+        if found:
+            self._refuse(problem.layer.name, f"{found[0]}; {rules.place} asks for that")
 
     def _refuse(self, layer: str, text: str, node: int | None = None) -> NoReturn:
         raise self._error(layer, text, node, StatedError)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numba
 import pytest
 from numba.core.registry import CPUDispatcher as Dispatcher
 
-import archsim.kernels  # noqa: F401  (sets where numba keeps them, before the test does)
-from archsim import caches
+from archsim import caches, kernels
 from archsim.lab import compiling
 
 TOLD = "compiling kernels (kept in the cache for later runs)\n"
@@ -17,7 +15,7 @@ TOLD = "compiling kernels (kept in the cache for later runs)\n"
 
 def test_each_kernel_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
     """The machine's kernel in the cache says nothing of the one for traces."""
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(kernels, "PLACE", tmp_path)
     monkeypatch.setenv(caches.FOLDER_VARIABLE, str(tmp_path))
     monkeypatch.delenv(caches.OFF_VARIABLE, raising=False)
     (tmp_path / "kernel").mkdir()

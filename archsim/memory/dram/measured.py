@@ -1,9 +1,10 @@
 """What was measured on the exact model of one DRAM part, kept for later runs.
 
 Rates follow from the part, the controller and the pattern alone; so a file of them is named by a hash of the part and
-of the code of the model, and holding them or not changes no result. A measurement is one line of JSON that is added to
-the file in one write: several processes may add to it, and a line that was cut short is no line. A file that cannot be
-read or written is no error.
+of the code of the model, and holding them or not changes no result. A measurement is one line of JSON, sealed
+(``archsim.entries``), that is added to the file in one write: several processes may add to it. A line that was edited
+or cut short, or whose numbers are none of what was asked, is dropped with a warning, and the file written anew without
+it. A file that cannot be read or written costs the cache alone.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from archsim import entries
 from archsim.caches import code_sha256, folder
 
 SOURCES = ("archsim.memory.dram", "archsim.sim.clock", "archsim.kernels")
@@ -29,10 +31,19 @@ class Measured:
         self._path = root / "dram" / f"{name}.jsonl" if root is not None else None
         self._known = _read(self._path) if self._path is not None else {}
 
-    def numbers(self, what: object, measure: Callable[[], Sequence[int]]) -> tuple[int, ...]:
-        """What ``measure`` gives, called unless ``what`` (as text) was measured before."""
+    def numbers(
+        self, what: object, measure: Callable[[], Sequence[int]], least: Sequence[int] | None = None
+    ) -> tuple[int, ...]:
+        """What ``measure`` gives, called unless ``what`` (as text) was measured before.
+
+        ``least``: as many numbers as there are, none of which can be less (None: any); what is kept must be so.
+        """
         key = _digest(what)
         found = self._known.get(key)
+        if found is not None and not _is_sound(found, least):
+            assert self._path is not None
+            entries.dropped(self._path, "a rate of DRAM is none")
+            found = None
         if found is None:
             found = self._known[key] = tuple(int(number) for number in measure())
             self._add(key, found)
@@ -44,27 +55,60 @@ class Measured:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("ab", buffering=0) as file:
-                file.write(f"\n{json.dumps([key, *numbers])}\n".encode())
-        except OSError:
+                file.write(f"\n{_line(self._path.name, key, numbers)}\n".encode())
+        except OSError as error:
+            entries.unkept(self._path, error)
             self._path = None
 
 
+def _is_sound(numbers: tuple[int, ...], least: Sequence[int] | None) -> bool:
+    if least is None:
+        return True
+    return len(numbers) == len(least) and all(n >= low for n, low in zip(numbers, least, strict=True))
+
+
+def _line(place: str, key: str, numbers: tuple[int, ...]) -> str:
+    return json.dumps([key, entries.seal(place, key, numbers), *numbers])
+
+
 def _read(path: Path) -> dict[str, tuple[int, ...]]:
+    """What a file holds; lines that are no measurements of it are told, and it is written anew without them."""
     try:
         if path.stat().st_size > MOST_BYTES:
             path.unlink()
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
+        lines = [line for line in path.read_bytes().splitlines() if line.strip()]
+    except (FileNotFoundError, NotADirectoryError):
         return {}
-    found = {}
-    for line in lines:
-        try:
-            key, *numbers = json.loads(line)
-        except (ValueError, TypeError, RecursionError):
-            continue  # empty, cut short, or none of ours
-        if isinstance(key, str) and all(isinstance(number, int) for number in numbers):
-            found[key] = tuple(numbers)
+    except OSError as error:
+        entries.unread(path, error)
+        return {}
+    told = [_entry(path.name, line) for line in lines]
+    found = dict(entry for entry in told if entry is not None)
+    wrong = told.count(None)
+    if wrong:
+        entries.dropped(path, f"{wrong} of {len(lines)} rates of DRAM were edited, damaged or cut short")
+        _rewrite(path, found)
     return found
+
+
+def _entry(place: str, line: bytes) -> tuple[str, tuple[int, ...]] | None:
+    """Key and numbers of a line, None where it is no measurement that was written to this file."""
+    try:
+        key, sealed, *numbers = json.loads(line)
+        whole = isinstance(key, str) and all(type(number) is int for number in numbers)
+        if whole and sealed == entries.seal(place, key, numbers):
+            return key, tuple(numbers)
+    except (ValueError, TypeError, RecursionError):
+        pass  # cut short, or none of ours
+    return None
+
+
+def _rewrite(path: Path, found: dict[str, tuple[int, ...]]) -> None:
+    text = "\n".join(_line(path.name, key, numbers) for key, numbers in found.items())
+    try:
+        entries.replace(path, f"{text}\n".encode())
+    except OSError as error:
+        entries.unkept(path, error)
 
 
 def _digest(what: object) -> str:

@@ -27,6 +27,7 @@ TURNS = 2  # on each channel that a transfer of a crowd has at least, if it is s
 _SCATTER = 0x9E3779B1  # a place far away
 REFRESHES = 4  # a stream that spans so many tells what they cost
 _FAR_PS = 10**15
+RATIO, SAMPLE, LATENCY = (1, 1), (1, 1, 0, 0, 0, 0), (0,)  # the least numbers that a measurement can have
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Sampler:
         intervals = {"all_bank": device.refresh_cycles, "per_bank": device.bank_refresh_cycles * device.all_banks}
         self._interval_cycles = intervals.get(policy.refresh, 0)
         self._interval_ps = self._clock.edge(self._interval_cycles)
-        self.pace = Fraction(*self._measured.numbers("pace", lambda: self._refreshing().as_integer_ratio()))
+        self.pace = Fraction(*self._measured.numbers("pace", lambda: self._refreshing().as_integer_ratio(), RATIO))
         self._speeds: dict[tuple[Pattern, int, bool], Fraction] = {}
 
     def kind(self, rows: RowList) -> tuple[Kind, int]:
@@ -81,7 +82,8 @@ class Sampler:
         """What the exact model makes of a pattern."""
         found = self._samples.get(pattern)
         if found is None:
-            told = self._measured.numbers(("sample", *self._told(pattern)), lambda: astuple(self._measure(pattern)))
+            what = ("sample", *self._told(pattern))
+            told = self._measured.numbers(what, lambda: astuple(self._measure(pattern)), SAMPLE)
             found = self._samples[pattern] = Sample(*told)
         return found
 
@@ -113,7 +115,7 @@ class Sampler:
         if key not in self._speeds:
             told = ("speed", *self._told(pattern), *key[1:])
             self._speeds[key] = Fraction(
-                *self._measured.numbers(told, lambda: self._measure_crowd(*key).as_integer_ratio())
+                *self._measured.numbers(told, lambda: self._measure_crowd(*key).as_integer_ratio(), RATIO)
             )
         return self._speeds[key]
 
@@ -242,7 +244,7 @@ class Sampler:
         return DramController(dram, policy or self._quiet, self._mapping, interleave_bytes=self._interleave_bytes)
 
     def _latency(self, write: bool) -> int:
-        return self._measured.numbers(f"latency {write}", lambda: (self._first(write),))[0]
+        return self._measured.numbers(f"latency {write}", lambda: (self._first(write),), LATENCY)[0]
 
     def _first(self, write: bool) -> int:
         """The latency of one burst but for its time on the bus."""
