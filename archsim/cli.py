@@ -164,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if unwritten:
                 say_error(unwritten)
                 sys.exit(ending.code(end.code) or cli_ending.UNWRITTEN)
-            sys.exit(ending.code(end.code))  # type: ignore[arg-type]
+            sys.exit(ending.code(end.code))
 
 
 def _run(arguments: list[str], debug: bool) -> None:

@@ -21,7 +21,7 @@ class Ending:
     def __init__(self) -> None:
         self.terminated = False
 
-    def code(self, code: object) -> object:
+    def code(self, code: str | int | None) -> str | int | None:
         """The exit code: 143 in place of 130 where SIGTERM was the cause."""
         return TERMINATED if self.terminated and code in (INTERRUPTED, None, 0) else code
 

@@ -1,7 +1,7 @@
 """Where results are written: whether they can be is asked before the work, and a file is whole or it is not there.
 
-Every file that a user asked for is written by ``write`` or ``write_all``: beside its place under a name of its own, then
-renamed. So whatever ends the process, the disk's end included, leaves what was there before.
+Every file that a user asked for is written by ``write`` or ``write_all``: beside its place under a name of its own,
+then renamed. So whatever ends the process, the disk's end included, leaves what was there before.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whether a chip can run a model at all, judged before anything is searched: sizes, units, functions, formats.
 
-Each complaint names a layer. One that the chip's file can mend comes with the part and the line to paste there; a figure
-that only the architect knows is proposed as the worst that the part has, and said to be.
+Each complaint names a layer. One that the chip's file can mend comes with the part and the line to paste there; a
+figure that only the architect knows is proposed as the worst that the part has, and said to be.
 """
 
 from __future__ import annotations

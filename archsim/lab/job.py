@@ -14,8 +14,8 @@ from archsim.ir.mapping import ModelMapping
 from archsim.ir.program import Program
 from archsim.ir.workload import Workload
 from archsim.lab import options
-from archsim.lab.fit import check_fit
 from archsim.lab.fidelity import affordable, with_fidelity
+from archsim.lab.fit import check_fit
 from archsim.lab.offchip import outer_rates
 from archsim.lab.uncollected import collect_stopped, uncollected
 from archsim.spec.architecture import Architecture

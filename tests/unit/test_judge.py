@@ -1,4 +1,4 @@
-"""What a chip cannot run is said before anything is searched: sizes, units, functions, formats; with the line to paste."""
+"""What a chip cannot run is said before anything is searched, with the layer and the line to paste."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mapper.candidates import _counts
 from mapper.judge import MOST_EXTENT, UnfitError
 from mapper.search import exhaustive
 
-HEAD = "schema: archsim.workload/1\nname: w\nsource: a test\nlayers:\n"
+HEAD = "schema: archsim.workload/1\nname: w\nsource: a test\ninputs: {x: [1, 4, 65536, SIDE]}\nlayers:\n"
 
 
 @pytest.fixture(autouse=True)
@@ -28,9 +28,9 @@ def unsearched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exhaustive, "search", search)
 
 
-def refused(tmp_path: Path, layers: str, match: str, chip: str = "edge_npu", **options: object) -> str:
+def refused(tmp_path: Path, layers: str, match: str, chip: str = "edge_npu", side: int = 4, **options: object) -> str:
     path = tmp_path / "w.yaml"
-    path.write_text(HEAD + layers)
+    path.write_text(HEAD.replace("SIDE", str(side)) + layers)
     with pytest.raises(UnfitError, match=match) as caught:
         build(Job(str(path), chip, **options))  # type: ignore[arg-type]
     return str(caught.value)
@@ -38,10 +38,11 @@ def refused(tmp_path: Path, layers: str, match: str, chip: str = "edge_npu", **o
 
 def test_sizes_come_before_the_search(tmp_path: Path) -> None:
     """An image of 2^31 pixels a side, a matrix larger than the memory, weights that do not fit together."""
-    image = "  - conv: {name: c, in: [1, 1, 2147483648, 4], out_channels: 1, kernel: 1}\n"
-    refused(tmp_path, image, r"layer 'c' \(Conv\): dim 'p' of 2,147,483,648; allowed up to 16,777,216")
+    image = "  - conv: {name: c, out_channels: 1, kernel: 1}\n"
+    refused(tmp_path, image, r"layer 'c' \(Conv\): dim 'q' of 2,147,483,648; allowed up to 16,777,216", side=2**31)
+    refused(tmp_path, image, r"layer 'c' \(Conv\): tensor 'x' of .* needs 17,179,869,184 bytes", side=2**16)
     wide = "  - gemm: {name: g, m: 16, n: 1048576, k: 65536}\n"
-    said = refused(tmp_path, wide, r"layer 'g' \(Gemm\): tensor 'g.weight' of shape .* needs 68,719,476,736 bytes in 'dram'")
+    said = refused(tmp_path, wide, r"layer 'g' \(Gemm\): tensor 'g.weights' of .* needs 68,719,476,736 bytes in 'dram'")
     assert "which has 8,589,934,592. Write into 'dram', at" in said and "capacity: 64 GiB" in said
     many = "".join(f"  - gemm: {{name: g{n}, m: 16, n: 65536, k: 65536}}\n" for n in range(3))
     refused(tmp_path, many, "all weights: needs 12,884,901,888 bytes", values={})
@@ -52,7 +53,7 @@ def test_what_is_pasted_is_taken(tmp_path: Path) -> None:
     text = load_text("edge_npu").replace("functions: {exp", "functions: {nothing: 1, was_exp")
     chip = tmp_path / "mine.yaml"
     chip.write_text(text)
-    model = "  - gemm: {name: g, m: 4, n: 4, k: 4}\n  - softmax: {name: s, shape: [4, 64], axis: -1}\n"
+    model = "  - conv: {name: c, out_channels: 1, kernel: 1}\n  - softmax: {name: s}\n"
     said = refused(tmp_path, model, r"layer 's' \(Softmax\) needs 'exp'", str(chip))
     line = said.rpartition("\n")[2].strip()
     place = said.partition(", at ")[2].partition(":\n")[0]
@@ -76,13 +77,16 @@ def test_formats_without_a_rate_name_layer_and_line(tmp_path: Path) -> None:
     model = "  - gemm: {name: g, m: 4, n: 4, k: 4}\n  - gemm: {name: h, m: 4, n: 4, k: 4}\n"
     found = refused(tmp_path, model, r"layer 'g' \(Gemm\) and 1 more: array 'mxu' has no rate", dtype="fp32")
     assert "Write into 'mxu'" in found and "fp32: 1/2}  # MACs per PE and cycle" in found
-    found = refused(tmp_path, model, "vector unit '.*' has no lanes for int16", dtype="w=int16,a=int16,p=int32")
-    assert "int16" in found
+    chip = tmp_path / "narrow.yaml"
+    text = load_text("edge_npu").replace("int8: 64, uint8", "uint8")
+    chip.write_text(text)
+    found = refused(tmp_path, model, "and 1 more: vector unit 'vpu' has no lanes for int8", str(chip))
+    assert "int8: 32}  # elements per cycle" in found and f"{chip}:" in found
 
 
 def test_a_chip_without_a_unit(tmp_path: Path) -> None:
     path = tmp_path / "w.yaml"
-    path.write_text(HEAD + "  - gemm: {name: g, m: 4, n: 4, k: 4}\n")
+    path.write_text(HEAD.replace("SIDE", "4") + "  - gemm: {name: g, m: 4, n: 4, k: 4}\n")
     from dataclasses import replace
 
     from archsim.frontend.load import load_model

@@ -174,6 +174,6 @@ def _sha256(values: Sequence[Any]) -> str:
 def _is_whole(row: Sequence[Any]) -> bool:
     """Whether a row says what was written. ``row``: its columns, the hash last."""
     try:
-        return _sha256(row[:-1]) == row[-1]
+        return _sha256(row[:-1]) == str(row[-1])
     except (TypeError, ValueError):  # bytes where text was
         return False
