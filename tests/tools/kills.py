@@ -133,7 +133,7 @@ def campaign(folder: Path, kills: int, seed: int) -> Campaign:
     found.rows = len(tables[1])
     if not tables[0].equals(tables[1]):
         found.faults.append(f"the tables differ in {tables[0].compare(tables[1]).shape[0]} rows")
-    found.faults += [f"left behind: {path.name}" for path in out.glob("*.part") or out.glob(".*.part")]
+    found.faults += [f"left behind: {path.name}" for path in out.glob(".*.part")]
     return found
 
 

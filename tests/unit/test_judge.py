@@ -78,10 +78,10 @@ def test_formats_without_a_rate_name_layer_and_line(tmp_path: Path) -> None:
     found = refused(tmp_path, model, r"layer 'g' \(Gemm\) and 1 more: array 'mxu' has no rate", dtype="fp32")
     assert "Write into 'mxu'" in found and "fp32: 1/2}  # MACs per PE and cycle" in found
     chip = tmp_path / "narrow.yaml"
-    text = load_text("edge_npu").replace("int8: 64, uint8", "uint8")
+    text = load_text("edge_npu").replace("bf16: 32, int32", "int32")
     chip.write_text(text)
-    found = refused(tmp_path, model, "and 1 more: vector unit 'vpu' has no lanes for int8", str(chip))
-    assert "int8: 32}  # elements per cycle" in found and f"{chip}:" in found
+    found = refused(tmp_path, model, "and 1 more: vector unit 'vpu' has no lanes for bf16", str(chip), dtype="bf16")
+    assert "bf16: 32}  # elements per cycle" in found and f"{chip}:" in found
 
 
 def test_a_chip_without_a_unit(tmp_path: Path) -> None:
