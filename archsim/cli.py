@@ -10,16 +10,20 @@ import gc
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
+from errno import EDQUOT, EFBIG, EIO, ENOSPC, EROFS
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from archsim import cli_model, cli_noc, cli_report, cli_sweep
+from archsim import cli_ending, cli_model, cli_noc, cli_report, cli_sweep
 from archsim import cli_options as opt
 from archsim.cli_print import progress, say_error
 from archsim.errors import ArchsimError
 from archsim.lab import uncollected
+
+FULL = (ENOSPC, EDQUOT, EFBIG, EIO, EROFS)  # errors of the system that are a disk's
 
 app = typer.Typer(cls=opt.Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -115,15 +119,27 @@ def show(
 
 @app.command()
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Chips, workloads, mappings, Programs.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Chips, workloads, models, mappings, sweeps, Programs, ...")
+    ],
+    on: Annotated[
+        str | None,
+        typer.Option(metavar="CHIP", help="The FILEs are models, by name too: has this chip all that they need?"),
+    ] = None,
+    dtype: opt.DtypeOption = None,
+    set_: opt.SetOption = None,
 ) -> None:
-    """Check files without running them."""
-    from archsim.lab.check import check_file
+    """Check files without running them, or models against a chip without mapping them."""
+    from archsim.lab.check import check_file, check_model
+    from archsim.spec.load import assignments
 
+    if on is None and (dtype or set_):
+        raise typer.BadParameter("of a model on a chip; add --on CHIP", param_hint="--dtype" if dtype else "--set")
+    values = assignments(set_ or [])
     failed = False
     for path in files:
         try:
-            print(f"{path}: {check_file(path)}")
+            print(f"{path}: {check_file(path) if on is None else check_model(str(path), on, dtype, values)}")
         except ArchsimError as error:
             failed = True
             say_error(str(error))
@@ -140,19 +156,50 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    with cli_ending.ending() as ending:
+        try:
+            _run([arg for arg in given if arg != "--debug"], debug)
+        except SystemExit as end:
+            unwritten = cli_ending.flush()
+            if unwritten:
+                say_error(unwritten)
+                sys.exit(ending.code(end.code) or cli_ending.UNWRITTEN)
+            sys.exit(ending.code(end.code))
+
+
+def _run(arguments: list[str], debug: bool) -> None:
+    """The command; always raises SystemExit."""
     try:
-        app([arg for arg in given if arg != "--debug"], prog_name="archsim")
+        app(arguments, prog_name="archsim")
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(cli_ending.INTERRUPTED)
     except ArchsimError as error:
         _fail(f"error: {error}", error.exit_code, debug)
+    except MemoryError as error:
+        _fail(f"error: {' '.join(['no memory is left', *getattr(error, '__notes__', ())])}", 1, debug)
+    except OSError as error:
+        _fail(_of_system(error), cli_ending.UNWRITTEN, debug)
     except Exception as error:
-        hint = "" if debug else "; --debug shows where"
-        _fail(f"internal error: {type(error).__name__}: {error}{hint}", 1, debug)
+        _fail(_internal(error), 1, debug)
+
+
+def _of_system(error: OSError) -> str:
+    """What is said of a disk that is full or broken, wherever that was met."""
+    if error.errno not in FULL:
+        return _internal(error)
+    if error.filename:
+        return f"error: {error.filename}: cannot be written ({error.strerror})"
+    return cli_ending.unwritten(error)
+
+
+def _internal(error: Exception) -> str:
+    return f"internal error: {type(error).__name__}: {error}; --debug shows where"
 
 
 def _fail(message: str, code: int, debug: bool) -> None:
     if debug:
         traceback.print_exc()
-    say_error(message)
+        message = message.removesuffix("; --debug shows where")
+    with suppress(OSError):
+        say_error(message)
     sys.exit(code)

@@ -12,7 +12,7 @@ import typer
 
 from archsim import cli_options as opt
 from archsim import cli_scenario
-from archsim.cli_print import progress, say_error, say_missed
+from archsim.cli_print import say_error, say_missed, work
 
 if TYPE_CHECKING:
     from archsim.lab.job import Job
@@ -55,6 +55,7 @@ def run(
         typer.Option(min=1, metavar="K", help="Simulate up to K mappings of each layer and take the fastest."),
     ] = None,
     workers: opt.WorkersOption = 1,
+    limit_memory: opt.MemoryOption = None,
 ) -> None:
     """Map, simulate and account for a model, or a scenario of several, on a chip."""
     if trace and out is None:
@@ -87,12 +88,12 @@ def run(
     if is_scenario(model):
         if why or trace:
             raise typer.BadParameter("a scenario has none; run its models", param_hint="--why" if why else "--trace")
-        cli_scenario.run(job, require or [], out, format_)
+        cli_scenario.run(job, require or [], out, format_, limit_memory)
         return
     requirements = [Requirement.parse(text, public_keys()) for text in require or []]
     if out is not None:
         check_directory(out)
-    with progress() as say:
+    with work(limit_memory, workers) as say:
         done = execute(job, say)
         if why:
             say("simulating what would help")
@@ -124,6 +125,7 @@ def map_(
         str | None, typer.Option(metavar="LAYER", help="What bounds a layer, what came second, what would help it.")
     ] = None,
     format_: opt.FormatOption = opt.Format.TABLE,
+    limit_memory: opt.MemoryOption = None,
 ) -> None:
     """Only map: loop nests, bounds, and how far the search went."""
     from archsim.lab.mapping import mapped, texts
@@ -135,7 +137,7 @@ def map_(
         raise typer.BadParameter("give the layer to one of --layer and --explain", param_hint="--explain")
     if export is not None:
         check_writable(export)
-    with progress() as say:
+    with work(limit_memory, workers) as say:
         job = _job(
             no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported, lookups, parameter, mapping, workers
         )
@@ -172,13 +174,14 @@ def asm(
     numbers: Annotated[
         bool, typer.Option("--numbers", help="State what elements stand for: calibrates the model on seeded inputs.")
     ] = False,
+    limit_memory: opt.MemoryOption = None,
 ) -> None:
     """Print the Program as an assembly listing, which 'run' and 'verify' accept as MODEL."""
     from archsim.ir.asm.printer import print_program
     from archsim.lab.job import build
     from archsim.lab.verify.model import with_numbers
 
-    with progress() as say:
+    with work(limit_memory) as say:
         job = _job(no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported, lookups, parameter, mapping)
         program = with_numbers(job, say) if numbers else build(job, say).program
     sys.stdout.write(print_program(program))
@@ -212,12 +215,13 @@ def verify(
     lookups: opt.LookupsOption = None,
     parameter: opt.ParameterOption = None,
     mapping: opt.MappingOption = None,
+    limit_memory: opt.MemoryOption = None,
 ) -> None:
     """Execute the Program in numbers and hold every layer against the model; exit 1 where they differ."""
     from archsim.lab.verify.ask import ask, verified
     from archsim.report import verification
 
-    with progress() as say:
+    with work(limit_memory) as say:
         job = _job(
             no_cache, model, on, None, objective, dtype, set_, seed, opt.Unsupported.ERROR, lookups, parameter, mapping
         )

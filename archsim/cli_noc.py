@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from inspect import signature
+from io import BytesIO
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ import typer
 from archsim import cli_options as opt
 from archsim.cli_print import progress
 from archsim.errors import ConfigError
+from archsim.outputs import check_file, write
 
 _PAIR = re.compile(r"\s*(\d{1,6})\s*-\s*(\d{1,6})\s*")
 _PLOTS = (".png", ".svg", ".pdf")
@@ -69,6 +71,8 @@ def noc(
     if plot is not None and (trace is not None or plot.suffix not in _PLOTS):
         wrong = "with --trace" if trace is not None else f"'{plot.name}'"
         raise ConfigError(f"--plot: found {wrong}; allowed without --trace, ending in {', '.join(_PLOTS)}")
+    if plot is not None:
+        check_file(plot)
     if trace is not None:
         _check_alone(traffic=traffic, packet=packet, rates=rates)
     asked = Asked(
@@ -87,10 +91,9 @@ def noc(
     with progress() as say:
         found = measure(asked, say) if trace is None else deliver(asked, trace, say)
     if plot is not None:
-        try:
-            page.figure(found).savefig(plot, dpi=130)
-        except OSError as error:
-            raise ConfigError(f"--plot: {plot}: {error.strerror}") from None
+        drawn = BytesIO()
+        page.figure(found).savefig(drawn, dpi=130, format=plot.suffix[1:])
+        write(plot, drawn.getvalue())
     print(page.to_json(found) if format_ is opt.Format.JSON else page.to_table(found))
 
 

@@ -104,5 +104,9 @@ MappingOption = Annotated[
 WorkersOption = Annotated[
     int, typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes that search for mappings.")
 ]
+MemoryOption = Annotated[
+    str | None,
+    typer.Option("--limit-memory", metavar="SIZE", help="Stop with a message there; 80 % of what is free if absent."),
+]
 CacheOption = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")]
 FormatOption = Annotated[Format, typer.Option("--format", help="A table for people, or JSON alone.")]

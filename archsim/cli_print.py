@@ -12,7 +12,27 @@ if TYPE_CHECKING:
 
 
 @contextmanager
+def work(limit_memory: str | None, processes: int = 1) -> Iterator[Callable[[str], None]]:
+    """``progress`` within a limit of memory, which ``processes`` share."""
+    from archsim.lab.limit import limited
+
+    with progress() as say, limited(limit_memory, processes):
+        yield say
+
+
+@contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
+    """The current step; an interrupt is said with what was under way, and goes on."""
+    try:
+        with _spinner() as say:
+            yield say
+    except KeyboardInterrupt as error:
+        say_error(" ".join(["stopped", *getattr(error, "__notes__", ())]))
+        raise
+
+
+@contextmanager
+def _spinner() -> Iterator[Callable[[str], None]]:
     """A spinner with the current step on a terminal; silence in a pipe."""
     if not sys.stderr.isatty():
         yield lambda step: None

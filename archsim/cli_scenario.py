@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archsim import cli_options as opt
-from archsim.cli_print import progress, say_missed
+from archsim.cli_print import say_missed, work
 from archsim.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 _OF_STREAMS = ("batch", "dtype", "parameters")
 
 
-def run(job: Job, require: Sequence[str], out: Path | None, format_: opt.Format) -> None:
+def run(
+    job: Job, require: Sequence[str], out: Path | None, format_: opt.Format, limit_memory: str | None = None
+) -> None:
     """Run the scenario that the job names, print it, write it, and hold it to its requirements."""
     from archsim.lab.options import Requirement
     from archsim.lab.scenario.keys import KEYS
@@ -29,7 +31,7 @@ def run(job: Job, require: Sequence[str], out: Path | None, format_: opt.Format)
     requirements = [Requirement.parse(text, KEYS) for text in require]
     if out is not None:
         check_directory(out)
-    with progress() as say:
+    with work(limit_memory, job.workers) as say:
         done = execute(job, say)
     missed = [item for item in requirements if not item.met(done.summary)]
     paths = done.save(out) if out is not None else []

@@ -55,7 +55,7 @@ def sweep(
         return
     try:
         with (
-            Sweeping(judged, folder, resume=resume) as sweeping,
+            Sweeping(judged, folder, resume=resume, say=say_error) as sweeping,
             clusters.crew(place) as crew,
             _watch(sweeping.goal) as watch,
         ):

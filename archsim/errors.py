@@ -6,6 +6,7 @@ ArchsimError
 +-- MappingError     no legal mapping: tensor, level, what it needs, what there is
 +-- ProgramError     a Program breaks its rules: command and loop indices
 +-- SimulationError  the machine stopped: who waits for whom, or a conservation law broken
++-- LimitError       a limit that was asked for is reached: which, where, what was kept
 +-- NotBuiltError    a documented name that this version does not have
 """
 
@@ -39,6 +40,12 @@ class ProgramError(ArchsimError):
 
 class SimulationError(ArchsimError):
     """The machine cannot go on (deadlock) or a conservation law is broken."""
+
+    exit_code = 1
+
+
+class LimitError(ArchsimError):
+    """A limit of the command (--limit-memory) is reached; names it, what was under way and what is kept."""
 
     exit_code = 1
 

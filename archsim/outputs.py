@@ -1,12 +1,20 @@
-"""Whether results can be written where they are wanted: asked before the work, not after it."""
+"""Where results are written: whether they can be is asked before the work, and a file is whole or it is not there.
+
+Every file that a user asked for is written by ``write`` or ``write_all``: beside its place under a name of its own,
+then renamed. So whatever ends the process, the disk's end included, leaves what was there before.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from errno import EACCES, EISDIR, ENOENT, ENOTDIR
 from pathlib import Path
 
 from archsim.errors import ConfigError
+
+LONGEST_STEM = 200  # characters of a file's name that its temporary one repeats
 
 
 def check_directory(path: Path) -> None:
@@ -25,6 +33,83 @@ def check_file(path: Path) -> None:
     except OSError as error:
         raise unwritable(path, error.errno) from error
     _refuse(path, reason)
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    """Put ``content`` (text as UTF-8) at ``path``, all of it or nothing; returns ``path``.
+
+    Raises ConfigError, the file as it was, when it cannot be written.
+    """
+    try:
+        with _replaced([path]) as beside:
+            _put(beside[0], content)
+    except OSError as error:
+        raise unwritable(path, error.errno) from error
+    return path
+
+
+def write_all(directory: Path, contents: Mapping[str, str | bytes]) -> list[Path]:
+    """Put files by name into ``directory`` (made if missing), all of them or none; returns their paths.
+
+    Raises ConfigError, the directory as it was, when they cannot be written.
+    """
+    paths = [directory / name for name in contents]
+    try:
+        with _made(directory), _replaced(paths) as beside:
+            for path, content in zip(beside, contents.values(), strict=True):
+                _put(path, content)
+    except OSError as error:
+        raise unwritable(directory, error.errno) from error
+    return paths
+
+
+def place_beside(path: Path) -> Path:
+    """The name under which a file is written before it takes its place; of this process alone."""
+    return path.with_name(f".{path.name[:LONGEST_STEM]}.{os.getpid()}.part")
+
+
+@contextmanager
+def _made(directory: Path) -> Iterator[None]:
+    """The directory with its parents; those that were missing go again when what is written there fails."""
+    missing = [each for each in (directory, *directory.absolute().parents) if not each.exists()]
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for each in missing:
+            with suppress(OSError):  # somebody else has put something there
+                each.rmdir()
+        raise
+
+
+@contextmanager
+def _replaced(paths: list[Path]) -> Iterator[list[Path]]:
+    """Places beside ``paths`` to write to; what is there at the end takes their places, or goes if anything fails."""
+    targets = [path.resolve() if path.is_symlink() else path for path in paths]
+    beside = [place_beside(target) for target in targets]
+    try:
+        for target in targets:
+            if target.exists() and _sealed(target):
+                raise OSError(_sealed(target), "cannot be replaced")
+        yield beside
+        for target, made in zip(targets, beside, strict=True):
+            os.replace(made, target)
+    except BaseException:
+        for made in beside:
+            made.unlink(missing_ok=True)
+        raise
+
+
+def _put(path: Path, content: str | bytes) -> None:
+    """Write to a new file and make sure that the disk has it."""
+    rest = memoryview(content.encode("utf-8") if isinstance(content, str) else content)
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    try:
+        while rest:
+            rest = rest[os.write(number, rest) :]
+        os.fsync(number)
+    finally:
+        os.close(number)
 
 
 def unwritable(path: Path, number: int | None) -> ConfigError:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import prod
+from math import isqrt, prod
 
 from archsim.pe.dataflows.fold import ceil_div
 from mapper.constrain import Rules
@@ -94,7 +94,7 @@ def striped(found: list[Cut], dims: Mapping[str, int]) -> list[Cut]:
 def _counts(tiles: int) -> list[int]:
     """Tiles in a strip: powers of two, and the most, that divide ``tiles``."""
     powers = [1 << i for i in range(1, tiles.bit_length()) if tiles % (1 << i) == 0 and 1 << i < tiles]
-    most = next((tiles // p for p in range(2, tiles) if tiles % p == 0), 0)
+    most = next((tiles // p for p in range(2, isqrt(tiles) + 1) if tiles % p == 0), 0)
     return sorted({*powers, most} - {0})
 
 

@@ -16,7 +16,8 @@ __all__ = ["Compiled", "Options", "compile_model", "resolve_dtypes"]
 def compile_model(workload: Workload, architecture: Architecture, options: Options | None = None) -> Compiled:
     """Map every layer, place every tensor, lower to a Program.
 
-    Raises MappingError (tensor, level, needs, has) when a layer cannot be mapped, ConfigError for a wrong option.
+    Raises UnfitError before anything is searched when the chip cannot run the model, MappingError (tensor, level,
+    needs, has) when a layer cannot be mapped, ConfigError for a wrong option.
     """
     options = options or Options()
     check_objective(options.objective)

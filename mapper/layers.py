@@ -45,21 +45,38 @@ class Layers:
     def map(self) -> Mapped:
         """Residency and a mapping per layer; a layer that cannot be mapped sends the largest pinned tensor to DRAM.
 
-        Raises MappingError (tensor, level, needs, has) when a layer cannot be mapped at all.
+        Raises MappingError (tensor, level, needs, has) when a layer cannot be mapped at all. Mappings that were found
+        are kept, whatever ends the search.
         """
         self.stated.check()
+        try:
+            return self._mapped()
+        finally:
+            self.solver.cache.save()
+
+    def _mapped(self) -> Mapped:
         barred: Barred = frozenset()
         while True:
             residency = self.residency(barred)
             self.solver.prepare(self._searched(residency))
             try:
-                pairs = [self.map_layer(index, residency) for index in range(len(self.workload.layers))]
+                pairs = [self._told(index, residency) for index in range(len(self.workload.layers))]
             except TooTightError as tight:
                 barred |= {tight.tensor}
                 continue
-            self.solver.cache.save()
             problems, mappings = zip(*pairs, strict=True) if pairs else ((), ())
             return Mapped(residency, problems, mappings, barred)
+
+    def _told(self, index: int, residency: Residency) -> tuple[Problem | None, LayerMapping]:
+        """``map_layer``, saying where it is; what ends it from outside says so too."""
+        layer, layers = self.workload.layers[index], len(self.workload.layers)
+        self.options.say(f"mapping layer {index + 1} of {layers}, {layer.name}")
+        try:
+            return self.map_layer(index, residency)
+        except (KeyboardInterrupt, MemoryError) as error:
+            kept = ", and kept" if self.options.cache is not None else ""
+            error.add_note(f"at layer '{layer.name}' ({layer.op}); {index} of {layers} layers are mapped{kept}")
+            raise
 
     def residency(self, barred: Barred) -> Residency:
         """What stays on chip when the tensors ``barred`` may not."""

@@ -42,7 +42,7 @@ class Options:
     ``cache``: folder for mappings, None for none; ``outer``: rates of the chip's DRAM parts; ``given``: what is stated
     instead of searched; ``numbers``: (scale, zero) of tensors, (1, 0) where absent; ``random``: seed of a legal mapping
     drawn at random instead of the best ('': the best); ``workers``: processes that search; ``refine``: candidates of a
-    layer that ``simulate`` may rank (0: the analytic best is taken).
+    layer that ``simulate`` may rank (0: the analytic best is taken); ``say`` is told which layer is being mapped.
     """
 
     objective: str = "latency"
@@ -55,6 +55,7 @@ class Options:
     workers: int = 1
     refine: int = 0
     simulate: Simulate | None = None
+    say: Callable[[str], None] = lambda step: None
 
 
 def check_objective(objective: str) -> None:
@@ -64,7 +65,10 @@ def check_objective(objective: str) -> None:
 
 
 def resolve_dtypes(architecture: Architecture, asked: Mapping[str, str]) -> dict[str, str]:
-    """dtype per role: the chip's, overridden by ``asked``; checks that the array has a rate for the pair."""
+    """dtype per role: the chip's, overridden by ``asked``; raises ConfigError where they cannot go together.
+
+    Whether the engines have rates for them is judged by the layers that need these (``mapper.judge``).
+    """
     found = {**architecture.dtypes, **asked}
     for role in ("inputs", "weights", "outputs", "accumulate"):
         if role not in found:
@@ -75,6 +79,4 @@ def resolve_dtypes(architecture: Architecture, asked: Mapping[str, str]) -> dict
             f"dtypes: outputs {found['outputs']} and inputs {found['inputs']} differ; one layer's outputs are the "
             "next one's inputs"
         )
-    for array in architecture.arrays:
-        array.rate(found["inputs"], found["weights"])
     return found

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
+from signal import SIG_IGN, SIGINT, signal
+from typing import Any
+
+from pebble import ProcessExpired, ProcessPool
 
 from archsim.caches import code_sha256
 from archsim.errors import MappingError
@@ -93,16 +97,29 @@ class Solver:
         return digest(["choice", *(self.key(*work) for work in whole), *simulated])
 
     def prepare(self, works: Iterable[Work]) -> None:
-        """Search what is not known yet, in ``options.workers`` processes."""
+        """Search what is not known yet, in ``options.workers`` processes; they end at once with whatever ends this.
+
+        What a process does not bring back, since it died, is searched here later.
+        """
         if self.options.workers == 1 or self.options.random or self.options.refine:
             return
         missing = {key: work for work in works if self._known(key := self.key(*work), work) is None}
         if len(missing) < 2:
             return
-        with ProcessPoolExecutor(min(self.options.workers, len(missing)), get_context("spawn")) as pool:
-            for key, found in zip(missing, pool.map(self.search.run, missing.values()), strict=True):
+        pool: Any = ProcessPool(
+            min(self.options.workers, len(missing)), initializer=signal, initargs=(SIGINT, SIG_IGN),
+            context=get_context("spawn"),
+        )  # fmt: skip
+        try:
+            searches = [pool.schedule(self.search.run, args=[work]) for work in missing.values()]
+            for number, (key, search) in enumerate(zip(missing, searches, strict=True), start=1):
+                self.options.say(f"mapping {len(missing)} different layers, {number - 1} done")
+                found = _result(search)
                 if not isinstance(found, str):
                     self._learn(key, found)
+        finally:
+            pool.stop()
+            pool.join()
 
     def _known(self, key: str, *whole: Work) -> Found | None:
         """What is known under ``key`` of a problem, or of a layer with one for each engine; from disk if right."""
@@ -145,3 +162,11 @@ class Solver:
                 *([replace(rules, place="")] if rules else []),
             ]
         )
+
+
+def _result(search: Future[Found]) -> Found:
+    """What a process found, or why nothing came of it."""
+    try:
+        return search.result()
+    except ProcessExpired as error:
+        return f"its process died (exit code {error.exitcode})"

@@ -8,7 +8,7 @@ from pathlib import Path
 from archsim.errors import ConfigError
 from archsim.lab.job import ASM, read_text
 
-SUFFIXES = (".yaml", ".yml", ".txt", ASM)
+SUFFIXES = (".yaml", ".yml", ".txt", ".onnx", ASM)
 
 
 def check_file(path: Path) -> str:
@@ -19,7 +19,27 @@ def check_file(path: Path) -> str:
         raise ConfigError(f"{path}: found a '{path.suffix}' file; allowed {', '.join(SUFFIXES)}")
     if path.suffix == ASM:
         return _program(path)
+    if path.suffix == ".onnx":
+        return _model(path)
     return _mapping(path) if path.suffix == ".txt" else _CHECKS[_noun(path)](path)
+
+
+def check_model(model: str, chip: str, dtype: str | None, values: Mapping[str, object]) -> str:
+    """Whether a chip, with values set, has all that a model needs, in a few words; nothing is mapped.
+
+    Raises ``mapper.judge.UnfitError`` with the layers and the lines to paste, and what reading either of them raises.
+    """
+    from archsim.lab.fit import fits
+    from archsim.lab.job import Job
+
+    return fits(Job(model, chip, dtype=dtype, values=values))
+
+
+def _model(path: Path) -> str:
+    from archsim.frontend.load import load_model
+
+    workload = load_model(path)
+    return f"model '{workload.name}', {len(workload.layers)} layers, {workload.parameters:,} parameters"
 
 
 def _noun(path: Path) -> str:

@@ -15,6 +15,7 @@ from archsim.ir.program import Program
 from archsim.ir.workload import Workload
 from archsim.lab import options
 from archsim.lab.fidelity import affordable, with_fidelity
+from archsim.lab.fit import check_fit
 from archsim.lab.offchip import outer_rates
 from archsim.lab.uncollected import collect_stopped, uncollected
 from archsim.spec.architecture import Architecture
@@ -110,7 +111,7 @@ def build(job: Job, say: Progress = quiet) -> Built:
     options.parse_dtypes(job.dtype)
     architecture = load_chip(job)
     if job.is_program:
-        program, digest = _program(job)
+        program, digest = read_program(job)
         return Built(architecture, program, text_sha256=digest)
     from mapper.compile import compile_model
 
@@ -150,11 +151,12 @@ def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Aske
     objective, dtypes = options.check_objective(job.objective), options.parse_dtypes(job.dtype)
     _check_mappable(job, architecture)
     say("reading the model")
-    workload = _workload(job)
+    workload = load_workload(job)
+    check_fit(workload, architecture, dtypes, job.chip, job.values)
     say(f"mapping {len(workload.layers)} layers")
     asked = Options(
         objective, dtypes, folder(), outer_rates(architecture), numbers=job.numbers, workers=job.workers,
-        refine=job.refine, simulate=_alone(job, architecture, say) if job.refine else None,
+        refine=job.refine, simulate=_alone(job, architecture, say) if job.refine else None, say=say,
     )  # fmt: skip
     if job.mapping is None:
         return Asked(workload, asked)
@@ -209,7 +211,8 @@ def load_chip(job: Job) -> Architecture:
     return with_fidelity(found, job.fidelity) if job.fidelity is not None else found
 
 
-def _workload(job: Job) -> Workload:
+def load_workload(job: Job) -> Workload:
+    """The model of a job that is no Program; raises ConfigError for options that it has no use for, ModelError."""
     if isinstance(job.model, Workload):
         if job.batch not in (None, job.model.batch):
             raise ConfigError(f"batch: found {job.batch}; the model was loaded with batch={job.model.batch}")
@@ -235,7 +238,8 @@ def imported(job: Job) -> Lowered:
     )
 
 
-def _program(job: Job) -> tuple[Program, str]:
+def read_program(job: Job) -> tuple[Program, str]:
+    """The Program of a job as text, and the hash of it; raises ConfigError for options of what is compiled."""
     from archsim.ir.asm.parser import parse_program
 
     plain = Job(job.model, job.chip)

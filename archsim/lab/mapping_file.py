@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from archsim import outputs
 from archsim.errors import ConfigError, MappingError
 from archsim.ir.mapping import MappingFile, ModelMapping
 from archsim.ir.workload import Workload
-from archsim.outputs import check_file, unwritable
 from archsim.spec.architecture import Architecture
 from mapper.options import Given
 
@@ -119,17 +119,13 @@ def to_text(mapping: ModelMapping, workload: Workload | None = None) -> str:
 def check_writable(path: Path) -> None:
     """Raises ConfigError when a mapping cannot be written there."""
     _check_suffix(path)
-    check_file(path)
+    outputs.check_file(path)
 
 
 def write(mapping: ModelMapping, workload: Workload, path: Path) -> None:
     """Write the mapping in the form that the suffix says; raises ConfigError when the file cannot be written."""
     _check_suffix(path)
-    try:
-        text = to_text(mapping, workload if path.suffix in TEXT else None)
-        path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise unwritable(path, error.errno) from error
+    outputs.write(path, to_text(mapping, workload if path.suffix in TEXT else None))
 
 
 def _check_suffix(path: Path) -> None:

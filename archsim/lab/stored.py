@@ -11,7 +11,16 @@ PAGE = "report.html"
 
 
 def rebuilt(directory: Path) -> list[Path]:
-    """Make report.html and report.md again; returns their paths. Raises ConfigError where nothing is stored."""
+    """Make report.html and report.md again; returns their paths. Raises ConfigError where nothing is stored, or what
+    is stored is damaged."""
+    try:
+        return _rebuilt(directory)
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+        lacks = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise ConfigError(f"{directory}: what is stored there is damaged ({lacks}); write it again") from error
+
+
+def _rebuilt(directory: Path) -> list[Path]:
     from archsim.lab.sweep.questions import RESULTS
     from archsim.report import compare_page, files
 

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from archsim import __version__
 from archsim.errors import ConfigError
+from archsim.outputs import write_all
 from archsim.report.charts.diverging import diverging
 from archsim.report.compare_rows import (
     changes,
@@ -23,7 +24,6 @@ from archsim.report.compare_rows import (
     wait_rows,
 )
 from archsim.report.compare_table import ALIKE, to_json
-from archsim.report.files import written
 from archsim.report.markdown import bullets, table
 from archsim.report.page import page
 from archsim.report.summary import FILE as RUN
@@ -38,7 +38,7 @@ def write(directory: Path, told: Told) -> list[Path]:
     """Write the files; returns their paths. Raises ConfigError where they cannot be, or would replace a run's pages."""
     if (directory / RUN).exists():
         raise ConfigError(f"{directory}: holds a run, whose pages would be replaced; allowed another directory")
-    return written(directory, {FILE: to_json(told) + "\n", **_pages(told)})
+    return write_all(directory, {FILE: to_json(told) + "\n", **_pages(told)})
 
 
 def rebuild(directory: Path) -> list[Path]:
@@ -48,7 +48,7 @@ def rebuild(directory: Path) -> list[Path]:
         told = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{file}: cannot be read: {error}") from error
-    return written(directory, _pages(told))
+    return write_all(directory, _pages(told))
 
 
 def _pages(told: Told) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from archsim.ir.result import SCHEMA
-from archsim.outputs import unwritable
+from archsim.outputs import write_all
 from archsim.report import html, markdown
 from archsim.report.scenario import page
 from archsim.report.summary import FILE, SCENARIO, Summary, load, to_text
@@ -30,31 +30,20 @@ def write(directory: Path, summary: Summary, mappings: str = "", trace: str = ""
         **_pages(summary),
         TRACE: trace,
     }
-    return written(directory, {name: text for name, text in texts.items() if text})
+    return write_all(directory, {name: text for name, text in texts.items() if text})
 
 
 def write_scenario(directory: Path, summary: Summary, streams: str) -> list[Path]:
     """As ``write`` for a scenario; ``streams``: the text of its table."""
-    return written(directory, {FILE: to_text(summary), "streams.csv": streams, **_pages(summary)})
+    return write_all(directory, {FILE: to_text(summary), "streams.csv": streams, **_pages(summary)})
 
 
 def rebuild(directory: Path) -> list[Path]:
     """Make report.html and report.md again from the stored summary; returns their paths."""
-    return written(directory, _pages(load(directory, (SCHEMA, SCENARIO))))
+    return write_all(directory, _pages(load(directory, (SCHEMA, SCENARIO))))
 
 
 def _pages(summary: Summary) -> dict[str, str]:
     if summary["schema"] == SCENARIO:
         return {"report.html": page.html(summary), "report.md": page.markdown(summary)}
     return {"report.html": html.render(summary), "report.md": markdown.render(summary)}
-
-
-def written(directory: Path, texts: dict[str, str]) -> list[Path]:
-    """Write ``texts`` by name into ``directory`` (made if missing); raises ConfigError when they cannot be written."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            (directory / name).write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise unwritable(directory, error.errno) from error
-    return [directory / name for name in texts]

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from archsim.errors import ConfigError
+from archsim.outputs import write
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PLACES = (
@@ -25,6 +26,7 @@ FLAGS = (
     "--disable-component-update", "--disable-sync", "--no-first-run",
 )  # fmt: skip
 LIMIT_S = 120
+END, MOST_BEHIND = b"%%EOF", 16  # what a PDF ends with, and bytes that may follow
 
 
 def browser() -> str:
@@ -73,9 +75,11 @@ def headless(page: Path, *flags: str) -> subprocess.CompletedProcess[str]:
 
 
 def print_pdf(page: Path, target: Path) -> Path:
-    """Print ``page`` into ``target``; returns it. Raises ConfigError where nothing was written."""
-    target.unlink(missing_ok=True)
-    headless(page, f"--print-to-pdf={target.resolve()}", "--no-pdf-header-footer")
-    if not target.is_file():
-        raise ConfigError(f"{target}: the browser wrote nothing")
-    return target
+    """Print ``page`` into ``target``; returns it. Raises ConfigError where nothing was written, or only a part."""
+    with TemporaryDirectory(prefix="archsim-", ignore_cleanup_errors=True) as folder:
+        printed = Path(folder) / "page.pdf"
+        headless(page, f"--print-to-pdf={printed}", "--no-pdf-header-footer")
+        content = printed.read_bytes() if printed.is_file() else b""
+    if END not in content[-len(END) - MOST_BEHIND :]:
+        raise ConfigError(f"{target}: the browser wrote {'only a part' if content else 'nothing'}; is the disk full?")
+    return write(target, content)

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.commands import Archsim
-
 import archsim as ax
+from tests.tools.commands import Archsim
 
 pytestmark = pytest.mark.slow  # a process for each command
 

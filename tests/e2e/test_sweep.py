@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import random
-import signal
 import sqlite3
 import subprocess
 import time
@@ -15,7 +12,7 @@ import pandas as pd
 import pytest
 
 from tests.tools.commands import COMMAND, Archsim, environment
-from tests.tools.processes import children
+from tests.tools.kills import campaign
 
 pytestmark = pytest.mark.slow  # a process for each command
 
@@ -31,7 +28,7 @@ constraints: ["latency_s <= 1"]
 objectives: [latency_s, energy_j]
 limits: {{time: 1 min, memory: 8 GiB}}
 """
-KILLS = 20
+KILLS = 6
 
 
 @pytest.fixture
@@ -103,22 +100,11 @@ def begun(spec: Path, out: Path, cache: Path) -> subprocess.Popen[bytes]:
     )  # fmt: skip
 
 
-def test_killed_at_any_moment_it_goes_on(archsim: Archsim, spec: Path, cache: Path, tmp_path: Path) -> None:
-    """The parent or one of its processes is killed at random moments; in the end every row is that of a sweep that
-    nobody disturbed."""
-    assert archsim("sweep", str(spec), "-j", "2", "--out", str(tmp_path / "calm")).returncode == 0
-    chance, out = random.Random(7), tmp_path / "out"
-    for number in range(KILLS):
-        process = begun(spec, out, cache)
-        time.sleep(chance.uniform(0.3, 3.0))
-        victims = children(process.pid) if number % 2 else []
-        os.kill(chance.choice(victims) if victims else process.pid, signal.SIGKILL)
-        if victims:
-            time.sleep(chance.uniform(0.0, 0.5))
-            process.kill()
-        process.wait()
-    assert archsim("sweep", str(spec), "-j", "2", "--out", str(out), "--resume").returncode == 0
-    pd.testing.assert_frame_equal(results(out), results(tmp_path / "calm"))
+def test_killed_at_any_moment_it_goes_on(tmp_path: Path) -> None:
+    """A sample of ``python -m tests.tools.kills``: a worker, the parent, SIGTERM; before, between and during rows. In
+    the end every row is that of a sweep that nobody disturbed."""
+    found = campaign(tmp_path, kills=KILLS, seed=7)
+    assert found.faults == [] and sum(found.kills.values()) == KILLS and found.rows == 60
 
 
 def test_a_search_that_was_killed_goes_on_as_if_it_had_not(

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 import psutil
 
 
-def children(parent: int) -> list[int]:
-    """Processes whose parent it is; none once the parent is gone."""
-    try:
-        return [child.pid for child in psutil.Process(parent).children()]
-    except psutil.NoSuchProcess:
-        return []
+def children(parent: int, doing: str = "") -> list[int]:
+    """Processes whose parent it is, whose command line has ``doing`` in it; none once the parent is gone."""
+    found = []
+    with suppress(psutil.NoSuchProcess):
+        for child in psutil.Process(parent).children():
+            with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+                if doing in " ".join(child.cmdline()):
+                    found.append(child.pid)
+    return found
 
 
 def ended(process: int) -> bool:

@@ -21,11 +21,15 @@ def model(
     weights: dict[str, Array] | None = None,
     opset: int = 17,
 ) -> onnx.ModelProto:
-    """A model whose outputs' shapes are found by ONNX's own inference."""
+    """A model whose outputs' shapes are found by ONNX's own inference; inputs that choose rows are integers."""
+    rows = {node.input[1] for node in nodes if node.op_type.startswith("Gather") and len(node.input) > 1}
     graph = helper.make_graph(
         nodes,
         "test",
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in inputs.items()],
+        [
+            helper.make_tensor_value_info(name, TensorProto.INT64 if name in rows else TensorProto.FLOAT, shape)
+            for name, shape in inputs.items()
+        ],
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
         [numpy_helper.from_array(array, name) for name, array in (weights or {}).items()],
     )

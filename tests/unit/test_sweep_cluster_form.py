@@ -35,6 +35,7 @@ def test_a_file_says_it_all() -> None:
         ("module load python/3.11",), "ib0", "/shared/bin/python",
     )  # fmt: skip
     assert read("kind: local\nworkers: 3\n") == Local(3)
+    assert read('kind: local\nworkers: 3\ndashboard: ":8787"\n') == Local(3, ":8787")
 
 
 @pytest.mark.parametrize(
@@ -55,6 +56,8 @@ def test_a_file_says_it_all() -> None:
         ("[module load python/3.11]", "module", "f:11:1: environment: found 'module'; allowed a list"),
         ("cluster/1", "cluster/2", "f:2:1: schema: found 'archsim.cluster/2'; allowed archsim.cluster/1"),
         ("kind: slurm", "kind: local", "f:2:1: workers: missing"),
+        ("queue: batch", "dashboard: here", "f:8:1: dashboard: found 'here'; allowed host:port such as 0.0.0.0:8787"),
+        ("queue: batch", "dashboard: ':99999'", "f:8:1: dashboard: found ':99999'; allowed host:port"),
     ],
 )  # fmt: skip
 def test_mistakes_are_said_where_they_are(old: str, new: str, said: str) -> None:
@@ -130,3 +133,20 @@ def test_a_machine_without_the_batch_system_is_told(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ConfigError, match="kind: slurm: this machine has no 'sbatch' to submit jobs with"):
         clusters.crew(read(JOBS))
+
+
+@pytest.mark.slow
+def test_a_local_cluster_listens_on_this_machine_alone_unless_asked() -> None:
+    """Scheduler, workers and their pages: every socket of this process and its children."""
+    import psutil
+
+    def addresses() -> set[str]:
+        own = psutil.Process()
+        found = [each.net_connections("inet") for each in (own, *own.children(recursive=True))]
+        return {str(one.laddr.ip) for one in sum(found, []) if one.status == psutil.CONN_LISTEN}
+
+    before = addresses()
+    with clusters.crew(Local(1)):
+        assert addresses() - before <= {"127.0.0.1", "::1"}
+    with clusters.crew(Local(1, "0.0.0.0:0")):
+        assert "0.0.0.0" in addresses() - before

@@ -10,7 +10,8 @@ import onnx
 
 from archsim.errors import ModelError
 from archsim.frontend.onnx.convert import inferred_shapes, to_graph
-from archsim.frontend.onnx.read import file_hash, read_model
+from archsim.frontend.onnx.read import file_hash, opset, read_model
+from archsim.frontend.onnx.sound import check_shapes, check_types, declared
 from archsim.ir.workload import Workload
 from archsim.ops.graph.infer import Rebatch, infer
 from archsim.ops.graph.nodes import Graph
@@ -56,27 +57,32 @@ def load_graph(
     digest = file_hash(path)
     try:
         stored = _graph(model, name or path.stem, None, on_unsupported)
+        before = infer(stored)
+        check_shapes(before, declared(model.graph))
         if batch is None:
-            return infer(stored), digest
+            return before, digest
         wanted = _graph(model, name or path.stem, batch, on_unsupported)
-        return _rebatched(stored, wanted), digest
+        return _rebatched(stored, before, wanted), digest
     except ModelError as error:
         raise type(error)(f"{path.name}: {error}") from None
 
 
-def _rebatched(stored: Graph, wanted: Graph) -> Graph:
-    """Shapes for the new batch; target shapes that were written for the old one are scaled with it."""
+def _rebatched(stored: Graph, before: Graph, wanted: Graph) -> Graph:
+    """Shapes for the new batch; target shapes that were written for the old one are scaled with it.
+
+    ``before``: the stored graph with its shapes.
+    """
     old = stored.shape(stored.inputs[0])
     new = wanted.shape(wanted.inputs[0])
     if [stored.shape(name) for name in stored.inputs] == [wanted.shape(name) for name in wanted.inputs]:
         return infer(wanted)
-    before = infer(stored)
     return infer(wanted, Rebatch(before.values, old[0], new[0]))
 
 
 def _graph(model: onnx.ModelProto, name: str, batch: int | None, on_unsupported: str) -> Graph:
     """The graph, with shapes by ONNX's own inference where operators may have to run on the host."""
     graph = to_graph(model, name, batch)
+    check_types(model.graph, opset(model) or 0)
     if on_unsupported != "host":
         return graph
     shapes = {name: graph.shape(name) for name in graph.inputs}

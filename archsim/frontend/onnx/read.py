@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError
 from archsim.errors import ModelError
 from archsim.frontend.onnx.dtypes import BITS
 from archsim.frontend.onnx.skim import Skimmed, skim
+from archsim.frontend.onnx.sound import check_names, check_opset
 
 _CHUNK_BYTES = 1 << 20
 _DEFAULT_DOMAINS = ("", "ai.onnx")
@@ -30,8 +31,11 @@ def read_model(path: Path) -> onnx.ModelProto:
     if not model.HasField("graph") or not model.graph.node:
         raise ModelError(f"{path}: not an ONNX model: it holds no graph; export one")
     _check_names(path, model)
-    if opset(model) is None:
+    version = opset(model)
+    if version is None:
         raise ModelError(f"{path}: states no opset; export it again with opset_import")
+    check_opset(path, version)
+    check_names(path, model.graph)
     for tensor in model.graph.initializer:
         _check_tensor(path, tensor, skimmed)
     if model.graph.sparse_initializer:

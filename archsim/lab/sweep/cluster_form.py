@@ -14,10 +14,13 @@ python: /shared/venv/bin/python             # this process's own if absent
 
 kind: local
 workers: 4                    # processes, as -j, through the same scheduler
+
+dashboard: "0.0.0.0:8787"     # of all kinds, optional: where Dask's pages are served; this machine alone if absent
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from archsim import units
@@ -29,13 +32,16 @@ SCHEMA = "archsim.cluster/1"
 LOCAL = "local"
 BATCH = ("slurm", "lsf", "pbs")
 _MINUTE_S = 60
+_ADDRESS = re.compile(r"[\w.-]*:\d{1,5}")  # host:port, or :port on all interfaces
+MOST_PORT = 65535
 
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """Workers on this machine."""
+    """Workers on this machine; ``dashboard``: host:port, '' for loopback."""
 
     workers: int
+    dashboard: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,7 @@ class Batch:
     environment: tuple[str, ...] = ()
     interface: str = ""
     python: str = ""
+    dashboard: str = ""
 
 
 def read(text: str, path: str = "<text>") -> Local | Batch:
@@ -61,7 +68,7 @@ def read(text: str, path: str = "<text>") -> Local | Batch:
     if fields.has("schema"):
         fields.text("schema", (SCHEMA,))
     kind = fields.text("kind", (*BATCH, LOCAL))
-    found = Local(_count(fields, "workers")) if kind == LOCAL else _batch(fields, kind)
+    found = Local(_count(fields, "workers"), _address(fields, "dashboard")) if kind == LOCAL else _batch(fields, kind)
     fields.end()
     return found
 
@@ -79,6 +86,7 @@ def _batch(fields: Fields, kind: str) -> Batch:
         _lines(fields, "environment"),
         _optional(fields, "interface"),
         _optional(fields, "python"),
+        _address(fields, "dashboard"),
     )
 
 
@@ -99,6 +107,14 @@ def _whole(fields: Fields, key: str, kind: units.Kind, unit: int, allowed: str) 
 
 def _optional(fields: Fields, key: str) -> str:
     return fields.text(key) if fields.has(key) else ""
+
+
+def _address(fields: Fields, key: str) -> str:
+    """``host:port`` or ``:port``, '' where it is not stated."""
+    found = _optional(fields, key)
+    if found and (not _ADDRESS.fullmatch(found) or int(found.rpartition(":")[2]) > MOST_PORT):
+        fail(fields.child(key), fields.at(key), found, "host:port such as 0.0.0.0:8787")
+    return found
 
 
 def _lines(fields: Fields, key: str) -> tuple[str, ...]:

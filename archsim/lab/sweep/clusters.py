@@ -20,6 +20,8 @@ from archsim.lab.sweep.processes import Processes
 
 Place = int | str | Local | Batch  # processes here, the address of a scheduler, what a cluster file says
 CONNECT_S = 5.0
+LOOPBACK = "127.0.0.1"
+QUIET = f"{LOOPBACK}:0"  # a dashboard that other machines do not see, on a port that is free
 LEAVE_S = 60  # before the end of a job its workers leave, so that what they do is not lost with blame
 SUBMITTED_S = 0.05  # between two looks at which jobs are
 _JOB = {"slurm": "SLURM", "lsf": "LSF", "pbs": "PBS"}  # names in dask-jobqueue
@@ -72,8 +74,9 @@ def _connected(address: str) -> Crew:
 def _local(local: Local) -> Crew:
     distributed = _module("distributed")
     cluster = distributed.LocalCluster(
-        n_workers=local.workers, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
-    )
+        n_workers=local.workers, threads_per_worker=1, host=LOOPBACK, dashboard_address=local.dashboard or QUIET,
+        silence_logs=logging.CRITICAL,
+    )  # fmt: skip
     return _of(cluster)
 
 
@@ -85,7 +88,7 @@ def _batch(batch: Batch) -> Crew:
     cluster = getattr(_module("dask_jobqueue"), f"{_JOB[batch.kind]}Cluster")(
         job_cls=_telling(job, answers),
         silence_logs=logging.CRITICAL,
-        scheduler_options={"dashboard_address": ":0"},
+        scheduler_options={"dashboard_address": batch.dashboard or QUIET},
         **_options(batch),
     )
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import pandas as pd
 
 from archsim.errors import ConfigError
 from archsim.lab.sweep import publish
-from archsim.outputs import unwritable
+from archsim.outputs import write
 
 if TYPE_CHECKING:
     from archsim.lab.sweep.questions import SweepTable
@@ -18,43 +19,33 @@ if TYPE_CHECKING:
 EXTRA = "studies"  # what Excel and SQL need is installed with it
 
 
-def _csv(table: SweepTable, path: Path) -> None:
-    table.to_csv(path, index=False, lineterminator="\n")
+def _csv(table: SweepTable) -> str:
+    return str(table.to_csv(index=False, lineterminator="\n"))
 
 
-def _xlsx(table: SweepTable, path: Path) -> None:
+def _xlsx(table: SweepTable) -> bytes:
     """Sheets: all rows; the front as published; the unit of each column."""
     _need("openpyxl", "xlsx")
     units = pd.DataFrame(table.attrs["units"].items(), columns=["column", "unit"])
-    with pd.ExcelWriter(path, engine="openpyxl") as book:
+    made = BytesIO()
+    with pd.ExcelWriter(made, engine="openpyxl") as book:
         for name, rows in (("results", table), ("front", publish.publication(table)), ("units", units)):
             pd.DataFrame(rows).to_excel(book, sheet_name=name, index=False, freeze_panes=(1, 0))
+    return made.getvalue()
 
 
-def _tex(table: SweepTable, path: Path) -> None:
-    path.write_text(publish.latex(table), encoding="utf-8", newline="\n")
-
-
-def _md(table: SweepTable, path: Path) -> None:
-    path.write_text(publish.markdown(table), encoding="utf-8", newline="\n")
-
-
-FORMATS: Mapping[str, tuple[str, Callable[[SweepTable, Path], None]]] = {
+FORMATS: Mapping[str, tuple[str, Callable[[SweepTable], str | bytes]]] = {
     "csv": ("results.csv", _csv),
     "xlsx": ("results.xlsx", _xlsx),
-    "tex": ("front.tex", _tex),
-    "md": ("front.md", _md),
+    "tex": ("front.tex", publish.latex),
+    "md": ("front.md", publish.markdown),
 }
 
 
 def export(table: SweepTable, folder: Path, name: str) -> Path:
     """Write one of ``FORMATS`` into ``folder``; returns its path. Raises ConfigError where that cannot be done."""
-    file, write = FORMATS[name]
-    try:
-        write(table, folder / file)
-    except OSError as error:
-        raise unwritable(folder / file, error.errno) from error
-    return folder / file
+    file, made = FORMATS[name]
+    return write(folder / file, made(table))
 
 
 def sql(table: SweepTable, text: str) -> pd.DataFrame:

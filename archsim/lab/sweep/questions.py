@@ -17,6 +17,9 @@ from archsim.lab.sweep.form import Goal, goal_of
 from archsim.lab.sweep.table import met
 
 RESULTS = "results.parquet"
+AGAIN = "'archsim sweep ... --resume' into its folder writes it again"
+STATED = ("axes", "zips", "objectives", "constraints", "units", "search")  # attrs of every table
+NEEDED = ("point", "model", "fidelity", "meets", "front", "status", "reason")  # columns of every table
 RUNGS = ("exact", "fast", "cost")  # the best first
 ALONG = ["axis", "low", "high", "at_low", "at_high", "swing"]
 
@@ -38,12 +41,18 @@ class SweepTable(pd.DataFrame):
 
     @classmethod
     def load(cls, folder: str | Path) -> SweepTable:
-        """The table that a sweep left in ``folder``; raises ConfigError when there is none."""
+        """The table that a sweep left in ``folder``; raises ConfigError when there is none, or it is damaged."""
         path = Path(folder) / RESULTS
         try:
-            return cls.of(pd.read_parquet(path))
+            found = cls.of(pd.read_parquet(path))
         except OSError as error:
             raise ConfigError(f"{path}: cannot be read: {error}") from error
+        except (ValueError, KeyError, TypeError) as error:  # of Arrow: whatever bytes that are no table lead to
+            raise ConfigError(f"{path}: is damaged ({' '.join(str(error).split())}); {AGAIN}") from error
+        missing = [name for name in STATED if name not in found.attrs] + [n for n in NEEDED if n not in found.columns]
+        if missing:
+            raise ConfigError(f"{path}: is no table of a sweep: it has no {', '.join(missing)}; {AGAIN}")
+        return found
 
     def query(self, expr: str, *arguments: Any, **options: Any) -> Any:
         """Rows by SQL of DuckDB, as a DataFrame: ``select model, min(latency_s) from results group by model``.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, Protocol
+from warnings import warn
 
 import pandas as pd
 
@@ -23,7 +25,7 @@ from archsim.lab.sweep.questions import RESULTS, SweepTable
 from archsim.lab.sweep.store import Store, Stored
 from archsim.lab.sweep.table import table
 from archsim.lab.sweep.worker import COST, OK, Row, Task
-from archsim.outputs import unwritable
+from archsim.outputs import write_all
 from archsim.spec import load
 
 FAST = "fast"
@@ -69,10 +71,11 @@ class Place:
 class Sweeping:
     """A judged sweep with its results in ``folder``; a context, which closes them.
 
-    ``resume``: take what is there; else nothing may be. Raises ConfigError for a folder that cannot be used.
+    ``resume``: take what is there; else nothing may be. ``say`` is told of what is wrong with it. Raises ConfigError
+    for a folder that cannot be used.
     """
 
-    def __init__(self, judged: Judged, folder: Path, *, resume: bool) -> None:
+    def __init__(self, judged: Judged, folder: Path, *, resume: bool, say: Callable[[str], None] = warn) -> None:
         self.sweep, self.models, self.folder = judged.sweep, judged.models, folder
         chip = load.load(self.sweep.chip)
         self._has_fidelity = bool(timed(chip)) or chip.noc is not None
@@ -81,9 +84,16 @@ class Sweeping:
             self._ladder = tuple(rung for rung in self._ladder if rung in (COST, FAST)) or self._ladder
         self._keys = Keys(chip, self.sweep.objective, self.sweep.dtype)
         self._grid, self._method = Grid(self.sweep), searching.method(self.sweep)
-        self.store = Store(folder, self.sweep.limits)
-        if not resume and self.store.holds_rows():
+        self.store = Store(folder, self.sweep.limits, say)
+        if not resume and self._holds_rows():
             raise ConfigError(f"{folder}: holds rows of a sweep; go on with --resume, or take another --out")
+
+    def _holds_rows(self) -> bool:
+        try:
+            return self.store.holds_rows()
+        except ConfigError:
+            self.store.close()
+            raise
 
     def __enter__(self) -> Sweeping:
         return self
@@ -180,20 +190,19 @@ class Sweeping:
 
 def save(made: SweepTable, folder: Path) -> list[Path]:
     """Write the table and its pages into ``folder``; their paths. Raises ConfigError when they cannot be written."""
-    try:
-        made.to_parquet(folder / RESULTS)
-        return [folder / RESULTS, *write_pages(made, folder)]
-    except OSError as error:
-        raise unwritable(folder, error.errno) from error
+    rows = BytesIO()
+    made.to_parquet(rows)
+    return write_all(folder, {RESULTS: rows.getvalue(), **_pages(made)})
 
 
 def write_pages(made: SweepTable, folder: Path) -> list[Path]:
-    """report.html and report.md of a table."""
+    """report.html and report.md of a table; raises ConfigError when they cannot be written."""
+    return write_all(folder, _pages(made))
+
+
+def _pages(made: SweepTable) -> dict[str, str]:
     from archsim.lab.sweep.digest import digest
     from archsim.report import sweep_page
 
     said = digest(made)
-    texts = {"report.html": sweep_page.html(said), "report.md": sweep_page.markdown(said)}
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8", newline="\n")
-    return [folder / name for name in texts]
+    return {"report.html": sweep_page.html(said), "report.md": sweep_page.markdown(said)}

@@ -84,7 +84,7 @@ def _row(task: Task) -> Row:
     except (ProgramError, SimulationError) as error:
         return Row(task, FAILED, f"fault of archsim: {error}")
     except ArchsimError as error:
-        return Row(task, IMPOSSIBLE, str(error))
+        return Row(task, IMPOSSIBLE, " ".join(str(error).split()))
     numbers = {key: number for key, number in scalars(summary).items() if key.partition(".")[0] not in LEFT_OUT}
     return Row(task, OK, "", numbers)
 

@@ -58,12 +58,16 @@ class Window:
 def window_of(node: Node, shape: Shape, kernel: Shape) -> Window:
     """The window of a node on an input of ``shape`` (N, C, ...); raises ModelError for attributes that do not fit.
 
+    ``kernel``: the taps of its weights, () for a node without weights (pooling).
+
     Output size: floor((size + pads - dilation*(kernel-1) - 1) / stride) + 1, ceil with ``ceil_mode`` unless the last
     window would start in the end pad; with SAME_* ``auto_pad`` ceil(size / stride), the odd pad after (UPPER) or
     before (LOWER).
     """
     axes = len(shape) - 2
-    kernel = node.integers("kernel_shape", kernel)
+    taps, kernel = kernel, node.integers("kernel_shape", kernel)
+    if taps and kernel != taps:
+        node.fail(f"kernel_shape {list(kernel)} is not that of its weights, {list(taps)}")
     strides = node.integers("strides", (1,) * axes)
     dilations = node.integers("dilations", (1,) * axes)
     pads = node.integers("pads", (0,) * (2 * axes))
@@ -73,11 +77,21 @@ def window_of(node: Node, shape: Shape, kernel: Shape) -> Window:
         node.fail(f"kernel {kernel}, strides {strides}, dilations {dilations} must be >= 1 and pads {pads} >= 0")
     spans = tuple(dilation * (size - 1) + 1 for dilation, size in zip(dilations, kernel, strict=True))
     begins, ends = _pads(node, shape[2:], spans, strides, pads)
+    _check_pads(node, spans, begins, ends, bool(taps))
     ceil = bool(node.integer("ceil_mode", 0))
     out = tuple(map(_out, shape[2:], spans, strides, begins, ends, (ceil,) * axes))
     if min(out) < 1:
         node.fail(f"window {spans} with pads {begins}+{ends} is larger than its input {list(shape)}")
     return Window(kernel, strides, dilations, begins, ends, out)
+
+
+def _check_pads(node: Node, spans: Shape, begins: Shape, ends: Shape, weighted: bool) -> None:
+    """Pads reach no farther than the window: to its whole span where it has weights, else a position less, since of
+    padding alone there is no maximum and no average."""
+    for span, pad in zip((*spans, *spans), (*begins, *ends), strict=True):
+        most = span if weighted else span - 1
+        if pad > most:
+            node.fail(f"pads {begins}+{ends} go beyond its window {spans}; allowed at most {most} on that side")
 
 
 def _pads(node: Node, sizes: Shape, spans: Shape, strides: Shape, pads: Shape) -> tuple[Shape, Shape]:

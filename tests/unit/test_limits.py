@@ -1,0 +1,98 @@
+"""What ends a long search from outside: memory and interrupts. What was found is kept, and said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from archsim.errors import ConfigError, LimitError
+from archsim.lab import limit
+from archsim.lab.job import Job, build
+from mapper.search import exhaustive
+from tests.tools.weather import called
+
+MODEL = "schema: archsim.workload/1\nname: w\nsource: a test\nlayers:\n" + "".join(
+    f"  - gemm: {{name: g{n}, m: {n + 3}, n: 4, k: 4}}\n" for n in range(3)
+)
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ARCHSIM_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "w.yaml"
+    path.write_text(MODEL)
+    return path
+
+
+def ending(monkeypatch: pytest.MonkeyPatch, number: int, error: BaseException | None) -> list[str]:
+    """The search number ``number`` raises; the layers that are searched."""
+    real, seen = exhaustive.search, list[str]()
+
+    def search(problem: Any, *rest: Any) -> Any:
+        seen.append(problem.layer.name)
+        if error is not None and len(seen) == number:
+            raise error
+        return real(problem, *rest)
+
+    monkeypatch.setattr(exhaustive, "search", search)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (KeyboardInterrupt(), 130, "stopped at layer 'g1' (Gemm); 1 of 3 layers are mapped, and kept"),
+        (MemoryError(), 1, "error: stopped at layer 'g1' (Gemm); 1 of 3 layers are mapped, and kept: it needs more"),
+    ],
+)
+def test_finished_layers_are_kept(
+    model: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, said: str
+) -> None:
+    with monkeypatch.context() as patch:
+        assert ending(patch, 2, error) == []
+        found, out, err = called("map", str(model), "--on", "edge_npu")
+        assert (found, out) == (code, "") and err.startswith(said) and len(err.splitlines()) == 1
+    again = ending(monkeypatch, 0, None)
+    assert called("map", str(model), "--on", "edge_npu")[0] == 0
+    assert again == ["g1", "g2"]
+
+
+def test_every_layer_is_said(model: Path) -> None:
+    said: list[str] = []
+    build(Job(str(model), "edge_npu"), said.append)
+    assert [step for step in said if step.startswith("mapping layer")] == [
+        f"mapping layer {n + 1} of 3, g{n}" for n in range(3)
+    ]
+
+
+def test_the_limit_is_real_and_lasts_no_longer_than_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """80 % of what is free beside what is held: the system refuses more, and a message says so."""
+    monkeypatch.setattr(limit, "free_bytes", lambda: 400 << 20)
+    monkeypatch.setattr(limit, "LEAST_BYTES", 0)
+    said = r"stopped: it needs more memory than --limit-memory, .* \(80% of what was free\)"
+    with pytest.raises(LimitError, match=said), limit.limited(None):
+        bytearray(500 << 20)
+    assert len(bytearray(500 << 20)) == 500 << 20
+    with limit.limited(None):
+        assert len(bytearray(100 << 20)) == 100 << 20
+
+
+def test_sizes_that_are_none() -> None:
+    for text, said in (("much", "limit-memory: "), ("1 MiB", "allowed 256 MiB or more"), ("2 GHz", "limit-memory: ")):
+        with pytest.raises(ConfigError, match=said), limit.limited(text):
+            pass
+    free = limit.free_bytes()
+    assert free is None or free > 0
+
+
+def test_a_search_in_processes_ends_with_an_interrupt(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not when its processes are done: they are ended."""
+    import mapper.solve
+
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(mapper.solve, "_result", interrupted)
+    assert called("map", str(model), "--on", "edge_npu", "--jobs", "2")[0] == 130
