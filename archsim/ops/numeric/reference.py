@@ -29,7 +29,7 @@ def real(graph: Graph, constants: Constants, inputs: Mapping[str, Array], as_sta
     for name, array in inputs.items():
         keep(name, array)
     for node in graph.nodes:
-        for inner in _apart(graph, node):
+        for inner in apart_of(graph, node):
             arguments = [_value(graph, constants, found, name) if name else None for name in inner.inputs]
             with np.errstate(all="ignore"):
                 results = family(inner).reference(inner, *arguments)
@@ -45,7 +45,7 @@ def _as_stated(array: Array, stated: Format) -> Array:
     return np.asarray((elements - stated.zero) * stated.scale)
 
 
-def _apart(graph: Graph, node: Node) -> tuple[Node, ...]:
+def apart_of(graph: Graph, node: Node) -> tuple[Node, ...]:
     """A node and what is fused into it, each with its own output: the one that the next of them reads."""
     if not node.fused:
         return (node,)
