@@ -11,7 +11,7 @@ from archsim.ops.graph.family import family
 from archsim.ops.graph.folding import affine_of, chain_of, drain_scale
 from archsim.ops.graph.lookups import ROWS
 from archsim.ops.graph.nodes import Array, Format, Graph, Node
-from archsim.ops.numeric.constants import Constants
+from archsim.ops.numeric.constants import Constants, exact_indices
 from archsim.ops.numeric.quantise import Quantised
 
 
@@ -68,8 +68,9 @@ def quantised(graph: Graph, numbers: Quantised, inputs: Mapping[str, Array]) -> 
     Indices of look-ups are no elements.
     """
     found = {name: numbers.rounded(name, array) for name, array in inputs.items()}
+    exact = exact_indices(graph, inputs)
     for node in graph.nodes:
-        indices = {name: inputs[name] for name in node.inputs[1:] if node.op == ROWS and name in inputs}
+        indices = {name: exact[name] for name in node.inputs[1:] if node.op == ROWS and name in exact}
         found.update(_stored(graph, numbers, found | indices, node))
     return found
 
