@@ -1,4 +1,4 @@
-"""Random networks as ONNX files, each with at least one of ``FEATURES``: what verification must neither refuse nor doubt.
+"""Random networks as ONNX files, each with one of ``FEATURES`` or more: verification must not refuse or doubt them.
 
 Images (n, c, h, w) and sequences (n, s, d) of small odd sizes; a network that begins with a look-up is a sequence until
 it is turned into an image of one axis.
