@@ -78,7 +78,7 @@ def to_onnx(to: Writer, seed: int) -> onnx.ModelProto:
         nodes,
         graph.name,
         inputs,
-        [helper.make_tensor_value_info(to.last, TensorProto.FLOAT, None)],
+        [helper.make_tensor_value_info(to.last, TensorProto.FLOAT, to.shape)],
         [numpy_helper.from_array(np.asarray(array), name) for name, array in stored.items()],
     )
     return helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)

@@ -60,6 +60,7 @@ PLANTS = {
     "scale": ("change scale",),
 }
 ORDERS = 4  # executions of a planted mistake, each in another order, to see that it is one
+STRIDE = 200  # verifications between two lines of progress
 TRIES = 40  # mistakes looked at for one that is wrong; those that change nothing are counted
 
 
@@ -286,10 +287,15 @@ def main() -> int:
     parser.add_argument("-j", "--workers", type=int, default=1)
     asked = parser.parse_args()
     chips = tuple(asked.chips.split(","))
+    tasks = tasks_of(asked.networks, chips, asked.first)
     with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(asked.workers) as pool:
-        right = pool.map(partial(verified, Path(folder)), tasks_of(asked.networks, chips, asked.first), chunksize=10)
         wrong = pool.map(partial(planted, Path(folder)), plants_of(asked.planted, asked.networks, chips, asked.first))
-        verdicts, plants = list(right), list(wrong)
+        right = pool.map(partial(verified, Path(folder)), tasks, chunksize=10)
+        plants, verdicts = list(wrong), []
+        for verdict in right:
+            verdicts.append(verdict)
+            if len(verdicts) % STRIDE == 0:
+                print(f"{len(verdicts)} of {len(tasks)} verified", file=sys.stderr, flush=True)
     print(report(verdicts, plants))
     return 1 if any(item.alarms for item in verdicts) or any(not item.found for item in plants) else 0
 
