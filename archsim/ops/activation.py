@@ -27,6 +27,7 @@ from archsim.ir.workload import VectorStep
 from archsim.ops.graph.family import Family
 from archsim.ops.graph.meaning import Meaning
 from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape, Value, scalar
+from archsim.ops.graph.rounding import EPILOGUE, FUNCTION, Sums
 from archsim.ops.lowering.access import Access, at
 from archsim.ops.lowering.builder import Builder
 from archsim.ops.lowering.steps import ERF_PASSES, LOG_PASSES, step
@@ -135,6 +136,15 @@ def reference(node: Node, data: Array, *limits: Array | None) -> tuple[Array, ..
     return (result if node.op == "Not" else result.astype(data.dtype),)
 
 
+def rounding(node: Node, data: Array, *limits: Array | None) -> Sums:
+    """What the definition adds up: 1 and an exponential under a sigmoid, x and x * erf in a gelu, and so on."""
+    summed = _SUMMED.get(node.op)
+    if summed is None:
+        return Sums(np.zeros(()), 0.0) if node.op in _EXACT else Sums(np.abs(reference(node, data)[0]), EPILOGUE)
+    numbers = [abs(node.number(key, value)) for key, value in _PARAMETERS.get(node.op, {}).items()]
+    return Sums(np.asarray(summed(np.abs(data), np.abs(reference(node, data)[0]), *numbers)), FUNCTION)
+
+
 def _apply(function: Function, data: Array) -> Array:
     return np.asarray(_MEANINGS[function.name](data, **dict(function.parameters)))
 
@@ -211,6 +221,25 @@ _MEANINGS: dict[str, Callable[..., Array]] = {
     "tanh": np.tanh,
 }
 
+_EXACT = ("Abs", "Cast", "Ceil", "Clip", "Floor", "Neg", "Not", "Relu", "Round", "Sign")
+# Magnitude of what is added, from |x|, |y| and the parameters' magnitudes; the others are rounded by their result.
+_SUMMED: dict[str, Callable[..., Array | float]] = {
+    "Celu": lambda x, y, alpha: np.maximum(x, alpha),
+    "Elu": lambda x, y, alpha: np.maximum(x, alpha),
+    "Erf": lambda x, y: np.ones(()),
+    "Exp": lambda x, y: y * (1 + x),
+    "Gelu": lambda x, y: x,
+    "HardSigmoid": lambda x, y, alpha, beta: alpha * x + beta,
+    "HardSwish": lambda x, y: x * (x / 6 + 0.5),
+    "Log": lambda x, y: y + 1,
+    "Mish": lambda x, y: x,
+    "Selu": lambda x, y, alpha, gamma: gamma * np.maximum(x, alpha),
+    "Sigmoid": lambda x, y: np.ones(()),
+    "Softplus": lambda x, y: y + 1,
+    "Swish": lambda x, y, alpha: x,
+    "Tanh": lambda x, y: np.ones(()),
+}
+
 FAMILY = Family(
     tuple(_STEPS),
     shapes,
@@ -220,4 +249,5 @@ FAMILY = Family(
     activates=True,
     epilogue=epilogue,
     functions={name: _call(name) for name in _MEANINGS},
+    rounding=rounding,
 )

@@ -10,6 +10,7 @@ import numpy as np
 
 from archsim.ops.graph.family import Affine, Family
 from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape
+from archsim.ops.graph.rounding import EPILOGUE, Sums
 from archsim.ops.lowering.affine import lower_affine
 from archsim.ops.lowering.builder import Builder
 
@@ -48,6 +49,13 @@ def reference(node: Node, data: Array, scale: Array, bias: Array, mean: Array, v
     return (((data - wide[2]) / root * wide[0] + wide[1]).astype(data.dtype),)
 
 
+def rounding(node: Node, data: Array, scale: Array, bias: Array, mean: Array, variance: Array) -> Sums:
+    """Input and mean, each times scale over root, and the bias: folded or not, these are what is added."""
+    wide = [part.reshape(1, -1, *[1] * (data.ndim - 2)) for part in (scale, bias, mean, variance)]
+    factor = np.abs(wide[0]) / np.sqrt(wide[3] + node.number("epsilon", 1e-5))
+    return Sums((np.abs(data) + np.abs(wide[2])) * factor + np.abs(wide[1]), 2 * EPILOGUE)
+
+
 def channel(node: Node, graph: Graph) -> int:
     """Constant scales and shifts per channel behind it fold in."""
     return 1
@@ -65,4 +73,5 @@ FAMILY = Family(
     statistics=(3, 4),
     positive=(1, 4),
     arity=5,
+    rounding=rounding,
 )

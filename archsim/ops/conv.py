@@ -9,10 +9,13 @@ Multiply-accumulates count pads: N * P * Q * K * C * R * S / groups.
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from archsim.ops.graph.family import Family
 from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape
+from archsim.ops.graph.rounding import EPILOGUE, Sums, growth
 from archsim.ops.lowering.access import Access, at
 from archsim.ops.lowering.builder import KERNEL, SPATIAL, Builder
 from archsim.ops.lowering.matmul import bias_of, emit_matmul
@@ -75,9 +78,25 @@ def reference(node: Node, data: Array, weights: Array, bias: Array | None = None
     return (result.astype(data.dtype),)
 
 
+def rounding(node: Node, data: Array, weights: Array, bias: Array | None = None) -> Sums:
+    """The same sum of magnitudes: a product for each input channel and tap of a group, and the bias."""
+    (magnitude,) = reference(node, np.abs(data), np.abs(weights), None if bias is None else np.abs(bias))
+    return Sums(magnitude, growth(prod(weights.shape[1:])) + EPILOGUE, is_linear=True)
+
+
 def channel(node: Node, graph: Graph) -> int:
     """Constant scales and shifts per output channel fold into weights and bias."""
     return 1
 
 
-FAMILY = Family(("Conv",), shapes, reference, lower, order="channels_last", channel=channel, activates=True, arity=2)
+FAMILY = Family(
+    ("Conv",),
+    shapes,
+    reference,
+    lower,
+    order="channels_last",
+    channel=channel,
+    activates=True,
+    arity=2,
+    rounding=rounding,
+)

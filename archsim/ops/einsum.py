@@ -6,10 +6,13 @@ names are single letters.
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from archsim.ops.graph.family import Family
 from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape
+from archsim.ops.graph.rounding import EPILOGUE, Sums, growth
 from archsim.ops.lowering.access import Access, at
 from archsim.ops.lowering.builder import Builder
 from archsim.ops.lowering.matmul import bias_of, emit_matmul
@@ -69,6 +72,15 @@ def reference(node: Node, *operands: Array) -> tuple[Array, ...]:
     return (np.asarray(result),)
 
 
+def rounding(node: Node, *operands: Array) -> Sums:
+    """The same sum of magnitudes: a product for each point of the names that the result lacks."""
+    terms = terms_of(node)
+    extents = _extents(node, terms, tuple(operand.shape for operand in operands))
+    (magnitude,) = reference(node, *(np.abs(operand) for operand in operands))
+    summed = prod(size for name, size in extents.items() if name not in terms[-1])
+    return Sums(magnitude, growth(summed) + EPILOGUE, is_linear=True)
+
+
 def channel(node: Node, graph: Graph) -> int:
     """Constant scales and shifts along the last axis fold into weights and bias."""
     return len(graph.shape(node.outputs[0])) - 1
@@ -88,4 +100,4 @@ def _extents(node: Node, terms: Terms, operands: tuple[Shape, ...]) -> dict[str,
     return extents
 
 
-FAMILY = Family(("Einsum",), shapes, reference, lower, channel=channel, activates=True, arity=2)
+FAMILY = Family(("Einsum",), shapes, reference, lower, channel=channel, activates=True, arity=2, rounding=rounding)

@@ -14,6 +14,7 @@ from archsim.ir.workload import Axis, VectorStep
 from archsim.ops.graph.family import Affine, Family
 from archsim.ops.graph.meaning import elementwise
 from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape, Value, known_data, scalar
+from archsim.ops.graph.rounding import EPILOGUE, FUNCTION, Sums
 from archsim.ops.lowering.access import HERE, Access, at
 from archsim.ops.lowering.affine import lower_affine
 from archsim.ops.lowering.builder import Builder
@@ -120,6 +121,16 @@ def reference(node: Node, *operands: Array) -> tuple[Array, ...]:
     return (result.astype(operands[0].dtype) if node.op == "Pow" else result,)
 
 
+def rounding(node: Node, *operands: Array) -> Sums:
+    """Sums add their operands; products, quotients and powers round themselves; the others choose or compare."""
+    if node.op in ("Add", "Sub", "Sum", "Mean"):
+        total = np.asarray(reduce(np.add, [np.abs(operand) for operand in operands]))
+        return Sums(total / len(operands) if node.op == "Mean" else total, len(operands) + EPILOGUE)
+    if node.op in ("Mul", "Div", "Pow", "PRelu"):
+        return Sums(np.abs(reference(node, *operands)[0]), FUNCTION if node.op == "Pow" else EPILOGUE)
+    return Sums(np.zeros(()), 0.0)
+
+
 def _step(node: Node, build: Builder, operands: tuple[str | float, ...]) -> VectorStep:
     """Lane passes per element of the result; ``operands`` where some are immediates."""
     passes, slow = max(1, len(node.inputs) - 1), tuple[str, ...]()
@@ -170,6 +181,7 @@ FAMILY = Family(
     channel=channel,
     activates=True,
     affine=affine,
+    rounding=rounding,
     functions={
         "where": elementwise(_select),
         "prelu": elementwise(_prelu),

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from archsim.ops.graph.family import Family
-from archsim.ops.graph.lookups import axis_of, progression
-from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
+from archsim.ops.graph.lookups import INDEX_TYPES, axis_of, progression
+from archsim.ops.graph.nodes import Array, Inputs, Node, Shape, Value
 from archsim.ops.lowering.builder import Builder
 from archsim.ops.lowering.layout import Layout, cut
 
@@ -20,7 +20,17 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
         node.fail("needs an input and indices")
     shape = inputs[0].shape
     axis = axis_of(node, len(shape))
+    _refuse_wrong(node, inputs[1], shape[axis])
     return ((*shape[:axis], *inputs[1].shape, *shape[axis + 1 :]),)
+
+
+def _refuse_wrong(node: Node, indices: Value, rows: int) -> None:
+    """Raise ModelError for indices that are no whole numbers, and for constant ones outside of the table."""
+    if indices.kind != "activation" and indices.dtype not in INDEX_TYPES:
+        node.fail(f"indices '{indices.name}' have elements of type {indices.dtype}; allowed {', '.join(INDEX_TYPES)}")
+    wrong = [] if indices.data is None else [int(i) for i in np.ravel(indices.data) if not -rows <= i < rows]
+    if wrong:
+        node.fail(f"index {wrong[0]}; allowed {-rows} to {rows - 1}")
 
 
 def lower(node: Node, build: Builder) -> None:
@@ -42,8 +52,8 @@ def lower(node: Node, build: Builder) -> None:
 
 
 def reference(node: Node, data: Array, indices: Array) -> tuple[Array, ...]:
-    """NumPy's take."""
-    return (np.take(data, indices, axis=axis_of(node, data.ndim)),)
+    """NumPy's take; indices come as real numbers from where all constants are."""
+    return (np.take(data, np.asarray(indices).astype(np.int64), axis=axis_of(node, data.ndim)),)
 
 
 FAMILY = Family(("Gather",), shapes, reference, lower, result="view", arity=2)

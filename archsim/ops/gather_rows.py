@@ -16,6 +16,7 @@ from archsim.ir.workload import Axis
 from archsim.ops.graph.family import Family
 from archsim.ops.graph.lookups import axis_of, pattern
 from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
+from archsim.ops.graph.rounding import moved
 from archsim.ops.lowering.access import Access, at
 from archsim.ops.lowering.builder import Builder, Parts
 
@@ -52,4 +53,4 @@ def reference(node: Node, table: Array, indices: Array) -> tuple[Array, ...]:
     return (np.take(table, np.asarray(indices).astype(np.int64), axis=axis_of(node, table.ndim)),)
 
 
-FAMILY = Family(("GatherRows",), shapes, reference, lower, arity=2)
+FAMILY = Family(("GatherRows",), shapes, reference, lower, arity=2, rounding=moved)

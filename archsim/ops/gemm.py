@@ -5,12 +5,14 @@ alpha and beta fold into the requantisation of the drain.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 
 from archsim.ops.graph.family import Family
 from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape
+from archsim.ops.graph.rounding import EPILOGUE, Sums, growth
 from archsim.ops.lowering.access import HERE, Access, at
 from archsim.ops.lowering.builder import Builder
 from archsim.ops.lowering.matmul import bias_of, emit_matmul
@@ -58,6 +60,15 @@ def reference(node: Node, a: Array, b: Array, c: Array | None = None) -> tuple[A
     return (np.asarray(result, a.dtype),)
 
 
+def rounding(node: Node, a: Array, b: Array, c: Array | None = None) -> Sums:
+    """The same sum of magnitudes: k products and the third operand."""
+    factors = {key: abs(node.number(key, 1.0)) for key in ("alpha", "beta")}
+    plain = replace(node, attributes={**node.attributes, **factors})
+    (magnitude,) = reference(plain, np.abs(a), np.abs(b), None if c is None else np.abs(c))
+    terms = _turned(a.shape, node.integer("transA", 0))[1]
+    return Sums(magnitude, growth(terms) + EPILOGUE, is_linear=True)
+
+
 def channel(node: Node, graph: Graph) -> int:
     """Constant scales and shifts per column fold into weights and bias."""
     return 1
@@ -79,5 +90,13 @@ def _turned(pair: tuple[T, ...], transposed: int) -> tuple[T, T]:
 
 
 FAMILY = Family(
-    ("Gemm",), shapes, reference, lower, channel=channel, activates=True, arity=2, factors=("alpha", "beta")
+    ("Gemm",),
+    shapes,
+    reference,
+    lower,
+    channel=channel,
+    activates=True,
+    arity=2,
+    factors=("alpha", "beta"),
+    rounding=rounding,
 )

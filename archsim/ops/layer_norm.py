@@ -7,11 +7,14 @@ normalisation's row is one channel of one image.
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from archsim.ops.graph.family import Family
 from archsim.ops.graph.meaning import Meaning
 from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
+from archsim.ops.graph.rounding import EPILOGUE, FUNCTION, Sums, growth
 from archsim.ops.lowering.access import Access, at
 from archsim.ops.lowering.builder import Builder, Parts
 from archsim.ops.lowering.steps import step
@@ -50,9 +53,33 @@ def lower(node: Node, build: Builder) -> None:
 def reference(node: Node, data: Array, scale: Array, bias: Array | None = None) -> tuple[Array, ...]:
     """By definition, in double precision."""
     axes, epsilon = _row_axes(node, data.shape), node.number("epsilon", 1e-5)
-    view = [data.shape[axis] if axis in _parameter_axes(node, data.shape) else 1 for axis in range(data.ndim)]
-    others = tuple(other.reshape(view) for other in (scale, bias) if other is not None)
+    others = _wide(node, data.shape, scale, bias)
     return (_normalised((data.astype(np.float64), *others), axes, epsilon, not _is_rms(node)).astype(data.dtype),)
+
+
+def rounding(node: Node, data: Array, scale: Array, bias: Array | None = None) -> Sums:
+    """Input and mean, the variance as the difference of two means that some runtimes take, and the bias.
+
+    With n elements in a row, m their mean, v their variance, r its root: the mean is off by the roundings of a sum of
+    n magnitudes, v by those of n squares (and of m * m), which is a share of the result.
+    """
+    axes, epsilon = _row_axes(node, data.shape), node.number("epsilon", 1e-5)
+    terms = growth(prod(data.shape[axis] for axis in axes)) + EPILOGUE
+    mean = np.zeros(()) if _is_rms(node) else np.mean(data, axis=axes, keepdims=True)
+    off_mean = 0.0 * mean if _is_rms(node) else np.mean(np.abs(data), axis=axes, keepdims=True)
+    squares = np.mean(data * data, axis=axes, keepdims=True)
+    variance = np.mean(np.square(data - mean), axis=axes, keepdims=True) + epsilon
+    share = terms * (squares + mean * mean) / (2 * variance) + FUNCTION
+    spread = terms * off_mean + np.abs(data) + np.abs(mean) + share * np.abs(data - mean)
+    others = _wide(node, data.shape, scale, bias)
+    magnitude = spread / np.sqrt(variance) * np.abs(others[0])
+    return Sums(magnitude + EPILOGUE * np.abs(others[1]) if len(others) > 1 else magnitude, 1.0)
+
+
+def _wide(node: Node, shape: Shape, *parameters: Array | None) -> tuple[Array, ...]:
+    """Scale and, perhaps, bias with the rank of the data."""
+    view = [shape[axis] if axis in _parameter_axes(node, shape) else 1 for axis in range(len(shape))]
+    return tuple(other.reshape(view) for other in parameters if other is not None)
 
 
 def _normalised(values: tuple[Array, ...], axes: tuple[int, ...], epsilon: float, centred: bool) -> Array:
@@ -95,6 +122,7 @@ FAMILY = Family(
     lower,
     order="same",
     activates=True,
+    rounding=rounding,
     functions={"layer_norm": _over(True), "rms_norm": _over(False)},
     positive=(1,),
 )

@@ -12,6 +12,7 @@ import numpy as np
 from archsim.ops.graph.family import Family
 from archsim.ops.graph.meaning import Call
 from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
+from archsim.ops.graph.rounding import FUNCTION, Sums, growth
 from archsim.ops.lowering.access import Access, at
 from archsim.ops.lowering.builder import Builder, Parts
 from archsim.ops.lowering.steps import LOG_PASSES, step
@@ -47,6 +48,12 @@ def reference(node: Node, data: Array) -> tuple[Array, ...]:
     return (np.moveaxis(_normalised(rows, *_parameters(node)), -1, 1).astype(data.dtype),)
 
 
+def rounding(node: Node, data: Array) -> Sums:
+    """A share of the result: the sum of squares has one sign."""
+    size, _, beta, _ = _parameters(node)
+    return Sums(np.abs(reference(node, data)[0]), abs(beta) * growth(size) + 2 * FUNCTION)
+
+
 def _parameters(node: Node) -> tuple[int, float, float, float]:
     """Size, alpha, beta, bias."""
     return node.integer("size", 1), node.number("alpha", 1e-4), node.number("beta", 0.75), node.number("bias", 1.0)
@@ -68,4 +75,4 @@ def _lrn(call: Call) -> Array:
     return call.along("over", lambda rows: _normalised(rows, size, *numbers))
 
 
-FAMILY = Family(("LRN",), shapes, reference, lower, order="channels_last", functions={"lrn": _lrn})
+FAMILY = Family(("LRN",), shapes, reference, lower, order="channels_last", functions={"lrn": _lrn}, rounding=rounding)

@@ -10,6 +10,7 @@ import numpy as np
 from archsim.ir.workload import Axis
 from archsim.ops.graph.family import Family
 from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape
+from archsim.ops.graph.rounding import EPILOGUE, Sums, growth
 from archsim.ops.lowering.access import HERE, Access, at
 from archsim.ops.lowering.builder import Builder
 from archsim.ops.lowering.matmul import bias_of, emit_matmul
@@ -58,6 +59,11 @@ def reference(node: Node, a: Array, b: Array) -> tuple[Array, ...]:
     return (np.asarray(np.matmul(a, b)),)
 
 
+def rounding(node: Node, a: Array, b: Array) -> Sums:
+    """The same sum of magnitudes: k products."""
+    return Sums(np.matmul(np.abs(a), np.abs(b)), growth(a.shape[-1]) + EPILOGUE, is_linear=True)
+
+
 def channel(node: Node, graph: Graph) -> int:
     """Constant scales and shifts along the last axis fold into weights and bias."""
     return len(graph.shape(node.outputs[0])) - 1
@@ -69,4 +75,4 @@ def _index(shape: Shape, dims: tuple[str, ...], extents: dict[str, int]) -> tupl
     return tuple(HERE if size == 1 < extents[dim] else at(dim) for size, dim in zip(shape, aligned, strict=True))
 
 
-FAMILY = Family(("MatMul",), shapes, reference, lower, channel=channel, activates=True, arity=2)
+FAMILY = Family(("MatMul",), shapes, reference, lower, channel=channel, activates=True, arity=2, rounding=rounding)

@@ -6,6 +6,7 @@ import numpy as np
 
 from archsim.ops.graph.family import Family
 from archsim.ops.graph.nodes import Array, Inputs, Node, Shape, integers_of, known_data
+from archsim.ops.graph.rounding import moved
 from archsim.ops.lowering.access import Access, at
 from archsim.ops.lowering.builder import Builder
 
@@ -61,4 +62,4 @@ def _pads(node: Node, rank: int, given: tuple[Shape | None, ...]) -> list[tuple[
     return found
 
 
-FAMILY = Family(("Pad",), shapes, reference, lower, order="same", arity=2)
+FAMILY = Family(("Pad",), shapes, reference, lower, order="same", arity=2, rounding=moved)

@@ -13,6 +13,7 @@ import numpy as np
 from archsim.ir.workload import Axis, Guard
 from archsim.ops.graph.family import Family
 from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
+from archsim.ops.graph.rounding import EPILOGUE, Sums, growth
 from archsim.ops.lowering.access import HERE, Access, at
 from archsim.ops.lowering.builder import KERNEL, SPATIAL, Builder, Parts
 from archsim.ops.lowering.steps import step
@@ -97,6 +98,14 @@ def reference(node: Node, data: Array) -> tuple[Array, ...]:
     return ((total / _counts(node, window, data)).astype(data.dtype),)
 
 
+def rounding(node: Node, data: Array) -> Sums:
+    """The mean magnitude of a window; a maximum rounds nothing."""
+    if node.op in MAXIMUM:
+        return Sums(np.zeros(()), 0.0)
+    terms = prod(data.shape[2:]) if node.op in GLOBAL else prod(_window(node, data.shape).kernel)
+    return Sums(reference(node, np.abs(data))[0], growth(terms) + EPILOGUE)
+
+
 def _taps(window: Window, data: Array, fill: float) -> Array:
     padded = window.padded(data.astype(np.float64), fill)
     return np.stack(
@@ -123,4 +132,4 @@ def _window(node: Node, shape: Shape) -> Window:
     return window_of(node, shape, ())
 
 
-FAMILY = Family(("MaxPool", "AveragePool", *GLOBAL), shapes, reference, lower, order="channels_last")
+FAMILY = Family(("MaxPool", "AveragePool", *GLOBAL), shapes, reference, lower, order="channels_last", rounding=rounding)

@@ -9,6 +9,7 @@ import numpy as np
 
 from archsim.ops.graph.family import Family
 from archsim.ops.graph.nodes import Array, Inputs, Node, Shape, integers_of
+from archsim.ops.graph.rounding import EPILOGUE, Sums, growth
 from archsim.ops.lowering.access import HERE, Access, at
 from archsim.ops.lowering.builder import Builder, Parts
 from archsim.ops.lowering.steps import step
@@ -63,6 +64,15 @@ def reference(node: Node, data: Array, axes: Array | None = None) -> tuple[Array
     return (np.asarray(getattr(np, name)(data, axis=found, keepdims=keep), data.dtype),)
 
 
+def rounding(node: Node, data: Array, axes: Array | None = None) -> Sums:
+    """The same of magnitudes, with as many roundings as terms; a maximum or minimum has none."""
+    (magnitude,) = reference(node, np.abs(data), axes)
+    terms = data.size // max(1, magnitude.size)
+    if node.op in ("ReduceMax", "ReduceMin"):
+        return Sums(np.zeros(()), 0.0)
+    return Sums(magnitude, (terms if node.op == "ReduceProd" else growth(terms)) + EPILOGUE)
+
+
 def _axes(node: Node, rank: int, given: Shape | None) -> tuple[int, ...]:
     """The axes to reduce; none given means all, or with ``noop_with_empty_axes`` an unsupported no-op."""
     if not given:
@@ -74,4 +84,4 @@ def _axes(node: Node, rank: int, given: Shape | None) -> tuple[int, ...]:
     return tuple(sorted({axis % rank for axis in given}))
 
 
-FAMILY = Family(tuple(_FUNCTIONS), shapes, reference, lower, order="same")
+FAMILY = Family(tuple(_FUNCTIONS), shapes, reference, lower, order="same", rounding=rounding)

@@ -9,6 +9,7 @@ import numpy as np
 
 from archsim.ops.graph.family import Family
 from archsim.ops.graph.nodes import Array, Inputs, Node, Shape, known_data
+from archsim.ops.graph.rounding import moved
 from archsim.ops.lowering.access import Access, at
 from archsim.ops.lowering.builder import Builder
 
@@ -79,4 +80,4 @@ def _source(node: Node, x: int, factor: int) -> int:
     return max(0, ceil(position - shift) if mode == "round_prefer_floor" else floor(position + shift))
 
 
-FAMILY = Family(("Resize",), shapes, reference, lower, order="same", steers=(1, 2, 3))
+FAMILY = Family(("Resize",), shapes, reference, lower, order="same", steers=(1, 2, 3), rounding=moved)

@@ -6,11 +6,14 @@ per-row reciprocal (or logarithm) charged as 1 pass of the row, scaling 1 pass: 
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from archsim.ops.graph.family import Family
 from archsim.ops.graph.meaning import Meaning
 from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
+from archsim.ops.graph.rounding import FUNCTION, Sums, growth
 from archsim.ops.lowering.access import Access, at
 from archsim.ops.lowering.builder import Builder, Parts
 from archsim.ops.lowering.steps import step
@@ -48,6 +51,22 @@ def reference(node: Node, data: Array) -> tuple[Array, ...]:
     return (_softmax(data, _axes(node, data.shape), node.op == "LogSoftmax").astype(data.dtype),)
 
 
+def rounding(node: Node, data: Array) -> Sums:
+    """Exponents are rounded by their magnitude, which an exponential makes a share of each term of the sum.
+
+    With d the distance to the row's maximum and p the softmax, p is off by d + (sum of p * d) + the roundings of a sum
+    of n, times p; log p by as much, and by its own magnitude.
+    """
+    axes = _axes(node, data.shape)
+    shares = _softmax(data, axes, log=False)
+    distance = np.where(shares > 0, np.max(data, axis=axes, keepdims=True) - data, 0.0)
+    terms = growth(prod(data.shape[axis] for axis in axes)) + FUNCTION
+    spread = terms + distance + np.sum(shares * distance, axis=axes, keepdims=True)
+    if node.op == "LogSoftmax":
+        return Sums(spread + np.abs(_softmax(data, axes, log=True)), 1.0)
+    return Sums(shares * spread, 1.0)
+
+
 def _softmax(data: Array, axes: tuple[int, ...], log: bool) -> Array:
     shifted = data - np.max(data, axis=axes, keepdims=True)
     total = np.sum(np.exp(shifted), axis=axes, keepdims=True)
@@ -74,5 +93,6 @@ FAMILY = Family(
     reference,
     lower,
     order="same",
+    rounding=rounding,
     functions={"softmax": _over(False), "log_softmax": _over(True)},
 )

@@ -54,12 +54,17 @@ def _check(check: Mapping[str, Any]) -> list[str]:
 
 
 def _meaning(check: Mapping[str, Any]) -> str:
-    worst = f" (worst {check['worst_error']:.2g})" if check["worst_error"] else ""
-    return f"{check['rule']}{worst}"
+    error, share = check["worst_error"], check["worst_share"]
+    if not check["passed"] or not error:
+        return str(check["rule"])
+    taken = f", {share:.1%} of the bound" if share else ""
+    return f"{check['rule']} (worst {error:.2g} of the largest{taken})"
 
 
 def _row(row: Mapping[str, Any]) -> str:
+    error = "infinite" if row["error"] is None else f"{row['error']:.2g} of the largest"
+    bound = f", {row['share']:.3g} times the bound" if row["share"] else ""
     return (
         f"{row['name']} ({row['op'] or 'tensor'}): {row['different']:,} of {row['elements']:,} elements differ, error "
-        f"{row['error']:.2g}"
+        f"{error}{bound}"
     )

@@ -167,7 +167,8 @@ def _rotated(ring: Array, first: int) -> Array:
 def quantised(values: Array, dtype: str, scale: float, zero: int) -> Array:
     """Elements of ``dtype`` nearest to ``values``: x / scale rounded half to even, plus zero, clamped.
 
-    Quotients are rounded to 40 fractional bits first, so that no noise of a floating-point sum decides a tie.
+    Quotients are rounded to 40 fractional bits first, so that no noise of a floating-point sum decides a tie. What is
+    undefined (0 / 0 of quantised numbers) is the element that stands for 0.
     """
     kind = DTYPES.get(dtype)
     if kind is None:
@@ -178,5 +179,6 @@ def quantised(values: Array, dtype: str, scale: float, zero: int) -> Array:
     np.rint(quotient, out=quotient)
     quotient /= QUOTIENT
     np.rint(quotient, out=quotient)
+    quotient[np.isnan(quotient)] = 0.0
     quotient += zero
     return np.asarray(np.clip(quotient, limits.min, limits.max, out=quotient).astype(kind))

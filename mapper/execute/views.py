@@ -13,7 +13,9 @@ def view_bytes(stored: Tensor, view: View | None) -> tuple[int, tuple[int, ...]]
     if view is None:
         return stored.origin, stored.strides
     dense = row_major(stored.shape, 1)
-    real = dict(zip(dense, stored.strides, strict=True))  # element stride -> byte stride; a border makes them differ
+    real: dict[int, int] = {}  # element stride -> byte stride; a border makes them differ
+    for stride, step in zip(dense, stored.strides, strict=True):
+        real.setdefault(stride, step)  # of axes of one stride all but the first have one element, and do not move
     offset, rest = stored.origin, view.offset
     for stride, step in zip(dense, stored.strides, strict=True):
         offset += rest // stride * step

@@ -24,8 +24,8 @@ class Writer:
     shapes: dict[str, Shape] = field(default_factory=dict)
     last: str = "x"
 
-    def source(self, name: str, shape: Shape) -> str:
-        self.values[name], self.shapes[name] = Value(name, shape, "input"), shape
+    def source(self, name: str, shape: Shape, dtype: str = "float32") -> str:
+        self.values[name], self.shapes[name] = Value(name, shape, "input", dtype), shape
         return name
 
     def weight(self, shape: Shape) -> str:
@@ -42,8 +42,11 @@ class Writer:
         return name
 
     def ints(self, *numbers: int) -> str:
+        return self.given(np.asarray(numbers, np.int64))
+
+    def given(self, data: np.ndarray) -> str:
+        """A constant of these contents."""
         name = f"k{len(self.values)}"
-        data = np.asarray(numbers, np.int64)
         self.values[name] = Value(name, data.shape, "constant", "int64", data, (name,))
         self.shapes[name] = data.shape
         return name

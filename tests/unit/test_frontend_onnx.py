@@ -323,6 +323,7 @@ def test_operators_that_are_refused(tmp_path: Path) -> None:
 def looked_up(tmp_path: Path, **options: Any) -> Workload:
     """A table of 9 rows of 4, looked up by an input of 2 x 3 indices."""
     proto = model([node("Gather", ["w", "x"], ["y"], name="emb")], {"x": (2, 3)}, ["y"], {"w": random(9, 4)})
+    proto.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64
     workload = load_onnx(save(tmp_path, proto), **options)
     check_workload(workload)
     return workload

@@ -93,6 +93,12 @@ def test_reciprocals_of_what_rounds_to_zero(tmp_path: Path) -> None:
         assert Odd([node("Reciprocal", ["x"], ["y"])], {"x": (8, 16)}).verified(tmp_path, seed=seed).met
 
 
+def test_quotients_of_what_rounds_to_zero(tmp_path: Path) -> None:
+    """0 / 0 is undefined in elements where it is 1 in real numbers: on both sides the element that stands for 0."""
+    outcome = Odd([node("Div", ["x", "x"], ["y"])], {"x": (8, 64)}).verified(tmp_path)
+    assert outcome.met and not outcome.checks[1].rows[0].constant
+
+
 def test_sums_that_overflow(tmp_path: Path) -> None:
     product = Odd([node("MatMul", ["x", "w"], ["y"])], {"x": (7, 1000)}, {"w": numbers(1000, 30)})
     assert product.verified(tmp_path, chip="tpu_v1", dtype="int16").met

@@ -10,11 +10,13 @@ import numpy.typing as npt
 
 from archsim.errors import ProgramError
 from archsim.ir.program import Program
+from archsim.ir.workload import Layer, Workload
 from archsim.lab.job import Progress
 from archsim.lab.verify import runtime
+from archsim.lab.verify.judge import Equal, Judge, Near
 from archsim.lab.verify.numbered import Asked, Model
-from archsim.lab.verify.observe import Expected, Observer, differences, magnitude
-from archsim.lab.verify.outcome import CLOSE, EQUAL, ONE_STEP, TOLERANCE, Check, Row
+from archsim.lab.verify.observe import Observer, differences
+from archsim.lab.verify.outcome import CLOSE, EQUAL, ONE_STEP, Check, Row
 from archsim.ops.graph.nodes import Format
 from archsim.ops.numeric import reference
 from archsim.ops.numeric.contents import contents, to_memory
@@ -43,11 +45,16 @@ def check_float(model: Model, program: Program, asked: Asked, chosen: frozenset[
         own = reference.real(model.graph, model.constants, model.inputs)
         known |= {name: own[name] for name in missing}
     values = {**model.inputs, **known}
-    expected = _expected(model, values, title, frozenset(missing), lambda _, found: TOLERANCE * found)
-    constants = {name: contents(held, model.graph, model.constants) for name, held in model.lowered.contents.items()}
     precision: Arithmetic = "float64" if title == NUMPY else "float32"  # that of the reference
+    in_numpy = frozenset(missing) if title != NUMPY else frozenset(values)
+    references = {name: NUMPY if name in in_numpy else title for name in values}
+    theirs = {name: "float64" if name in in_numpy else "float32" for name in values}
+    judge = Near(model, values, references, precision, theirs)
+    constants = {name: contents(held, model.graph, model.constants) for name, held in model.lowered.contents.items()}
     made = Check(precision, title, CLOSE, asked.interleavings)
-    return _executed(model, program, made, precision, expected, constants, asked, chosen, say)
+    loaded = _loaded(model, constants, lambda tensor: values[model.lowered.values[tensor]])
+    watched = _with_sources(model.lowered.workload, chosen)
+    return _executed(model, program, made, precision, judge, loaded, asked, chosen, watched, say)
 
 
 def check_exact(
@@ -67,9 +74,12 @@ def check_exact(
     program = compiled(quantised.elements)
     say("running the quantised model in NumPy")
     values = model.held | reference.quantised(model.graph, quantised, model.inputs)
-    expected = _expected(model, values, NUMPY, frozenset(), lambda _, found: 0.0, quantised.as_stored)
+    judge = Equal(_expected(model, values, quantised.as_stored), NUMPY)
     made = Check(kinds, NUMPY, EQUAL, asked.interleavings)
-    found = [_executed(model, program, made, "exact", expected, quantised.contents, asked, chosen, say)]
+    loaded = _loaded(
+        model, quantised.contents, lambda tensor: quantised.as_stored(tensor, values[model.lowered.values[tensor]])
+    )
+    found = [_executed(model, program, made, "exact", judge, loaded, asked, chosen, chosen, say)]
     if model.is_onnx and model.is_quantised and not chosen:
         wide = [kind for kind in dict.fromkeys(dtypes[role] for role in ("inputs", "weights")) if kind != "int8"]
         if wide:
@@ -107,25 +117,43 @@ def _against_runtime(model: Model, quantised: Quantised, own: Mapping[str, Array
     return Check(kinds, title, ONE_STEP, 1, tuple(rows))
 
 
-def _expected(
-    model: Model,
-    values: Mapping[str, Array],
-    title: str,
-    in_numpy: frozenset[str],
-    allowed: Callable[[str, float], float],
-    stored: Callable[[str, Array], Array] = lambda tensor, array: array,
-) -> dict[str, Expected]:
-    """By tensor of the Workload, in memory order. ``allowed``: difference, from tensor and largest magnitude;
-    ``stored``: what the tensor makes of the numbers.
-    """
+def _expected(model: Model, values: Mapping[str, Array], stored: Callable[[str, Array], Array]) -> dict[str, Array]:
+    """By tensor of the Workload, in memory order. ``stored``: what the tensor makes of the numbers."""
     tensors = model.lowered.workload.tensors
-    found = {}
-    for tensor, value in model.lowered.values.items():
-        if value in values:
-            array = to_memory(tensors[tensor], stored(tensor, values[value]))
-            said_by = NUMPY if value in in_numpy else title
-            found[tensor] = Expected(array, said_by, allowed(tensor, magnitude(array)))
-    return found
+    return {
+        tensor: to_memory(tensors[tensor], stored(tensor, values[value]))
+        for tensor, value in model.lowered.values.items()
+        if value in values
+    }
+
+
+def _loaded(model: Model, constants: Mapping[str, Array], inputs: Callable[[str], Array]) -> dict[str, Array]:
+    """What lies in memory before the run, by tensor, in memory order. ``inputs``: of a tensor's, logical."""
+    tensors = model.lowered.workload.tensors
+    loaded = {name: to_memory(tensors[name], array) for name, array in constants.items()}
+    roots = [name for name, tensor in tensors.items() if tensor.kind == "input" and tensor.view is None]
+    return loaded | {name: to_memory(tensors[name], inputs(name)) for name in roots}
+
+
+def _with_sources(workload: Workload, chosen: frozenset[str]) -> frozenset[str]:
+    """The chosen layers and all that their inputs come from, since a result is judged by what it was made of."""
+    writers: dict[str, list[Layer]] = {}
+    for layer in workload.layers:
+        writers.setdefault(_root(workload, layer.output.tensor), []).append(layer)
+    found: dict[str, Layer] = {}
+    waiting = [layer for layer in workload.layers if layer.name in chosen]
+    while waiting:
+        layer = waiting.pop()
+        if layer.name not in found:
+            found[layer.name] = layer
+            roots = (_root(workload, operand.tensor) for operand in layer.inputs)
+            waiting += [writer for root in roots for writer in writers.get(root, ())]
+    return frozenset(found)
+
+
+def _root(workload: Workload, tensor: str) -> str:
+    view = workload.tensors[tensor].view
+    return tensor if view is None else view.base
 
 
 def _executed(
@@ -133,36 +161,47 @@ def _executed(
     program: Program,
     made: Check,
     arithmetic: Arithmetic,
-    expected: Mapping[str, Expected],
-    constants: Mapping[str, Array],
+    judge: Judge,
+    loaded: Mapping[str, Array],
     asked: Asked,
     chosen: frozenset[str],
+    watched: frozenset[str],
     say: Progress,
 ) -> Check:
-    """``made`` with its rows: execute its orders of commands and keep the worst row of each layer."""
-    tensors = model.lowered.workload.tensors
-    loaded = {name: to_memory(tensors[name], array) for name, array in constants.items()}
-    roots = (name for name, tensor in tensors.items() if tensor.kind == "input" and tensor.view is None)
-    loaded |= {name: expected[name].values for name in roots}
+    """``made`` with its rows: execute its orders of commands and keep the worst row of each layer.
+
+    ``watched``: the chosen layers and those before them that a judgement of them needs; of the latter only rows that
+    fail are kept. Without chosen layers all are.
+    """
+    workload = model.lowered.workload
+    wanted = [layer.name for layer in workload.layers if not chosen or layer.name in chosen]
+    held = {tensor.name for tensor in program.tensors}
     steps = unrolled(program)
     worst: dict[str, Row] = {}
     for number in range(asked.interleavings):
         say(f"executing in {made.numbers}, interleaving {number + 1} of {asked.interleavings}")
         executor = Executor(program, numbers=arithmetic, seed=asked.job.seed + number, steps=steps)
-        held = {tensor.name for tensor in program.tensors}
         for name, values in loaded.items():
             if name in held:
                 executor.fill(name, values)
-        observer = Observer(model.lowered.workload, program, steps, expected, chosen)
+        observer = Observer(workload, program, steps, watched or wanted, not chosen)
+        problem = ""
         try:
             executor.run(observer)
             observer.finish(executor)
         except ProgramError as error:
-            return replace(made, interleavings=number + 1, rows=tuple(worst.values()), problem=str(error))
-        for name, row in observer.rows.items():
-            old = worst.get(name)
-            if old is None or (row.passed, -row.error) < (old.passed, -old.error):
-                worst[name] = row
-    missing = [layer for layer in observer.wanted if layer not in worst]
+            problem = str(error)
+        rows = (judge.row(found, observer.executed) for found in observer.found.values())
+        _keep_worst(worst, [row for row in rows if not chosen or row.name in chosen or not row.passed])
+        if problem:
+            return replace(made, interleavings=number + 1, rows=tuple(worst.values()), problem=problem)
+    missing = [name for name in wanted if name not in worst]
     problem = f"no command completes the result of layer {', '.join(map(repr, missing))}" if missing else ""
     return replace(made, rows=tuple(worst.values()), problem=problem)
+
+
+def _keep_worst(worst: dict[str, Row], rows: list[Row]) -> None:
+    for row in rows:
+        old = worst.get(row.name)
+        if old is None or (row.passed, -row.share, -row.error) < (old.passed, -old.share, -old.error):
+            worst[row.name] = row

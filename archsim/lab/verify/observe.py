@@ -1,9 +1,9 @@
-"""Compares each layer's result with the reference at the instant at which its last part is written."""
+"""Keeps each layer's result as it is at the instant at which its last part is written."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,6 @@ import numpy.typing as npt
 from archsim.ir.program import Program
 from archsim.ir.unroll import Step
 from archsim.ir.workload import Workload
-from archsim.lab.verify.outcome import Row
 from mapper.execute.run import Executor
 from mapper.execute.views import view_bytes
 
@@ -21,74 +20,79 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """What a tensor of the Workload should hold, in memory order, and who says so. ``allowed``: largest difference."""
+class Found:
+    """A result as an execution left it. ``name``: of its layer, or ``end: TENSOR`` for a graph output; ``values`` in
+    memory order.
+    """
 
+    name: str
+    op: str
+    tensor: str
     values: Array
-    reference: str
-    allowed: float
 
 
 class Observer:
-    """Watches one execution. ``expected``: by Workload tensor; ``layers``: those to compare (all when empty)."""
+    """Watches one execution. ``layers``: those to keep; the run ends with the last of them where it need not go on.
+
+    ``executed``: what each kept layer's tensor held when its last part was written; ``found``: the same as results.
+    """
 
     def __init__(
         self,
         workload: Workload,
         program: Program,
         steps: Mapping[str, tuple[Step, ...]],
-        expected: Mapping[str, Expected],
-        layers: frozenset[str],
+        layers: Collection[str],
+        to_the_end: bool,
     ) -> None:
         """Count what is still to be written of each layer."""
-        self._workload, self._expected = workload, expected
+        self._workload = workload
         self._stored = {tensor.name: tensor for tensor in program.tensors}
-        self.wanted = {layer.name: layer for layer in workload.layers if not layers or layer.name in layers}
+        self._watched = {layer.name: layer for layer in workload.layers if layer.name in layers}
         self._left: Counter[str] = Counter()
         for step in (step for queue in steps.values() for step in queue):
             if self._writes(step):
                 self._left[step.command.layer] += 1
-        self._all = not layers
-        self.rows: dict[str, Row] = {}
+        self._to_the_end = to_the_end
+        self.found: dict[str, Found] = {}
+        self.executed: dict[str, Array] = {}
 
     def __call__(self, executor: Executor, step: Step) -> bool:
-        """After each command; True when all that was asked for has been compared."""
+        """After each command; True when all that was asked for is there."""
         if not self._writes(step):
             return False
         name = step.command.layer
         self._left[name] -= 1
         if self._left[name]:
             return False
-        layer = self.wanted[name]
-        self.rows[name] = self._row(executor, layer.op, layer.output.tensor, name)
-        return not self._all and len(self.rows) == len(self.wanted)
+        layer = self._watched[name]
+        tensor = layer.output.tensor
+        self.found[name] = Found(name, layer.op, tensor, self._held(executor, tensor))
+        self.executed[tensor] = self.found[name].values
+        return not self._to_the_end and len(self.found) == len(self._watched)
 
     def finish(self, executor: Executor) -> None:
         """At the end: the graph's outputs as the host finds them."""
-        if not self._all:
+        if not self._to_the_end:
             return
         writers = {layer.output.tensor: layer.op for layer in self._workload.layers}
         for name, tensor in self._workload.tensors.items():
             if tensor.kind == "output":
-                self.rows[f"end: {name}"] = self._row(executor, writers.get(name, ""), name, f"end: {name}")
+                key = f"end: {name}"
+                self.found[key] = Found(key, writers.get(name, ""), name, self._held(executor, name))
 
     def _writes(self, step: Step) -> bool:
         """Whether a command writes a part of a watched layer's result."""
-        layer = self.wanted.get(step.command.layer)
+        layer = self._watched.get(step.command.layer)
         if layer is None:
             return False
         root = self._root(layer.output.tensor)
         return any(region.store == root for region in step.command.writes)
 
-    def _row(self, executor: Executor, op: str, tensor: str, name: str) -> Row:
+    def _held(self, executor: Executor, tensor: str) -> Array:
         logical = self._workload.tensors[tensor]
         offset, strides = view_bytes(self._stored[self._root(tensor)], logical.view)
-        found = executor.values(self._root(tensor), logical.shape, offset, strides)
-        known = self._expected[tensor]
-        error, different, apart = differences(found, known.values)
-        passed = apart <= known.allowed
-        constant = found.size > 1 and is_flat(known.values)
-        return Row(name, op, tensor, found.size, error, different, passed, known.reference, constant)
+        return executor.values(self._root(tensor), logical.shape, offset, strides)
 
     def _root(self, tensor: str) -> str:
         view = self._workload.tensors[tensor].view

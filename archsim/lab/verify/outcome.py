@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
 SCHEMA = "archsim.verify/1"
-TOLERANCE = 1e-4  # of the largest magnitude of a layer's result, in real numbers
 EQUAL = "equal in every element"
-CLOSE = f"within {TOLERANCE:g} of the largest magnitude"
+CLOSE = "within the rounding of what each element adds up"
 ONE_STEP = "within one step of its elements"
 
 
@@ -17,7 +17,8 @@ class Row:
     """One layer's result, or a graph output at the end, under the worst of the interleavings.
 
     ``error``: largest difference over the reference's largest magnitude; ``different``: elements that are not equal;
-    ``constant``: all elements of the reference are equal, so that little is shown.
+    ``constant``: all elements of the reference are equal, so that little is shown; ``share``: the largest difference of
+    an element, without what came from the layers before, over what rounding may make of it (it passes up to 1).
     """
 
     name: str
@@ -29,6 +30,7 @@ class Row:
     passed: bool
     reference: str
     constant: bool
+    share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,11 @@ class Check:
     def worst(self) -> float:
         """The largest relative error."""
         return max((row.error for row in self.rows), default=0.0)
+
+    @property
+    def worst_share(self) -> float:
+        """The largest share of a bound that a row takes."""
+        return max((row.share for row in self.rows), default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +105,16 @@ def _check(check: Check) -> dict[str, Any]:
         "skipped": check.skipped,
         "problem": check.problem,
         "layers": len(check.rows),
-        "worst_error": check.worst,
-        "rows": [asdict(row) for row in check.rows],
+        "worst_error": _finite(check.worst),
+        "worst_share": _finite(check.worst_share),
+        "rows": [_row(row) for row in check.rows],
     }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return asdict(row) | {"error": _finite(row.error), "share": _finite(row.share)}
+
+
+def _finite(number: float) -> float | None:
+    """JSON has no infinity: null stands for a difference beyond every bound."""
+    return number if math.isfinite(number) else None

@@ -18,6 +18,7 @@ from archsim.errors import ConfigError, nearest
 from archsim.ir.workload import VectorStep
 from archsim.ops.graph.meaning import COMMON, Meaning
 from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape
+from archsim.ops.graph.rounding import Rounding
 
 if TYPE_CHECKING:
     from archsim.ops.lowering.builder import Builder
@@ -72,6 +73,8 @@ class Family:
     factors     attributes that multiply the product and what is added to it (Gemm's alpha and beta): they fold in
     positive    inputs that must be above zero (a variance, a factor): where made-up constants are drawn so
     steers      inputs that say what to do and are no operands (scales of a Resize): never made up
+    rounding    what is added up on the way to each element, which bounds how far rounding may move it; views, aliases
+                and joining operators move elements; of others without it the largest magnitude counts everywhere
     """
 
     names: tuple[str, ...]
@@ -94,6 +97,7 @@ class Family:
     factors: tuple[str, ...] = ()
     positive: tuple[int, ...] = ()
     steers: tuple[int, ...] = ()
+    rounding: Rounding | None = None
 
 
 def operators() -> dict[str, str]:

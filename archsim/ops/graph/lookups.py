@@ -17,9 +17,12 @@ from archsim.ir.asm.lexer import phrase
 from archsim.ir.asm.lookup import read_indices
 from archsim.ir.asm.words import indices_text
 from archsim.ir.indices import Indices
+from archsim.ir.streams import entries
 from archsim.ops.graph.nodes import Attribute, Graph, Node, Shape, Value
+from archsim.ops.graph.origins import element_type, input_starts, origin
 
 ROWS = "GatherRows"
+INDEX_TYPES = ("int32", "int64")  # that ONNX allows for indices
 
 
 def with_lookups(graph: Graph, stated: Mapping[str, str]) -> Graph:
@@ -79,6 +82,9 @@ def axis_of(node: Node, rank: int) -> int:
 
 def _with_pattern(node: Node, graph: Graph, stated: Mapping[str, str], assumed: list[str]) -> Node:
     table, indices = (graph.values[name] for name in node.inputs)
+    kind = element_type(graph, indices.name) if node.op != ROWS else ""
+    if kind and kind not in INDEX_TYPES:
+        node.fail(f"indices '{indices.name}' have elements of type {kind}; allowed {', '.join(INDEX_TYPES)}")
     attributes: dict[str, Attribute] = dict(node.attributes)
     if node.name in stated:
         found = _read(stated[node.name], f"--lookups {node.name}")
@@ -86,9 +92,27 @@ def _with_pattern(node: Node, graph: Graph, stated: Mapping[str, str], assumed: 
     elif "indices" not in attributes and indices.data is not None:
         attributes["indices"] = _constant(node, np.ravel(indices.data).tolist(), table.shape)
     elif "indices" not in attributes:
-        attributes["indices"] = indices_text(Indices("uniform", default_seed(indices.name)))
+        attributes["indices"] = _assumed(graph, indices, table.shape[axis_of(node, len(table.shape))])
         assumed.append(f"'{node.name}'")
     return replace(node, op=ROWS, attributes=attributes)
+
+
+def _assumed(graph: Graph, indices: Value, rows: int) -> Attribute:
+    """Uniform over the table, by the seed of the graph input that the indices come from, element by element.
+
+    So look-ups of one table size by parts and views of one input agree on its elements. Indices that are the elements
+    of one input in order are the plain pattern; others are its entries at their places, constants what they are.
+    """
+    found = origin(graph, indices.name)
+    sources = () if found is None else found.inputs(graph)
+    if found is None or len(sources) != 1:
+        return indices_text(Indices("uniform", default_seed(indices.name)))
+    plain = Indices("uniform", default_seed(sources[0]))
+    places = np.ravel(found.position) - input_starts(graph)[sources[0]]
+    if np.array_equal(places, np.arange(indices.elements)):
+        return indices_text(plain)
+    drawn = entries(plain, rows, np.maximum(places, 0))
+    return tuple(int(row) for row in np.where(np.ravel(found.position) < 0, np.ravel(found.value) % rows, drawn))
 
 
 def _constant(node: Node, indices: list[int], shape: Shape) -> tuple[int, ...]:

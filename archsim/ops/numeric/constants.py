@@ -17,6 +17,7 @@ from archsim.ops.graph.family import family, find
 from archsim.ops.graph.folding import affine_of
 from archsim.ops.graph.lookups import ROWS, axis_of, pattern
 from archsim.ops.graph.nodes import Array, Graph, Node, Value
+from archsim.ops.graph.origins import carried, input_starts, origin
 
 LOW, HIGH, BIAS_DEVIATION = 0.5, 1.5, 0.1
 
@@ -83,43 +84,97 @@ def inputs_of(graph: Graph, seed: int, given: Mapping[str, Array]) -> dict[str, 
     ModelError for indices that the model computes, which no pattern foresees.
     """
     found: dict[str, Array] = {}
-    looked_up = _looked_up(graph)
+    looked_up = looked_up_inputs(graph)
     for name in graph.inputs:
         value = graph.values[name]
-        array = given.get(name)
+        array = given[name] if name in given else _drawn_input(value, seed)
+        array = numeric(name, array, value.shape)
         if name in looked_up:
             rows = looked_up[name].reshape(value.shape)
-            if array is not None and not np.array_equal(numeric(name, array, value.shape), rows):
+            wanted = np.where(rows >= 0, rows, array).astype(array.dtype if name not in given else None)
+            if name in given and not np.array_equal(array, wanted):
                 raise ConfigError(
                     f"--inputs: '{name}' differs from the rows that the Program looks up; state them with --lookups"
                 )
-            array = rows
-        if array is None:
-            random = _random(seed, name)
-            floating = "float" in value.dtype
-            array = random.standard_normal(value.shape) if floating else random.integers(0, 2, value.shape)
-            array = array.astype(np.float32 if floating else np.int64)
-        found[name] = numeric(name, array, value.shape)
+            array = wanted
+        found[name] = array
+    _refuse_lossy(graph, found)
     return found
 
 
-def _looked_up(graph: Graph) -> dict[str, Array]:
-    """Graph input -> the rows that the Program looks up by it, in order."""
-    found: dict[str, Array] = {}
+def _drawn_input(value: Value, seed: int) -> Array:
+    random = _random(seed, value.name)
+    if "float" in value.dtype:
+        return random.standard_normal(value.shape).astype(np.float32)
+    return random.integers(0, 2, value.shape).astype(np.int64)
+
+
+def looked_up_inputs(graph: Graph) -> dict[str, Array]:
+    """Graph input -> the row that the Program looks up by each of its elements, in order; -1 where by none.
+
+    Raises ModelError for indices that are computed and for look-ups that disagree on an element.
+    """
+    starts = input_starts(graph)
+    found = {name: np.full(graph.values[name].elements, -1, np.int64) for name in graph.inputs}
     for node in graph.nodes:
         if node.op != ROWS:
             continue
-        table, indices = (graph.values[name] for name in node.inputs)
-        count = table.shape[axis_of(node, len(table.shape))]
-        rows = entries(pattern(node), count, np.arange(indices.elements))
-        if indices.data is None and indices.name not in graph.inputs:
+        rows, at = _rows_of(graph, node), origin(graph, node.inputs[1])
+        if at is None:
             node.fail(
-                f"verify needs its indices '{indices.name}' as an input; no access pattern foresees computed ones"
+                f"verify needs its indices '{node.inputs[1]}' as an input, or moved there from one (reshaped, cut, "
+                "joined, cast); no access pattern foresees computed ones"
             )
-        known = found.setdefault(indices.name, rows) if indices.data is None else indices.data.ravel() % count
-        if not np.array_equal(known, rows):
-            node.fail(f"its access pattern gives other rows than '{indices.name}' has elsewhere; state one for both")
-    return {name: rows for name, rows in found.items() if name in graph.inputs}
+        position = np.ravel(at.position)
+        held = np.where(position < 0, np.ravel(at.value) % _table_rows(graph, node), rows)
+        for name in at.inputs(graph):
+            here = (position >= starts[name]) & (position < starts[name] + found[name].size)
+            places = position[here] - starts[name]
+            before = found[name][places]
+            found[name][places] = np.where(before < 0, rows[here], before)
+            held[here] = found[name][places]
+        if not np.array_equal(held, rows):
+            where = " and ".join(f"'{name}'" for name in at.inputs(graph)) or f"'{node.inputs[1]}'"
+            node.fail(f"its access pattern gives other rows than {where} has elsewhere; state one for both")
+    return {name: rows for name, rows in found.items() if np.any(rows >= 0)}
+
+
+def exact_indices(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """The indices of every look-up by name as the inputs have them, whatever elements they are stored in."""
+    found: dict[str, Array] = {}
+    for node in graph.nodes:
+        if node.op == ROWS:
+            array = carried(graph, node.inputs[1], lambda name: _leaf(graph, inputs, name))
+            if array is not None:
+                found[node.inputs[1]] = array
+    return found
+
+
+def _refuse_lossy(graph: Graph, inputs: Mapping[str, Array]) -> None:
+    """Raise ModelError where a cast on the way makes other indices of those that the Program looks up."""
+    whole = {name: np.asarray(array).astype(np.int64) for name, array in inputs.items()}
+    for node in graph.nodes:
+        if node.op == ROWS:
+            name = node.inputs[1]
+            kept = carried(graph, name, lambda item: _leaf(graph, whole, item))
+            cast = carried(graph, name, lambda item: _leaf(graph, whole, item), casts=True)
+            if kept is not None and cast is not None and not np.array_equal(kept, cast):
+                node.fail(f"a cast on the way to '{name}' cannot hold rows up to {int(np.max(kept))}")
+
+
+def _leaf(graph: Graph, inputs: Mapping[str, Array], name: str) -> Array:
+    return np.asarray(inputs[name] if name in inputs else graph.values[name].data)
+
+
+def _rows_of(graph: Graph, node: Node) -> Array:
+    """The rows that the Program looks up, in order."""
+    indices = graph.values[node.inputs[1]]
+    return np.asarray(entries(pattern(node), _table_rows(graph, node), np.arange(indices.elements)))
+
+
+def _table_rows(graph: Graph, node: Node) -> int:
+    table = graph.values[node.inputs[0]]
+    return table.shape[axis_of(node, len(table.shape))]
 
 
 def _fitting(graph: Graph, name: str, array: Array, uses: Iterable[tuple[Node, int, Value]]) -> Array:

@@ -8,7 +8,7 @@ from archsim.errors import ModelError
 from archsim.ir.workload import Tensor
 from archsim.ops.graph.family import family
 from archsim.ops.graph.folding import Chain, chain_of, drain_scale, factors_of
-from archsim.ops.graph.nodes import Array, Graph, Node
+from archsim.ops.graph.nodes import Array, Graph, Node, Shape
 from archsim.ops.lowering.tensors import Content
 from archsim.ops.numeric.constants import Constants
 
@@ -69,3 +69,9 @@ def to_memory(tensor: Tensor, logical: Array) -> Array:
     sizes = dict(zip(order, tensor.shape, strict=True))
     split = tuple(sizes[axis] for axis in range(len(sizes)))
     return np.asarray(logical).reshape(split).transpose(order)
+
+
+def from_memory(tensor: Tensor, stored: Array, shape: Shape) -> Array:
+    """The model's array of ``shape`` from a tensor's elements in memory order."""
+    order = tensor.logical or tuple(range(len(tensor.shape)))
+    return np.asarray(stored).transpose(np.argsort(order)).reshape(shape)

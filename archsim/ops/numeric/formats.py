@@ -32,13 +32,14 @@ class Elements:
     dtype: str
 
     def rounded(self, values: Array) -> Array:
-        """The nearest numbers that elements stand for: rounded half to even, clamped."""
+        """The nearest numbers that elements stand for: rounded half to even, clamped; 0 for what is undefined."""
         low, high = LIMITS[self.dtype]
         found = np.asarray(np.divide(values, self.scale, dtype=np.float64))
         found *= 2.0**QUOTIENT_BITS
         np.rint(found, out=found)
         found /= 2.0**QUOTIENT_BITS
         np.rint(found, out=found)
+        found[np.isnan(found)] = 0.0
         np.clip(found, low - self.zero, high - self.zero, out=found)
         found += 0.0  # elements have no negative zero
         found *= self.scale

@@ -11,7 +11,7 @@ from archsim.ops.graph.family import family
 from archsim.ops.graph.folding import affine_of, chain_of, drain_scale
 from archsim.ops.graph.lookups import ROWS
 from archsim.ops.graph.nodes import Array, Format, Graph, Node
-from archsim.ops.numeric.constants import Constants
+from archsim.ops.numeric.constants import Constants, exact_indices
 from archsim.ops.numeric.quantise import Quantised
 
 
@@ -29,7 +29,7 @@ def real(graph: Graph, constants: Constants, inputs: Mapping[str, Array], as_sta
     for name, array in inputs.items():
         keep(name, array)
     for node in graph.nodes:
-        for inner in _apart(graph, node):
+        for inner in apart_of(graph, node):
             arguments = [_value(graph, constants, found, name) if name else None for name in inner.inputs]
             with np.errstate(all="ignore"):
                 results = family(inner).reference(inner, *arguments)
@@ -45,7 +45,7 @@ def _as_stated(array: Array, stated: Format) -> Array:
     return np.asarray((elements - stated.zero) * stated.scale)
 
 
-def _apart(graph: Graph, node: Node) -> tuple[Node, ...]:
+def apart_of(graph: Graph, node: Node) -> tuple[Node, ...]:
     """A node and what is fused into it, each with its own output: the one that the next of them reads."""
     if not node.fused:
         return (node,)
@@ -68,8 +68,9 @@ def quantised(graph: Graph, numbers: Quantised, inputs: Mapping[str, Array]) -> 
     Indices of look-ups are no elements.
     """
     found = {name: numbers.rounded(name, array) for name, array in inputs.items()}
+    exact = exact_indices(graph, inputs)
     for node in graph.nodes:
-        indices = {name: inputs[name] for name in node.inputs[1:] if node.op == ROWS and name in inputs}
+        indices = {name: exact[name] for name in node.inputs[1:] if node.op == ROWS and name in exact}
         found.update(_stored(graph, numbers, found | indices, node))
     return found
 

@@ -1,0 +1,144 @@
+"""Judges results: integers must be equal; real numbers may differ by what inputs and rounding explain, and no more.
+
+A layer's result in the Program, ``ours``, and in the reference, ``theirs``, are both its function f of what came
+before, rounded: ours = f(a) + r, theirs = f(b) + s. So
+
+    ours - theirs = (f(a) - f(b)) + (r - s)
+
+The first part, passed on from the layers before, is computed (in double precision); the second is bounded, element by
+element, by what each sum added up (``archsim.ops.numeric.rough``). Each layer answers for its own roundings only, so
+the bound is as tight after a hundred layers as after one, and a result whose true value is zero is judged by its terms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+
+from archsim.lab.verify.numbered import Array, Model
+from archsim.lab.verify.observe import Found, differences, is_flat
+from archsim.lab.verify.outcome import Row
+from archsim.ops.lowering.lower import Lowered
+from archsim.ops.numeric.contents import from_memory, to_memory
+from archsim.ops.numeric.rough import UNITS, Rough, rough
+
+
+class Judge(Protocol):
+    """Makes rows of what an execution left."""
+
+    def row(self, found: Found, executed: Mapping[str, Array]) -> Row:
+        """One result; ``executed``: results of the Program by tensor, in memory order."""
+
+
+class Equal:
+    """Every element is equal. ``expected``: by tensor in memory order; ``references``: who says so."""
+
+    def __init__(self, expected: Mapping[str, Array], reference: str) -> None:
+        """See the class."""
+        self._expected, self._reference = expected, reference
+
+    def row(self, found: Found, executed: Mapping[str, Array]) -> Row:
+        """One result."""
+        expected = self._expected[found.tensor]
+        error, different, apart = differences(found.values, expected)
+        return as_row(found, expected, error, different, math.inf if apart else 0.0, self._reference)
+
+
+class Near:
+    """Every element is within the rounding of its own sums.
+
+    ``values``: of the reference, by value of the graph, logical; ``references``: who said each; ``numbers``: of the
+    Program (float32, float64), ``theirs``: of what the reference computed each in.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        values: Mapping[str, Array],
+        references: Mapping[str, str],
+        numbers: str,
+        theirs: Mapping[str, str],
+    ) -> None:
+        """See the class."""
+        self._model, self._values, self._references = model, values, references
+        self._numbers, self._theirs = numbers, theirs
+        self._tensors = model.lowered.workload.tensors
+        self._first = first_tensors(model.lowered)
+        self._settled = {name: values[name] for name in (*model.graph.inputs, *self._first) if name in values}
+        self._judged: dict[tuple[str, bool], Rough] = {}
+
+    def row(self, found: Found, executed: Mapping[str, Array]) -> Row:
+        """One result, in the light of what the Program made of the layers before it."""
+        value = self._model.lowered.values[found.tensor]
+        copied = self._first.get(value, found.tensor) != found.tensor
+        tensor = self._tensors[found.tensor]
+        expected = to_memory(tensor, self._values[value])
+        error, different, _ = differences(found.values, expected)
+        judged = self._judged.get((value, copied)) or self._made(value, copied, self._settled)
+        self._judged[value, copied] = judged
+        theirs = judged.error * (UNITS[self._theirs[value]] / UNITS[self._numbers])
+        share = largest_share(found.values, expected, to_memory(tensor, judged.error + theirs))
+        if share > 1.0:
+            ours = self._made(value, copied, self._settled | self._executed(executed))
+            with np.errstate(invalid="ignore"):
+                passed_on = ours.value - judged.value
+            passed_on = np.where(np.isfinite(passed_on), passed_on, 0.0)
+            wanted = expected + to_memory(tensor, passed_on)
+            share = min(share, largest_share(found.values, wanted, to_memory(tensor, ours.error + theirs)))
+        return as_row(found, expected, error, different, share, self._references[value])
+
+    def _made(self, value: str, copied: bool, settled: Mapping[str, Array]) -> Rough:
+        """``value`` made of what is ``settled``; a constant, an input or a copy is itself, once rounded."""
+        graph = self._model.graph
+        if copied or value in graph.inputs or graph.values[value].constant:
+            array = np.asarray(settled.get(value, self._values[value]), np.float64)
+            return Rough(array, np.abs(array) * UNITS[self._numbers])
+        return rough(graph, self._model.constants, settled, value, self._numbers)
+
+    def _executed(self, executed: Mapping[str, Array]) -> dict[str, Array]:
+        """What the Program has made so far, by value."""
+        found = {}
+        for name, tensor in self._first.items():
+            if tensor in executed:
+                found[name] = from_memory(self._tensors[tensor], executed[tensor], self._model.graph.shape(name))
+        return found
+
+
+def first_tensors(lowered: Lowered) -> dict[str, str]:
+    """Value -> the tensor that the layer which computes it writes; not those that later hold a copy."""
+    found: dict[str, str] = {}
+    for layer in lowered.workload.layers:
+        value = lowered.values[layer.output.tensor]
+        read = {lowered.values.get(operand.tensor) for operand in layer.inputs}
+        if value not in read:
+            found.setdefault(value, layer.output.tensor)
+    return found
+
+
+def largest_share(found: Array, wanted: Array, allowed: Array) -> float:
+    """The largest difference as a share of what is ``allowed`` there, element by element; infinite where none is."""
+    ours, theirs = np.asarray(found, np.float64), np.asarray(wanted, np.float64)
+    same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        share = np.where(same, 0.0, np.abs(ours - theirs) / allowed)
+    return float(np.max(np.where(np.isnan(share), np.inf, share), initial=0.0))
+
+
+def as_row(found: Found, expected: Array, error: float, different: int, share: float, reference: str) -> Row:
+    """The row of a result; it passes where the share is at most 1."""
+    flat = found.values.size > 1 and is_flat(expected)
+    return Row(
+        found.name,
+        found.op,
+        found.tensor,
+        found.values.size,
+        error,
+        different,
+        share <= 1.0,
+        reference,
+        flat,
+        share,
+    )
