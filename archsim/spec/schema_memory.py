@@ -62,8 +62,8 @@ class Dram(Storage):
     refresh: Annotated[str, d.choice("all_bank", "per_bank", "none")] = Field(
         "all_bank", description="all banks of a rank at once, bank by bank where the standard has it, or none"
     )
-    read_queue: Annotated[int, d.count(1, 64)] = Field(32, description="bursts that a channel can queue to read")
-    write_queue: Annotated[int, d.count(1, 64)] = Field(32, description="bursts that a channel can queue to write")
+    read_queue: Annotated[int, d.count(1, 128)] = Field(32, description="bursts that a channel can queue to read")
+    write_queue: Annotated[int, d.count(1, 128)] = Field(32, description="bursts that a channel can queue to write")
     turn: Annotated[int, d.count(1, 65536)] = Field(
         16, description="bursts of a move that a channel takes in before those of the next one that is under way"
     )

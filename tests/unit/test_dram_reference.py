@@ -56,8 +56,8 @@ def random_device(rng: Random) -> Device:
 
 def random_policy(rng: Random) -> Policy:
     return Policy(
-        read_queue=rng.choice([1, 2, 5, 32]),
-        write_queue=rng.choice([1, 2, 5, 32]),
+        read_queue=rng.choice([1, 2, 5, 32, 128]),
+        write_queue=rng.choice([1, 2, 5, 32, 128]),
         rows=rng.choice(["open", "open", "closed", "timeout"]),
         row_timeout_ps=rng.choice([1, 10_000, 100_000]),
         refresh=rng.choice(["all_bank", "all_bank", "per_bank", "none"]),
