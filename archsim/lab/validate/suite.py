@@ -94,7 +94,7 @@ class SuiteResult:
         return f"incomplete: {left} of {self.cases + left} not scored" if left else ""
 
     def to_json(self) -> dict[str, object]:
-        """The JSON object of ``validate SUITE --format json``; ``not_scored`` and ``beside`` where there are such rows."""
+        """The JSON object of ``validate SUITE --format json``; ``not_scored``, ``beside`` where there are such rows."""
         found: dict[str, object] = {
             "suite": self.suite,
             "cases": self.cases,

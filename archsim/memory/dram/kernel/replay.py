@@ -20,7 +20,8 @@ def replay(rules: Rules, channels: Any, requests: Any, per_cycle: int, progress:
     """Serve requests until all are done (True) or a log may be full after the next cycle.
 
     ``requests``: Request records; their times are filled in. ``per_cycle``: of them that are offered in a cycle, over
-    all channels. ``progress``: requests taken in, requests done, cycle of the next event; at first 0. ``planned``: each channel's next command, at first NONE. ``logs``: a Log for each.
+    all channels. ``progress``: requests taken in, requests done, cycle of the next event; at first 0. ``planned``: each
+    channel's next command, at first NONE. ``logs``: a Log for each.
     """
     taken, done, now, total, full = progress[0], progress[1], progress[2], requests.size, False
     while done < total and not full:
