@@ -45,7 +45,9 @@ def offered(askers: Any, transfer: Transfer, burst: int) -> int:
 
 @inlined
 def accept(spread: Spread, words: Any, askers: Any, transfer: Transfer, now: int) -> None:
-    """The burst that its askers offer is taken in."""
+    """A burst is taken in: the next one of its askers, if it has any."""
+    if transfer.bursts == 0:
+        return
     spread.offers -= 1
     for i in range(ASKERS):
         if transfer.askers[i] != NONE:

@@ -14,8 +14,8 @@ second implementation must share to be equal bit for bit:
 4. A transfer of which at most so many bursts or rows may be under way leaves the ring when it is its turn and its next
    burst may not be asked for yet (kernel/pace.py says when); it joins the tail again in the cycle from which it may be,
    behind the transfers that become visible in it (of one cycle, in order of submission).
-5. So does a transfer whose askers do not offer its next burst yet (kernel/offers.py); it may join again in a later round
-   of the same cycle.
+5. So does a transfer whose askers do not offer its next burst yet (kernel/offers.py); it may join again in a later
+   round of the same cycle.
 
 Between completions channels do not know of one another, and no burst taken in or issued in cycle c ends before
 c + shortest, so each may run alone that far; but with askers no further than the cycle.
@@ -176,14 +176,7 @@ def _serve(
 ) -> None:
     """Run one channel up to ``horizon``, before which no transfer ends that is not known to."""
     while feed.next_at <= horizon:
-        now = feed.next_at
-        if ch.refresh_due <= now:
-            if log.limit == 0 and _is_idle(feed):
-                skip(rules, ch, horizon)
-            now = max(now, ch.refresh_due)
-            _plan(rules, ch, feed, now)
-        elif feed.plan_at <= now:
-            _plan(rules, ch, feed, now)
+        now = _due(rules, ch, feed, log, horizon)
         if feed.planned == now:
             slot = tick(rules, ch, log, now)
             if slot != NONE:
@@ -197,11 +190,32 @@ def _serve(
         if feed.release_at <= now:
             rejoin(spread, words, askers, feed, transfers, cursors, now)
         _take(rules, spread, words, askers, ch, feed, transfers, cursors, ending, now)
-        if feed.planned == NONE and spread.offers:
-            feed.planned, feed.plan_at = NEVER, now + 1
-        elif feed.planned == NONE:
-            _plan(rules, ch, feed, now + 1)
+        if feed.planned == NONE:
+            _plan_later(rules, spread, ch, feed, now + 1)
         feed.next_at = min(feed.planned, feed.plan_at, ch.refresh_due, feed.take_at, feed.release_at)
+
+
+@inlined
+def _due(rules: Rules, ch: Channel, feed: Feed, log: Log, horizon: int) -> int:
+    """The cycle of the channel's next event; refreshes that are due in it are asked for, and what waits is planned."""
+    now = feed.next_at
+    if ch.refresh_due <= now:
+        if log.limit == 0 and _is_idle(feed):
+            skip(rules, ch, horizon)
+        now = max(now, ch.refresh_due)
+        _plan(rules, ch, feed, now)
+    elif feed.plan_at <= now:
+        _plan(rules, ch, feed, now)
+    return now
+
+
+@inlined
+def _plan_later(rules: Rules, spread: Spread, ch: Channel, feed: Feed, now: int) -> None:
+    """Find the next command, from cycle ``now`` on; in that cycle, where more may yet be taken in before it."""
+    if spread.offers:
+        feed.planned, feed.plan_at = NEVER, now
+    else:
+        _plan(rules, ch, feed, now)
 
 
 @inlined
@@ -268,8 +282,7 @@ def _take(
     now: int,
 ) -> None:
     """Take bursts in from the rings, as far as there is room."""
-    if feed.room_at != now:
-        feed.room_at, feed.room[0], feed.room[1] = now, INTAKE, INTAKE
+    _begin_cycle(feed, now)
     for write in range(2):
         while feed.tails[write] != NONE and has_room(rules, ch, write):
             if feed.room[write] == 0:
@@ -283,8 +296,7 @@ def _take(
                 park(feed, transfers, cursors, slot)
                 continue
             feed.room[write] -= 1
-            if transfer.bursts:
-                accept(spread, words, askers, transfer, now)
+            accept(spread, words, askers, transfer, now)
             if take_in(rules, ch, now, write, cursor.local, slot + (place << OWNER_BITS)) == QUEUED:
                 transfer.queued += 1
                 feed.planned = NONE
@@ -299,6 +311,13 @@ def _take(
                     insert_ending(transfers, ending, slot)
             elif feed.turns[write] >= spread.turn:
                 next_turn(feed, cursors, write)
+
+
+@inlined
+def _begin_cycle(feed: Feed, now: int) -> None:
+    """What its queues may take in counts anew in each cycle."""
+    if feed.room_at != now:
+        feed.room_at, feed.room[0], feed.room[1] = now, INTAKE, INTAKE
 
 
 @inlined

@@ -2,7 +2,8 @@
 
 Words of a transfer with requests of its own time (``most`` > 0), in State.words: REQUEST words for each of ``most``
 requests at once from ``requests`` on; of a list also RUN words for each run from ``runs`` on, and from ``sizes`` on the
-bursts of each row. Of an asker: ``requests`` words from ``words`` on, the cycles in which its last bursts were taken in.
+bursts of each row. Of an asker: ``requests`` words from ``words`` on, the cycles in which its last bursts were taken
+in.
 """
 
 from __future__ import annotations
