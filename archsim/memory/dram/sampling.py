@@ -146,8 +146,7 @@ class Sampler:
     def _crowd(self, pattern: Pattern, crowd: int, both: bool) -> list[Transfer]:
         """Transfers of a pattern at many places, for ``crowd`` of them under way at a time."""
         size = self._dram.device.burst_bytes
-        limited = pattern.outstanding is not None or bool(pattern.asked)
-        places = MORE_PLACES if limited and crowd > 1 else 1
+        places = MORE_PLACES if pattern.outstanding is not None and crowd > 1 else 1
         turns = min(SAMPLE_BURSTS, TURNS * self._policy.turn_bursts * self._dram.channels)
         one = self._first_of(pattern, max(turns // places, SAMPLE_BURSTS // crowd // places))
         reach = reach_of(one) if one.rows is None else 0
