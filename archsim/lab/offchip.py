@@ -48,7 +48,7 @@ def _outer(part: Memory, architecture: Architecture) -> Outer | None:
 
 
 def _offered(part: Memory, architecture: Architecture, device: Device) -> Iterator[float]:
-    """What all ports of a DRAM offer in a second at most, in bytes, and all engines; nothing of those without a limit."""
+    """Bytes that all ports of a DRAM, and all engines, offer in a second at most; nothing of those without a limit."""
     if part.control.requests is not None:
         noc = architecture.noc
         ports = len(noc.shared[part.name]) if noc is not None else 1

@@ -120,7 +120,8 @@ def test_law_22_the_fast_model_follows_requests(name: str, speed: int, requests:
     size, hz = part.device.burst_bytes, part.device.clock_hz // 2
 
     def error(*askers: tuple[Asker, ...]) -> float:
-        moves = [Transfer(n, False, rng.randrange(1 << 20) * size, 1 << 18, askers=each) for n, each in enumerate(askers)]
+        places = [rng.randrange(1 << 20) * size for _ in askers]
+        moves = [Transfer(n, False, places[n], 1 << 18, askers=each) for n, each in enumerate(askers)]
         fast = FastDram(part, Policy(), by_name(DEFAULT, part.device), interleave_bytes=size)
         exact_ps, fast_ps = (run(model, *moves)[-1].time_ps for model in (DramController(part), fast))
         return abs(fast_ps / exact_ps - 1)

@@ -15,8 +15,8 @@ from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.device import Policy
 from archsim.memory.dram.interface import Asker, Transfer
 from archsim.spec.architecture import Architecture
-from archsim.system import simulate
 from archsim.spec.memories import DramControl
+from archsim.system import simulate
 from tests.unit.fixtures_gather import chip, gather
 
 TEXT = """
@@ -86,7 +86,7 @@ def test_rows_and_what_is_written_are_offered_alike(fidelity: str) -> None:
 
 
 def test_a_run_that_begins_while_a_burst_is_held_back_is_not_taken_for_another() -> None:
-    """A write joined to a queued one ends before its engine, of 10 MHz, may offer the next: that is part of the state."""
+    """A burst of an engine of 10 MHz has ended before the next one may be offered: that is part of the state."""
     part = catalogue.dram("ddr4", 2400, 64, 1, 2**34)
     states = []
     for askers in ((), (Asker(("engine", 0), 1, 10**7),)):
