@@ -65,6 +65,10 @@ def dram(
     refresh: Annotated[opt.Refresh, typer.Option(help="All banks of a rank at once, bank by bank, or never.")] = (
         opt.Refresh.ALL_BANK
     ),
+    ipc: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Requests offered a cycle over all channels; 8 for each if absent."),
+    ] = None,
     format_: opt.FormatOption = opt.Format.TABLE,
 ) -> None:
     """Replay a request trace on the memory model alone: bandwidth, latency, rows, commands, energy."""
@@ -73,7 +77,7 @@ def dram(
 
     asked = Asked(
         trace=trace, standard=standard, speed_mts=speed, channels=channels, width_bits=width, capacity=capacity,
-        mapping=map_, rows=rows.value, row_timeout=row_timeout, refresh=refresh.value,
+        mapping=map_, rows=rows.value, row_timeout=row_timeout, refresh=refresh.value, requests_per_cycle=ipc,
     )  # fmt: skip
     with progress() as say:
         found = measure(asked, say)
@@ -84,15 +88,21 @@ def dram(
 def validate(
     suite: Annotated[str, typer.Argument(metavar="SUITE", help="dram, mapping, noc or systolic")],
     reference: Annotated[Path | None, typer.Option(metavar="DIR", help="Reference data in the same format.")] = None,
+    allow_skipped: Annotated[
+        bool, typer.Option("--allow-skipped", help="Rows that have a threshold and could not be scored are no failure.")
+    ] = False,
     format_: opt.FormatOption = opt.Format.TABLE,
 ) -> None:
-    """Compare with reference data measured elsewhere; exit 1 when a threshold is missed."""
+    """Compare with reference data measured elsewhere; exit 1 when a threshold is missed or a row is not scored."""
     from archsim.lab import suites
     from archsim.report import validation
 
     result = suites.run(suite, reference)
     print(validation.to_json(result) if format_ is opt.Format.JSON else validation.to_table(result))
-    if not result.met:
+    refused = result.incomplete if not allow_skipped else ""
+    if refused:
+        say_error(f"error: validate {suite}: {refused}; --allow-skipped accepts that")
+    if refused or not result.met:
         raise typer.Exit(1)
 
 

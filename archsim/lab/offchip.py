@@ -3,18 +3,20 @@
 The compiler does not see the machine's parts, so the lab reads the timings and hands these over. The latency is the
 column access of an open row (CL, CWL), the least that any access takes, so that bounds stay bounds. What a move takes
 that finds another row open is told beside it, and of a chip with several cores what is left of the peak when
-several engines read at a time, refreshes included, as measured on the exact model: mappings are ranked by these.
+several engines read at a time, refreshes included, as measured on the exact model: mappings are ranked by these. Where
+engines or ports offer so many requests a cycle, the rate is what all of them offer, if that is less.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from archsim.spec.architecture import Architecture
 from archsim.spec.memories import Memory
 
 if TYPE_CHECKING:
-    from archsim.memory.dram.device import Dram
+    from archsim.memory.dram.device import Device, Dram
     from mapper.costs import Outer
 
 RUN_STEP = 2  # runs that are measured: each 4 times as long as the one before
@@ -24,11 +26,11 @@ Shares = tuple[tuple[int, tuple[tuple[int, float], ...]], ...]
 
 def outer_rates(architecture: Architecture) -> dict[str, Outer]:
     """DRAM parts by name; one of infinite rate is left out."""
-    found = {part.name: _outer(part, architecture.cores) for part in architecture.memories if part.kind == "dram"}
+    found = {part.name: _outer(part, architecture) for part in architecture.memories if part.kind == "dram"}
     return {name: outer for name, outer in found.items() if outer is not None}
 
 
-def _outer(part: Memory, cores: int) -> Outer | None:
+def _outer(part: Memory, architecture: Architecture) -> Outer | None:
     from mapper.costs import Outer
 
     if part.standard == "constant":
@@ -39,10 +41,22 @@ def _outer(part: Memory, cores: int) -> Outer | None:
     device = dram.device
     read_s, write_s = device.read_latency / device.clock_hz, device.write_latency / device.clock_hz
     row_s = device.row_cycles / device.clock_hz
-    shares = _shares(part, dram, cores) if cores > 1 else ()
+    shares = _shares(part, dram, architecture.cores) if architecture.cores > 1 else ()
     row_bytes = device.columns * device.burst_bytes
-    peak = float(dram.peak_bytes_per_s)
+    peak = min([float(dram.peak_bytes_per_s), *_offered(part, architecture, device)])
     return Outer(peak, read_s, write_s, device.burst_bytes, row_s, row_bytes, dram.channels, shares)
+
+
+def _offered(part: Memory, architecture: Architecture, device: Device) -> Iterator[float]:
+    """Bytes that all ports of a DRAM, and all engines, offer in a second at most; nothing of those without a limit."""
+    if part.control.requests is not None:
+        noc = architecture.noc
+        ports = len(noc.shared[part.name]) if noc is not None else 1
+        yield float(ports * part.control.requests * device.clock_hz * device.burst_bytes)
+    dma = architecture.dma
+    if dma.requests is not None:
+        engines = architecture.cores * dma.channels * (1 if dma.merged else 2)
+        yield float(engines * dma.requests * min(dma.clock_hz, device.clock_hz) * device.burst_bytes)
 
 
 def device_of(part: Memory) -> Dram:

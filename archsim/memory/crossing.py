@@ -31,26 +31,29 @@ from functools import partial
 from archsim.ir.unroll import Step
 from archsim.memory.journey import Freight, Journey
 from archsim.memory.leg import Leg
-from archsim.memory.offchip import Shape
+from archsim.memory.offchip import Shape, asker_of
 from archsim.memory.routes import Fabric, Route, Routes, Side
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Event
 from archsim.sim.machine import Surroundings
+from archsim.spec.architecture import Dma
 
 
 class Crossings:
-    """The way of a DMA engine's moves to the network. ``rank``: the engine's, where they meet in one instant."""
+    """The way of a DMA engine's moves to the network. ``rank``: the engine's, where they meet in one instant.
 
-    def __init__(
-        self, around: Surroundings, fabric: Fabric, clock: Clock, core: int, rank: int, outstanding: int | None
-    ) -> None:
+    ``asker``: the engine, where it offers so many bursts a cycle and no more.
+    """
+
+    def __init__(self, around: Surroundings, fabric: Fabric, clock: Clock, core: int, rank: int, spec: Dma) -> None:
         self.fabric = fabric
         self.routes = Routes(fabric, core)
         self._around = around
         self._clock = clock
         self._node = fabric.node(core)
         self._rank = rank
-        self._outstanding = outstanding
+        self._outstanding = spec.outstanding
+        self.asker = asker_of(spec, rank)
 
     def journey(self, step: Step) -> Journey:
         """Of a command that starts now."""
@@ -72,8 +75,8 @@ class Crossings:
         """The parts of a route from or to a DRAM."""
         starts = [address + part.offset for part in route.parts]
 
-        def transfer(leg: Leg, shape: Shape, at: int, clock: Clock) -> Event:
-            return leg.dram.submit(journey.order(), shape, at, clock)
+        def transfer(leg: Leg, shape: Shape, at: int, clock: Clock, port: int) -> Event:
+            return leg.dram.submit(journey.order(), shape, at, clock, engine=self.asker, port=port)
 
         return [
             Freight(at, flits, leg.dram, partial(transfer, leg, ask.shape, at), ask.bursts)

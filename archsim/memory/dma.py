@@ -15,7 +15,8 @@ long as it takes alone, without conflicts in banks: its descriptor and its bytes
 follows is the ports'. Not modelled: the time until
 the first beat does not delay the on-chip stream; DRAM and stream do not slow each other beyond that. With
 ``outstanding`` n a move has at most n bursts under way in a DRAM: burst i, in the order of its region, is not asked for
-before burst i - n has had its last beat (``memory.dram.kernel.pace``).
+before burst i - n has had its last beat (``memory.dram.kernel.pace``). With ``requests`` n it offers at most n bursts a
+cycle, over all channels and in order (``memory.dram.kernel.offers``).
 
 GATHER and SCATTER are in ``archsim.memory.gather``, what goes over a network in ``archsim.memory.crossing``. A move
 passes caches by; it drops their lines that it writes.
@@ -37,7 +38,7 @@ from archsim.memory.crossing import Crossings
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion
 from archsim.memory.gather import RowEngine
 from archsim.memory.leg import Leg
-from archsim.memory.offchip import OffChip
+from archsim.memory.offchip import OffChip, asker_of
 from archsim.memory.routes import Fabric, Route, Side
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Demand, Execution, Outcome, Streams
@@ -86,9 +87,10 @@ class DmaEngine(TileEngine):
         self._drams = drams
         self._caches = caches
         self._port = port
+        self._asker = asker_of(spec, port)
         self._crossings: Crossings | None = None
         if fabric is not None and core is not None:
-            self._crossings = Crossings(around, fabric, self.clock, core, port, spec.outstanding)
+            self._crossings = Crossings(around, fabric, self.clock, core, port, spec)
         self._rows = RowEngine(around, spec, drams, caches, port, self._crossings)
         self._moves = self.plans("dma", self._make, self._moved)
 
@@ -129,7 +131,8 @@ class DmaEngine(TileEngine):
         region = step.operand(leg.operand)
         address = self.around.stores.address(step, region) + region.offset.at(step.env) + leg.shift
         leg.drop(address)
-        return leg.dram.submit((self._port, step.index, number), leg.shape, address, self.clock)
+        order = (self._port, step.index, number)
+        return leg.dram.submit(order, leg.shape, address, self.clock, engine=self._asker)
 
     def _moved(self, plan: Plan, core: int | None) -> Plan:
         routes = plan.routes

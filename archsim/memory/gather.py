@@ -38,7 +38,7 @@ from archsim.memory.cache import TableCache
 from archsim.memory.combined import combined
 from archsim.memory.crossing import Crossings
 from archsim.memory.dram.interface import Completion, RowList
-from archsim.memory.offchip import OffChip
+from archsim.memory.offchip import OffChip, asker_of
 from archsim.memory.row_crossing import RowCrossing
 from archsim.memory.runs import Runs, dense, stretches
 from archsim.ops.lru.lines import BoolArray, IntArray, Touches
@@ -93,6 +93,7 @@ class RowEngine:
         self._drams = drams
         self._caches = caches
         self._port = port
+        self._asker = asker_of(spec, port)
 
     def run(self, step: Step) -> Execution:
         """Descriptor of the command, tags, then rows and on-chip streams at once, to the end of both."""
@@ -281,7 +282,7 @@ class RowEngine:
         asked = RowList(rows, runs.address, runs.size_bytes, runs.row, setup_cycles, self._clock.hz)
         limit = self._spec.outstanding
         order = (self._port, step.index, number)
-        return task.dram.submit_rows(order, asked, self._clock, write=runs.write, outstanding=limit)
+        return task.dram.submit_rows(order, asked, self._clock, write=runs.write, outstanding=limit, engine=self._asker)
 
     def _charge(self, step: Step, task: Task, completion: Any) -> None:
         assert task.dram is not None

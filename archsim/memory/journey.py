@@ -24,14 +24,14 @@ Then = Callable[[Event], None]
 class Freight(NamedTuple):
     """A part: its first byte's address above the network, the flits of each of its messages.
 
-    ``transfer``: asks ``dram`` for it, if it is there, with an end on edges of a clock; so many ``bursts`` at most. The
-    engine comes to it ``after_cycles`` of its clock.
+    ``transfer``: asks ``dram`` for it, if it is there, with an end on edges of a clock, through a port; so many
+    ``bursts`` at most. The engine comes to it ``after_cycles`` of its clock.
     """
 
     address: int
     messages: tuple[int, ...]
     dram: OffChip | None = None
-    transfer: Callable[[Clock], Event] | None = None
+    transfer: Callable[[Clock, int], Event] | None = None
     bursts: int = 0
     after_cycles: int = 0
 
@@ -122,7 +122,7 @@ class Journey:
         if item.transfer is None:
             self._deliver(way, port, item)
         else:
-            self._transfer(item, self._fabric.clock, partial(self._read, way, port, item))
+            self._transfer(item, self._fabric.clock, port, partial(self._read, way, port, item))
 
     def _read(self, way: Way, port: int, item: Freight, event: Event) -> None:
         """A part's last byte was read."""
@@ -139,12 +139,12 @@ class Journey:
         if item.transfer is None:
             self._send(load, self._clock, self._arrived)
         else:
-            self._send(load, self._fabric.clock, partial(self._write, item))
+            self._send(load, self._fabric.clock, partial(self._write, targets[0], item))
 
-    def _write(self, item: Freight, _: Event) -> None:
+    def _write(self, port: int, item: Freight, _: Event) -> None:
         """A part has arrived whole at the port of a DRAM."""
         self.flit_ps = self._kernel.now
-        self._transfer(item, self._clock, partial(self._written, item))
+        self._transfer(item, self._clock, port, partial(self._written, item))
 
     def _written(self, item: Freight, event: Event) -> None:
         self._beat(item, event)
@@ -170,12 +170,12 @@ class Journey:
     def _send(self, load: Any, clock: Clock, then: Then) -> None:
         self._fabric.send(self.order(), self._layer, load, clock).callbacks.append(then)
 
-    def _transfer(self, item: Freight, clock: Clock, then: Then) -> None:
+    def _transfer(self, item: Freight, clock: Clock, port: int, then: Then) -> None:
         assert item.dram is not None and item.transfer is not None
         window = self._windows.get(item.dram.name)
         if window is None:
             window = self._windows[item.dram.name] = Window(self._outstanding)
-        window.ask(item.bursts, partial(item.transfer, clock), then)
+        window.ask(item.bursts, partial(item.transfer, clock, port), then)
 
     def _beat(self, item: Freight, event: Event) -> None:
         assert item.dram is not None

@@ -6,6 +6,7 @@ reach it in the order of their queue, then of their command.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 from math import prod
 from typing import NamedTuple, cast
@@ -18,13 +19,15 @@ from archsim.memory.dram.constant import ConstantRateMemory
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.device import Policy, Refresh, Rows
 from archsim.memory.dram.fast import FastDram
-from archsim.memory.dram.interface import Completion, DramModel, RowList, Transfer
+from archsim.memory.dram.interface import Asker, Completion, DramModel, RowList, Transfer
 from archsim.sim.clock import PS_PER_S, Clock
 from archsim.sim.kernel import Event, Kernel
 from archsim.sim.tally import Tally
+from archsim.spec.architecture import Dma
 from archsim.spec.memories import DramControl, Memory
 
 CONSTANT = "constant"  # the standard of a plain constant-rate memory
+DIRECT = -1  # the port of a memory that engines reach without a network
 PINS = {False: "pin_read_bytes", True: "pin_write_bytes"}
 ROWS = ("row_hits", "row_misses", "row_conflicts", "activates")  # of a Completion, and actions of the same name
 
@@ -43,6 +46,11 @@ class Shape(NamedTuple):
     outstanding: int | None = None
 
 
+def asker_of(spec: Dma, rank: int) -> Asker | None:
+    """A DMA engine, the ``rank``-th of all, where it offers so many bursts a cycle and no more."""
+    return None if spec.requests is None else Asker(("engine", rank), spec.requests, spec.clock_hz)
+
+
 class OffChip:
     """One DRAM part. ``peak_bytes_per_s``: of its data pins, None when infinite.
 
@@ -58,24 +66,52 @@ class OffChip:
         self._number = kernel.attach(self.model)
         self._ids = count()
         model = self.model
+        self._port_requests = spec.control.requests
         self._burst_bytes = model.dram.device.burst_bytes if isinstance(model, (DramController, FastDram)) else 0
 
-    def submit(self, order: tuple[int, ...], shape: Shape, address: int, clock: Clock) -> Event:
+    def submit(
+        self,
+        order: tuple[int, ...],
+        shape: Shape,
+        address: int,
+        clock: Clock,
+        *,
+        engine: Asker | None = None,
+        port: int = DIRECT,
+    ) -> Event:
         """Move the bytes of ``shape`` from ``address`` on; the event has the Completion, at an edge of ``clock``.
 
-        ``order`` sorts the transfers of one instant.
+        ``order`` sorts the transfers of one instant; ``engine`` asks for it, through ``port`` of the memory.
         """
         write, run_bytes, extents, strides, least_ps, outstanding = shape
         transfer = Transfer(next(self._ids), write, address, run_bytes, extents, strides, outstanding)
+        transfer = self._asked(transfer, engine, port)
         return self._kernel.submit(self._number, order, transfer, clock, least_ps)
 
     def submit_rows(
-        self, order: tuple[int, ...], rows: RowList, clock: Clock, *, write: bool, outstanding: int | None
+        self,
+        order: tuple[int, ...],
+        rows: RowList,
+        clock: Clock,
+        *,
+        write: bool,
+        outstanding: int | None,
+        engine: Asker | None = None,
+        port: int = DIRECT,
     ) -> Event:
         """Move ``rows``, as ``submit``; ``outstanding``: rows under way at most."""
         transfer = Transfer(next(self._ids), write, 0, 0, outstanding=outstanding, rows=rows)
+        transfer = self._asked(transfer, engine, port)
         least_ps = self.model.least_ps(int(rows.sizes.sum()), write=write)
         return self._kernel.submit(self._number, order, transfer, clock, least_ps)
+
+    def _asked(self, transfer: Transfer, engine: Asker | None, port: int) -> Transfer:
+        """The transfer with those who offer so many bursts of it a cycle and no more."""
+        askers: tuple[Asker, ...] = () if engine is None else (engine,)
+        model = self.model
+        if self._port_requests is not None and isinstance(model, (DramController, FastDram)):
+            askers += (Asker(("port", port), self._port_requests, model.dram.device.clock_hz),)
+        return replace(transfer, askers=askers) if askers else transfer
 
     def shape(self, touched: Footprint, *, write: bool, outstanding: int | None = None) -> Shape:
         """What a transfer of ``touched`` is, wherever it starts."""

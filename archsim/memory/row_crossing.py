@@ -106,11 +106,12 @@ class RowCrossing:
             yield Freight(at, messages, dram, transfer, high - low, (high if part.write else low) * setup)
 
     def _transfer(
-        self, journey: Journey, dram: OffChip, part: Runs, rows: int, setup_cycles: int, clock: Clock
+        self, journey: Journey, dram: OffChip, part: Runs, rows: int, setup_cycles: int, clock: Clock, port: int
     ) -> Event:
         asked = RowList(rows, part.address, part.size_bytes, part.row, setup_cycles, self._spec.clock_hz)
-        limit = self._spec.outstanding
-        return dram.submit_rows(journey.order(), asked, clock, write=part.write, outstanding=limit)
+        limit, engine = self._spec.outstanding, self._crossings.asker
+        order = journey.order()
+        return dram.submit_rows(order, asked, clock, write=part.write, outstanding=limit, engine=engine, port=port)
 
     def _messages(self, size_bytes: int) -> tuple[int, ...]:
         most, fabric = self._crossings.fabric.message_bytes, self._crossings.fabric

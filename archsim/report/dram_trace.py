@@ -23,7 +23,7 @@ def to_table(found: Mapping[str, Any]) -> str:
         f"{found['trace']} on {memory['standard']}-{memory['speed_mts']}, {memory['channels']} x "
         f"{memory['width_bits']} b, {memory['mapping']}, rows {memory['rows']}"
         + (f" ({memory['row_timeout_ns']:g} ns)" if "row_timeout_ns" in memory else "")
-        + f", refresh {memory['refresh']}",
+        + f", refresh {memory['refresh']}, {memory['requests_per_cycle']:,} requests a cycle offered",
         f"{found['requests']:,} requests ({found['reads']:,} reads, {found['writes']:,} writes), "
         f"{found['cycles']:,} cycles, {si(found['time_s'], 's')}",
         f"bandwidth {si(found['bandwidth_bytes_per_s'], 'B/s')}, {100 * found['utilization']:.1f} % of "

@@ -16,8 +16,12 @@ class Outcome(Protocol):
     def met(self) -> bool:
         """Every case is within the threshold."""
 
+    @property
+    def incomplete(self) -> str:
+        """How many rows with a threshold were skipped, of how many; '' when none was."""
+
     def to_json(self) -> dict[str, object]:
-        """suite, cases, passed, exact, mape_pct, max_error_pct, threshold, speed, failed, skipped; perhaps beside."""
+        """suite, cases, passed, exact, mape_pct, max_error_pct, threshold, speed, failed, skipped; perhaps more."""
 
 
 def to_json(outcome: Outcome) -> str:
@@ -28,7 +32,7 @@ def to_json(outcome: Outcome) -> str:
 def to_table(outcome: Outcome) -> str:
     """One line of counts, one of errors, one of speed, then what failed, what was skipped, what is beside it."""
     found: Mapping[str, Any] = outcome.to_json()
-    verdict = "passed" if outcome.met else "FAILED"
+    verdict = ("passed" if outcome.met else "FAILED") + (f", {outcome.incomplete}" if outcome.incomplete else "")
     lines = [
         f"{found['suite']}: {verdict}, {found['passed']} of {found['cases']} within "
         f"{found['threshold']:g} %, {found['exact']} exact",

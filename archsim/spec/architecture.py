@@ -120,6 +120,7 @@ class Dma(Part):
     run_setup_cycles: int = 0  # of each contiguous run of a move in DRAM
     row_setup_cycles: int = 0  # of each row of a gather or scatter
     outstanding: int | None = None  # bursts of a move, rows of a gather or scatter under way; None = no limit
+    requests: int | None = None  # bursts that an engine offers to DRAM in a cycle; None = as many as queues take in
 
 
 @dataclass(frozen=True, slots=True)

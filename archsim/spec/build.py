@@ -96,6 +96,7 @@ def _dram(spec: schema.Dram, base: dict[str, Any]) -> m.Memory:
                 read_queue=spec.read_queue,
                 write_queue=spec.write_queue,
                 turn=spec.turn,
+                requests=spec.requests,
             ),
         )
     return m.Memory(
@@ -172,6 +173,7 @@ def dma(spec: schema.Dma, base: dict[str, Any]) -> a.Dma:
         run_setup_cycles=cycles(spec.run_setup, base["clock_hz"]),
         row_setup_cycles=cycles(spec.row_setup, base["clock_hz"]),
         outstanding=spec.outstanding,
+        requests=spec.requests,
     )
 
 

@@ -151,6 +151,7 @@ def _dram(part: Memory) -> Section:
         "read_queue": control.read_queue,
         "write_queue": control.write_queue,
         "turn": control.turn,
+        **({} if control.requests is None else {"requests": control.requests}),
     }
 
 
@@ -186,6 +187,8 @@ def _dma(part: Dma, above_hz: int) -> Section:
     section |= {"run_setup": cycles(part.run_setup_cycles), "row_setup": cycles(part.row_setup_cycles)}
     if part.outstanding is not None:
         section["outstanding"] = part.outstanding
+    if part.requests is not None:
+        section["requests"] = part.requests
     return section | overrides(part)
 
 

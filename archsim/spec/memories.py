@@ -23,6 +23,7 @@ class DramControl:
     read_queue: int = 32
     write_queue: int = 32
     turn: int = 16
+    requests: int | None = None  # bursts that a port offers in a cycle; None = as many as queues take in
 
 
 @dataclass(frozen=True, slots=True)

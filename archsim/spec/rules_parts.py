@@ -18,13 +18,13 @@ DRAM = "archsim.memory.dram"
 STANDARDS = f"{DRAM}.standards"
 CONSTANT = "constant"
 _TIMED_ONLY = ("speed", "width", "channels", "fidelity")
-_CONTROL = ("address_map", "rows", "row_timeout", "refresh", "read_queue", "write_queue", "turn")
+_CONTROL = ("address_map", "rows", "row_timeout", "refresh", "read_queue", "write_queue", "turn", "requests")
 _CONSTANT_ONLY = ("bandwidth", "latency")
 
 
 def check(file: File) -> None:
     """Add a problem for every broken rule."""
-    for rule in (_srams, _caches, _drams, _accumulate, _vectors, _host, _technology):
+    for rule in (_srams, _caches, _drams, _requests, _accumulate, _vectors, _host, _technology):
         rule(file)
 
 
@@ -110,6 +110,17 @@ def _drams(file: File) -> None:
                 file.add(part, key, f"has no meaning with {what}; allowed {', '.join(needed)} in its place")
         if not constant:
             _standard(file, part)
+
+
+def _requests(file: File) -> None:
+    """What engines offer in a cycle is counted in bursts, which a memory of constant rate does not have."""
+    drams = list(file.of(schema.Dram))
+    if not drams or any(part.spec.standard != CONSTANT for part in drams):
+        return
+    for part in file.of(schema.Dma):
+        if part.spec.requests is not None:
+            message = "has no meaning where every dram is `standard: constant`, which has no bursts"
+            file.add(part, "requests", f"{message}; allowed with a DRAM standard")
 
 
 def _standard(file: File, part: Declared[schema.Dram]) -> None:

@@ -148,6 +148,12 @@ class Dma(Part):
         description="bursts of a move, rows of a gather or scatter under way in DRAM, retired in order; "
         "no limit unless stated",
     )
+    requests: Annotated[int, d.count(1, 65536)] | None = Field(
+        None,
+        description="bursts that each engine offers to DRAM in a cycle of its clock (of the DRAM's, if that is "
+        "slower), over all channels; one that finds its queue full stops those behind it. Unless stated as many as the "
+        "queues take in: up to 8 a cycle each",
+    )
 
 
 class Host(Part):

@@ -28,7 +28,7 @@ class Dram(Storage):
     """`dram`: memory outside the chip, where tensors lie at time 0. Peak = channels x width x speed.
 
     `standard: constant` is a memory of constant rate: it takes `bandwidth` and `latency` in place of `speed`,
-    `width`, `channels`, `fidelity` and what a controller is told (`address_map` to `turn`).
+    `width`, `channels`, `fidelity` and what a controller is told (`address_map` to `requests`).
     """
 
     standard: Annotated[str, d.name("the name of a DRAM standard, or constant")] = Field(
@@ -62,10 +62,16 @@ class Dram(Storage):
     refresh: Annotated[str, d.choice("all_bank", "per_bank", "none")] = Field(
         "all_bank", description="all banks of a rank at once, bank by bank where the standard has it, or none"
     )
-    read_queue: Annotated[int, d.count(1, 64)] = Field(32, description="bursts that a channel can queue to read")
-    write_queue: Annotated[int, d.count(1, 64)] = Field(32, description="bursts that a channel can queue to write")
+    read_queue: Annotated[int, d.count(1, 128)] = Field(32, description="bursts that a channel can queue to read")
+    write_queue: Annotated[int, d.count(1, 128)] = Field(32, description="bursts that a channel can queue to write")
     turn: Annotated[int, d.count(1, 65536)] = Field(
         16, description="bursts of a move that a channel takes in before those of the next one that is under way"
+    )
+    requests: Annotated[int, d.count(1, 65536)] | None = Field(
+        None,
+        description="bursts that a port of this memory (one for each place in `attach` of a network, else one for all "
+        "engines) offers in a cycle of the memory's clock, over all channels; one that finds its queue full stops "
+        "those behind it. Unless stated as many as the queues take in: up to 8 a cycle each",
     )
     bandwidth: (
         Annotated[

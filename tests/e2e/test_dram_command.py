@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from archsim.cli import main
 from archsim.errors import ConfigError
 from archsim.lab.dram.measure import Asked, measure
 from archsim.lab.validate.dram_streams import stream
@@ -95,6 +96,29 @@ def test_policies_maps_and_wide_channels(archsim: Archsim, tmp_path: Path) -> No
     ]
     assert found("--map", "row bank bankgroup column")["cycles"] == usual["cycles"]
     assert found("--map", "row column bank bankgroup")["row_hits"] < usual["row_hits"]
+
+
+def test_requests_a_cycle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--ipc is over all channels; without it, 8 for each native channel are offered, and printed."""
+    path = written(tmp_path, "seq_rd", 4000, 32, 0, 1)
+    memory = ("dram", str(path), "--standard", "hbm3", "--speed", "6400", "--channels", "16", "--map", "RoBaRaCoCh")
+
+    def found(*options: str) -> dict[str, Any]:
+        with pytest.raises(SystemExit) as ended:
+            main([*memory, "--format", "json", *options])
+        assert not ended.value.code
+        return dict(json.loads(capsys.readouterr().out))
+
+    usual, eight, four = found(), found("--ipc", "8"), found("--ipc", "4")
+    assert [run["memory"]["requests_per_cycle"] for run in (usual, eight, four)] == [128, 8, 4]
+    assert found("--ipc", "128") == usual and usual["cycles"] < eight["cycles"] < four["cycles"]
+    assert four["cycles"] >= 4000 // 4
+    with pytest.raises(SystemExit):
+        main([*memory, "--ipc", "2"])
+    assert "16 x 64 b, RoBaRaCoCh, rows open, refresh all_bank, 2 requests a cycle offered" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as refused:
+        main([*memory, "--ipc", "0"])
+    assert refused.value.code == 2 and "--ipc" in capsys.readouterr().err
 
 
 def test_parquet_and_time(tmp_path: Path) -> None:

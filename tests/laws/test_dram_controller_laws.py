@@ -70,7 +70,7 @@ def traffic(draw: st.DrawFn) -> tuple[Any, ...]:
     if device.protocol != "dual":
         device = replace(device, ranks=draw(st.sampled_from([1, 2, 4])))
     policy = Policy(
-        read_queue=draw(st.sampled_from([1, 8, 32, 64])),
+        read_queue=draw(st.sampled_from([1, 8, 32, 128])),
         write_queue=draw(st.sampled_from([1, 8, 32])),
         rows=draw(st.sampled_from(["open", "closed", "timeout"])),
         row_timeout_ps=draw(st.sampled_from([1, 20_000, 100_000])),

@@ -10,11 +10,29 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from archsim.memory.dram.device import AddressMap, Device, Dram, Policy
-from archsim.memory.dram.interface import Completion, Transfer
+from archsim.memory.dram.interface import Asker, Completion, Transfer
 
 INTAKE = 8
-Burst = tuple[int, int]  # number on the channel, request of the transfer: its row, or itself in order
+Burst = tuple[int, int, int]  # number on the channel, request of the transfer (its row, or itself), itself in order
 Place = tuple[int, int, int]  # bank of the channel, row, column
+
+
+@dataclass(eq=False)
+class Offers:
+    """What an asker has offered: bursts of all of its transfers, and when they were taken in."""
+
+    asker: Asker
+    total: int = 0
+    taken: list[int] = field(default_factory=list)
+
+    def offers(self, burst: int, now: int, hz: int) -> bool:
+        """The next one in order, at an edge of the asker at or after so many before it were taken in."""
+        early = burst - self.asker.requests
+        if burst != len(self.taken) or early < 0:
+            return burst == len(self.taken)
+        taken_ps = self.taken[early] * 10**12 // hz
+        edge = -(-taken_ps * self.asker.hz // 10**12)
+        return edge * 10**12 // self.asker.hz < now * 10**12 // hz
 
 
 @dataclass(eq=False)
@@ -32,6 +50,7 @@ class Job:
     ends: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))  # of bursts, by request
     asked_ps: list[int] = field(default_factory=list)  # by request, as far as known
     retired: int = 0  # requests, in order
+    offers: list[tuple[Offers, int]] = field(default_factory=list)  # with its bursts before those of this transfer
 
     def over(self, request: int, hz: int, at: int) -> int | None:
         """When all bursts of a request have ended, in ps, if that is known in cycle ``at``; 0 without bursts."""
@@ -39,6 +58,11 @@ class Job:
         if len(ends) < self.bursts[request] or max(ends, default=0) > at:
             return None
         return max(ends, default=0) * 10**12 // hz
+
+    def may_take(self, burst: Burst, now: int, hz: int) -> bool:
+        """Whether a burst may be taken in now."""
+        offered = [offers.offers(first + burst[2], now, hz) for offers, first in self.offers]
+        return all(offered) and self.may_ask(burst[1], now, hz)
 
     def may_ask(self, request: int, now: int, hz: int) -> bool:
         """Whether a request may be taken in now."""
@@ -100,9 +124,14 @@ class Reference:
             jobs += [Job(transfer, visible, order=len(jobs) + n, at_ps=at_ps) for n, transfer in enumerate(transfers)]
         self.ticked = 0
         self.channels = [ReferenceChannel(self, number) for number in range(self.dram.channels)]
+        askers: dict[Asker, Offers] = {}
         for job in jobs:
             for channel in self.channels:
                 channel.expect(job)
+            for asker in job.transfer.askers:
+                offers = askers.setdefault(asker, Offers(asker))
+                job.offers.append((offers, offers.total))
+                offers.total += job.left
         while any(job.left for job in jobs):
             self.tick()
         ends = [(max(job.beats, default=job.visible), n) for n, job in enumerate(jobs)]
@@ -111,6 +140,8 @@ class Reference:
     def tick(self) -> None:
         for channel in self.channels:
             channel.tick(self.ticked)
+        while any([channel.again(self.ticked) for channel in self.channels]):
+            pass
         self.ticked += 1
 
     def open_cycles(self, end: int) -> int:
@@ -158,7 +189,7 @@ class Reference:
     def bursts(self, transfer: Transfer, channel: int) -> list[Burst]:
         """Bursts on a channel, in order; the last of one run is not repeated as the first of the next of its row."""
         size = self.dram.device.burst_bytes
-        found: list[Burst] = []
+        found: list[tuple[int, int]] = []
         last = None
         for start, run_bytes, row in self.runs(transfer):
             for burst in range(start // size, (start + run_bytes - 1) // size + 1):
@@ -166,8 +197,8 @@ class Reference:
                     found.append((burst, row if transfer.rows else len(found)))
                 last = burst, row
         channels = self.dram.channels
-        mine = [(burst, request) for burst, request in found if burst // self.interleave % channels == channel]
-        return [(b // self.interleave // channels * self.interleave + b % self.interleave, n) for b, n in mine]
+        mine = [(n, *item) for n, item in enumerate(found) if item[0] // self.interleave % channels == channel]
+        return [(b // self.interleave // channels * self.interleave + b % self.interleave, m, n) for n, b, m in mine]
 
     def place(self, burst: int) -> Place:
         values = dict.fromkeys(("column", "rank", "bankgroup", "bank"), 0)
@@ -207,6 +238,7 @@ class ReferenceChannel:
         intervals = {"all_bank": self.device.refresh_cycles, "per_bank": self.device.bank_refresh_cycles}
         self.interval = self.due = intervals.get(self.policy.refresh, 0)
         self.accessed: dict[int, int] = defaultdict(int)
+        self.taken = {False: 0, True: 0}  # into each queue in this cycle
         self.asked = self.done = 0
         self.rank_open: list[int] = []  # by cycle: ranks with a row that is open, or half way there
         self.issued: list[tuple[int, str, int, int]] = []  # cycle, command, bank, row
@@ -223,7 +255,7 @@ class ReferenceChannel:
         if bursts:
             self.pending.append((job, bursts))
             job.left += len(bursts)
-            for _, request in bursts:
+            for _, request, _ in bursts:
                 job.bursts[request] += 1
 
     def tick(self, now: int) -> None:
@@ -241,27 +273,43 @@ class ReferenceChannel:
         for job, bursts in [entry for entry in self.pending if entry[0].visible <= now]:
             self.rings[job.transfer.write].append((job, bursts))
         self.pending = [entry for entry in self.pending if entry[0].visible > now]
-        for entry in sorted(self.parked, key=lambda entry: entry[0].order):
-            if entry[0].may_ask(entry[1][0][1], now, self.device.clock_hz):
-                self.parked.remove(entry)
-                self.rings[entry[0].transfer.write].append(entry)
+        self.taken = {False: 0, True: 0}
+        self.rejoin(now)
         self.take_in(now, False)
         self.take_in(now, True)
 
     # ---- intake
 
+    def rejoin(self, now: int) -> bool:
+        """Whether any parked transfer goes back to its ring."""
+        hz = self.device.clock_hz
+        freed = [entry for entry in self.parked if entry[0].may_take(entry[1][0], now, hz)]
+        for entry in sorted(freed, key=lambda entry: entry[0].order):
+            self.parked.remove(entry)
+            self.rings[entry[0].transfer.write].append(entry)
+        return bool(freed)
+
+    def again(self, now: int) -> bool:
+        """A later round of a cycle: whether something may go on since another channel has taken bursts in."""
+        freed = self.rejoin(now)
+        if freed:
+            self.take_in(now, False)
+            self.take_in(now, True)
+        return freed
+
     def take_in(self, now: int, write: bool) -> None:
         room = self.policy.write_queue if write else self.policy.read_queue
         ring, queue = self.rings[write], self.queues[write]
-        taken = 0
-        while ring and len(queue) < room and taken < INTAKE:
+        while ring and len(queue) < room and self.taken[write] < INTAKE:
             job, bursts = ring[0]
-            if not job.may_ask(bursts[0][1], now, self.device.clock_hz):
+            if not job.may_take(bursts[0], now, self.device.clock_hz):
                 self.parked.append(ring.pop(0))
                 self.turns[write] = 0
                 continue
-            burst, request = bursts.pop(0)
-            taken += 1
+            burst, request, _ = bursts.pop(0)
+            self.taken[write] += 1
+            for offers, _ in job.offers:
+                offers.taken.append(now)
             if any(other.burst == burst for other in self.queues[True]):
                 self.ends(job, request, now, write)
             else:

@@ -17,6 +17,7 @@ from archsim.errors import ConfigError, NotBuiltError
 from archsim.lab import show, suites
 from archsim.lab.job import Job, build
 from archsim.lab.options import Requirement, parse_dtypes, parse_lookups, parse_parameters, public_keys, scalars
+from archsim.lab.validate.suite import Scored, Skipped, summarize
 from archsim.report.summary import summarise
 
 
@@ -247,6 +248,38 @@ def test_validate_exits_1_when_a_threshold_is_missed(capsys: pytest.CaptureFixtu
     (tmp_path / "cases.csv").write_text(header + "wrong,gemm,12,21,8,os,3,8,999\n")
     assert status("validate", "systolic", "--reference", str(tmp_path)) == 1
     assert "wrong: expected 999" in capsys.readouterr().out
+
+
+def test_validate_exits_1_when_a_row_is_not_scored(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
+    header = "case,kind,M,N,K,dataflow,rows,cols,cycles\n"
+    good, bad = "good,gemm,12,21,8,os,3,8,{}\n", "bad,gemm,x,21,8,os,3,8,1\n"
+    data = tmp_path / "cases.csv"
+    data.write_text(header + good.format(1))
+    status("validate", "systolic", "--reference", str(tmp_path), "--format", "json")
+    (cycles,) = [case["got"] for case in json.loads(capsys.readouterr().out)["failed"]]
+
+    def asked(text: str, *options: str) -> tuple[int, str, str]:
+        data.write_text(text)
+        code = status("validate", "systolic", "--reference", str(tmp_path), *options)
+        return code, *capsys.readouterr()
+
+    whole = header + good.format(int(cycles))
+    assert asked(whole)[0] == 0
+    code, out, err = asked(whole + bad + bad)
+    assert code == 1 and "systolic: passed, incomplete: 2 of 3 not scored, 1 of 1" in out
+    assert "incomplete: 2 of 3 not scored; --allow-skipped accepts that" in err
+    code, out, err = asked(whole + bad, "--allow-skipped")
+    assert (code, err) == (0, "") and "incomplete: 1 of 2 not scored" in out
+    assert asked(header + good.format(1) + bad, "--allow-skipped")[0] == 1
+    code, out, err = asked(whole + bad, "--format", "json")
+    assert code == 1 and json.loads(out)["not_scored"] == 1 and "1 of 2 not scored" in err
+
+
+def test_a_skipped_row_without_a_threshold_leaves_a_suite_complete() -> None:
+    scored, beside = [Scored("a", 1.0, 1.0)], Skipped("b", "unknown pattern", has_threshold=False)
+    assert summarize("dram", scored, threshold=0.0, speed={}, skipped=[beside]).incomplete == ""
+    both = summarize("dram", scored, threshold=0.0, speed={}, skipped=[beside, Skipped("c", "unknown pattern")])
+    assert both.met and both.incomplete == "incomplete: 1 of 2 not scored"
 
 
 @pytest.mark.parametrize("kind", ["chips", "dram", "technologies", "dataflows"])

@@ -14,7 +14,7 @@ from archsim.memory.dram.constraints import Timings
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.device import AddressMap, Device, Dram, Policy
 from archsim.memory.dram.families import DDR, DDR5, GDDR6, HBM2, HBM3, LPDDR4, LPDDR5
-from archsim.memory.dram.interface import Completion, RowList, Transfer
+from archsim.memory.dram.interface import Asker, Completion, RowList, Transfer
 from tests.tools.dram_commands import named, violations
 from tests.tools.dram_reference import Reference
 
@@ -56,8 +56,8 @@ def random_device(rng: Random) -> Device:
 
 def random_policy(rng: Random) -> Policy:
     return Policy(
-        read_queue=rng.choice([1, 2, 5, 32]),
-        write_queue=rng.choice([1, 2, 5, 32]),
+        read_queue=rng.choice([1, 2, 5, 32, 128]),
+        write_queue=rng.choice([1, 2, 5, 32, 128]),
         rows=rng.choice(["open", "open", "closed", "timeout"]),
         row_timeout_ps=rng.choice([1, 10_000, 100_000]),
         refresh=rng.choice(["all_bank", "all_bank", "per_bank", "none"]),
@@ -85,7 +85,18 @@ def random_rows(rng: Random, hz: int) -> RowList:
     )
 
 
+def random_askers(rng: Random, hz: int) -> tuple[Asker, ...]:
+    """None, an engine or a port, or both; clocks as the memory's, slower and faster."""
+    engine = Asker(("engine", rng.randint(0, 2)), rng.choice([1, 2, 3, 8, 40]), rng.choice([hz, hz // 3, hz * 5 // 2]))
+    port = Asker(("port", rng.randint(0, 1)), rng.choice([1, 2, 7]), hz)
+    return rng.choice([(), (), (), (engine,), (port,), (engine, port)])
+
+
 def random_transfer(rng: Random, number: int, hz: int) -> Transfer:
+    return replace(unasked_transfer(rng, number, hz), askers=random_askers(rng, hz))
+
+
+def unasked_transfer(rng: Random, number: int, hz: int) -> Transfer:
     limit = rng.choice([None, None, 1, 2, 3, rng.randint(1, 60)])
     if rng.random() < 0.2:
         return Transfer(number, rng.random() < 0.5, 0, 0, outstanding=limit, rows=random_rows(rng, hz))

@@ -13,6 +13,7 @@ from archsim.errors import ConfigError
 from archsim.memory.dram.address import by_name, images
 from archsim.memory.dram.device import Constraint, Device, Policy
 from archsim.memory.dram.kernel.layout import BANK_BITS, CHUNK_BITS, COLUMN_BITS
+from archsim.memory.dram.trace import Replayed, replay
 
 DEVICE = Device(
     standard="test",
@@ -64,14 +65,13 @@ def test_no_two_bursts_share_a_place(name: str, first: int) -> None:
 
 def test_what_cannot_be() -> None:
     from archsim.memory.dram.compiled import rules
-    from archsim.memory.dram.trace import replay
 
     with pytest.raises(ConfigError, match="no address map 'RoBaRaCoC'.*RoBaRaCoCh"):
         by_name("RoBaRaCoC", DEVICE)
     with pytest.raises(ConfigError, match="banks: found 3; allowed powers of two"):
         replace(DEVICE, banks=3)
-    with pytest.raises(ConfigError, match="at most 256 banks, queues of 64"):
-        rules(DEVICE, Policy(read_queue=65), by_name("RoBaRaCoCh", DEVICE))
+    with pytest.raises(ConfigError, match="at most 256 banks, queues of 128"):
+        rules(DEVICE, Policy(read_queue=129), by_name("RoBaRaCoCh", DEVICE))
     odd = Constraint(level="bank", before=("ACT",), after=("READ",), cycles=3)
     with pytest.raises(ConfigError, match="unknown command 'READ'"):
         rules(replace(DEVICE, constraints=(odd,)), Policy(), by_name("RoBaRaCoCh", DEVICE))
@@ -84,3 +84,30 @@ def test_what_cannot_be() -> None:
     ):
         with pytest.raises(ConfigError, match=said):
             replay(DEVICE, mapping, Policy(), np.array(arrivals), np.array(addresses), np.zeros(2, np.int64))
+    for requests in (0, -1, 1 << 33, 2.5, "8"):
+        with pytest.raises(ConfigError, match="requests a cycle: found .*; allowed whole numbers 1 to"):
+            served([0], 2, requests)  # type: ignore[arg-type]
+
+
+def served(bursts: list[int], channels: int, requests_per_cycle: int | None, queue: int = 32) -> Replayed:
+    """Reads of these bursts, all there at cycle 0."""
+    addresses, zeros = np.array(bursts, np.int64) * 64, np.zeros(len(bursts), np.int64)
+    policy = Policy(read_queue=queue, write_queue=queue)
+    mapping = by_name("RoBaRaCoCh", DEVICE)
+    return replay(DEVICE, mapping, policy, zeros, addresses, zeros, channels, requests_per_cycle=requests_per_cycle)
+
+
+@pytest.mark.parametrize("channels", [1, 4])
+@pytest.mark.parametrize("requests", [1, 3, 8, 16, None])
+def test_so_many_requests_enter_in_a_cycle(channels: int, requests: int | None) -> None:
+    """In their order, over all channels; eight for each channel unless told. Queues of 128 take 128 at once."""
+    found = served(list(range(100)), channels, requests, queue=128).accepted
+    assert found.tolist() == [n // (requests or 8 * channels) for n in range(100)]
+
+
+def test_a_full_queue_stops_the_stream_on_every_channel() -> None:
+    """Head of line: what goes to the idle channel waits behind what its neighbour has no room for."""
+    bursts = [2 * n for n in range(6)] + [1]  # channel 0 six times, then channel 1
+    found = served(bursts, 2, 16, queue=4).accepted.tolist()
+    assert found[:4] == [0] * 4 and found == sorted(found) and found[6] >= found[5] > 0
+    assert served([*bursts[:4], 1], 2, 16, queue=4).accepted.tolist() == [0] * 5

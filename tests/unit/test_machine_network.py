@@ -186,6 +186,39 @@ def test_a_read_without_bursts_knows_no_limit_and_one_with_them_keeps_it() -> No
     assert few.dram["dram"].useful_read_bytes == free.dram["dram"].useful_read_bytes == 16_384
 
 
+@pytest.mark.parametrize("fidelity", ["exact", "fast"])
+def test_engines_and_ports_offer_so_many_bursts_a_cycle(fidelity: str) -> None:
+    """256 bursts of 64 B, read and written: one in 10 ns by an engine of 100 MHz; two cores share the port's one in
+    0.83 ns."""
+    ddr4 = CHIP.replace(
+        "standard: constant, bandwidth: 64 B/cycle, latency: 20 cycles",
+        f"standard: ddr4, speed: 2400 MT/s, width: 64 b, channels: 8, fidelity: {fidelity}",
+    )
+    slow = "  - dma: {name: dma, clock: 100 MHz, requests: 1}\n  - sram: {name: l2"
+    for command in (move("m", "x", "t3", 16_384), move("m", "t3", "x", 16_384)):
+        free = simulate(one(3, command), grid(ddr4))
+        few = simulate(one(3, command), grid(ddr4.replace("  - sram: {name: l2", slow)))
+        assert few.total_ps > 255 * 10_000 * 0.95 > 2 * free.total_ps
+        assert [few.dram["dram"].read_bytes, few.dram["dram"].write_bytes] == [
+            free.dram["dram"].read_bytes,
+            free.dram["dram"].write_bytes,
+        ]
+    narrow = ddr4.replace("channels: 8,", "channels: 8, requests: 1,")
+    both = program(
+        queue("core[2].load", move("a", "x", "t2", 16_384)),
+        queue("core[3].load", move("b", "x", "t3", 16_384)),
+        tensors=one(0).tensors,
+    )
+
+    def last_beat_ps(chip: str) -> int:
+        """Of what either core reads."""
+        records = simulate(both, grid(chip)).records
+        return max(dict(records[f"core[{core}].load"][0].phases)["dram"] for core in (2, 3))
+
+    least_ps = 511 * 10**6 // 1200 * (1 if fidelity == "exact" else 0.9)
+    assert last_beat_ps(narrow) > least_ps > 1.3 * last_beat_ps(ddr4)
+
+
 LOOKUPS = """
 program lookups on grid
 layer l

@@ -46,6 +46,21 @@ hierarchy:
 """
 
 
+CONTROLLED = """standard: lpddr5
+      speed: 6400 MT/s
+      width: 16 b
+      channels: 4
+      capacity: 8 GiB
+      keeps: all
+"""
+CONSTANT = """standard: constant
+      bandwidth: 1 GB/s
+      capacity: 8 GiB
+      keeps: all
+  - dma: {requests: 4}
+"""
+
+
 @dataclass(frozen=True)
 class Mistake:
     """Replace ``old`` by ``new``; the message is at ``line`` and contains every one of ``says``."""
@@ -104,7 +119,9 @@ MISTAKES = [
     mistake("no such map", "channels: 4", "address_map: RoRa", 12, "dram.address_map", "'RoRa'", "RoRaBaCoBg"),
     mistake("part of a map", "channels: 4", "address_map: row bank", 12, "dram.address_map", "no bankgroup"),
     mistake("timeout of open rows", "channels: 4", "row_timeout: 50 ns", 12, "dram.row_timeout", "rows: timeout"),
-    mistake("queue beyond the kernel", "channels: 4", "read_queue: 65", 12, "dram.read_queue", "1 to 64"),
+    mistake("queue beyond the kernel", "channels: 4", "read_queue: 129", 12, "dram.read_queue", "1 to 128"),
+    mistake("no requests", "channels: 4", "requests: 0", 12, "dram.requests", "found 0", "1 to 65536"),
+    mistake("requests of no burst", CONTROLLED, CONSTANT, 13, "dma.requests", "constant", "no bursts"),
     mistake("unknown DRAM standard", "lpddr5", "lpdr5", 9, "dram.standard", "'lpdr5'", "did you mean 'lpddr5'?"),
     mistake("speed the standard lacks", "6400 MT/s", "6401 MT/s", 10, "dram.speed", "6401", "6400"),
     mistake("unknown technology", "node: 7nm", "node: 8nm", 2, "technology.node", "'8nm'", "7nm"),

@@ -17,7 +17,7 @@ from archsim.memory.dram import catalogue
 from archsim.memory.dram.bit_order import mapped
 from archsim.memory.dram.compiled import COMMANDS
 from archsim.memory.dram.device import ROW_TIMEOUT_PS, Device, Dram, Policy
-from archsim.memory.dram.trace import Replayed, replay
+from archsim.memory.dram.trace import Replayed, offered, replay
 from archsim.units import SIZE, TIME, Kind, parse_whole
 
 SCHEMA = "archsim.dram/1"
@@ -32,7 +32,8 @@ class Asked:
     """A trace and the memory that serves it.
 
     ``width_bits`` and ``capacity`` (with its unit): None = the usual ones. ``mapping``: see bit_order. ``row_timeout``
-    (with its unit) has a meaning with rows = timeout only.
+    (with its unit) has a meaning with rows = timeout only. ``requests_per_cycle``: of the trace, offered at most, over
+    all channels together; None: 8 for each native channel.
     """
 
     trace: Path
@@ -45,6 +46,7 @@ class Asked:
     rows: Literal["open", "closed", "timeout"] = "open"
     row_timeout: str | None = None
     refresh: Literal["all_bank", "per_bank", "none"] = "all_bank"
+    requests_per_cycle: int | None = None
 
 
 def measure(asked: Asked, say: Progress = quiet) -> dict[str, Any]:
@@ -60,12 +62,13 @@ def measure(asked: Asked, say: Progress = quiet) -> dict[str, Any]:
         raise ConfigError(f"--capacity: found '{asked.capacity}'; allowed {device.burst_bytes} B, a burst, or more")
     requests = load(asked.trace, device.clock_hz, device.burst_bytes, capacity)
     policy = Policy(rows=asked.rows, row_timeout_ps=_row_timeout_ps(asked), refresh=asked.refresh)
+    per_cycle = offered(asked.requests_per_cycle, memory.channels)
     mapping, interleave = mapped(asked.mapping, memory)
     say("replaying the trace")
     compiling.announce(compiling.TRACE, say)
     result = replay(
         device, mapping, policy, requests.arrivals, requests.addresses, requests.writes,
-        channels=memory.channels, interleave=interleave,
+        channels=memory.channels, interleave=interleave, requests_per_cycle=per_cycle,
     )  # fmt: skip
     seconds = result.cycles / device.clock_hz
     found: dict[str, Any] = {
@@ -77,6 +80,7 @@ def measure(asked: Asked, say: Progress = quiet) -> dict[str, Any]:
             "channels": asked.channels,
             "width_bits": width,
             "native_channels": memory.channels,
+            "requests_per_cycle": per_cycle,
             "capacity_bytes": capacity,
             "ranks": device.ranks,
             "mapping": asked.mapping,

@@ -1,6 +1,7 @@
 """Suite ``dram``: request streams on the DRAM controller against measured runs, cycles and mean read latency exact.
 
-Reads ``runs.json`` and ``configs.json`` (form in studies/validation/dram/README.md). Runs named ``ram_*`` have a
+Reads ``runs.json`` and ``configs.json`` of a folder, then of each folder in it that has them (form in
+studies/validation/dram/README.md). Runs named ``ram_*`` have a
 threshold: the cycle at which the last read returned or the last write was issued, and the mean of (end -
 acceptance) over reads. Source: Ramulator 2.1. Runs of DRAMsim3 (``ds3_*``) have none: their commands and energy are
 reported beside ours (see dram_energy).
@@ -10,7 +11,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -28,16 +30,19 @@ MEAN_DECIMALS = 4  # as recorded
 _UNREADABLE = (KeyError, TypeError, ValueError)
 
 
-def run(reference: Path) -> SuiteResult:
-    """Score every ``ram_*`` run. Raises ConfigError when a file is missing or no run can be scored."""
-    runs, configs = _load(reference / "runs.json", "results"), _load(reference / "configs.json", "configs")
+def run(reference: Path, wanted: Callable[[Any], bool] = lambda row: True) -> SuiteResult:
+    """Score every ``ram_*`` run that is ``wanted``, told its row.
+
+    Raises ConfigError when a file is missing or no run can be scored.
+    """
     scored: list[Scored] = []
-    skipped: dict[str, Skipped] = {}
+    skipped: list[Skipped] = []
     reported: list[Scored] = []
     speeds: list[float] = []
     ratios: list[float] = []
-    for row in runs:
-        case = _name(row)
+    for case, row, configs in _rows(reference):
+        if not wanted(row):
+            continue
         try:
             if row["config"] in OTHERS:
                 reported += beside(case, row)
@@ -48,13 +53,27 @@ def run(reference: Path) -> SuiteResult:
             anchor = row.get("anchor_speed", {}).get("sim_req_per_cpu_s")
             ratios += [speed / anchor] if anchor else []
         except (ConfigError, *_UNREADABLE) as error:
-            skipped[case] = Skipped(case, f"{type(error).__name__}: {error}")
+            skipped.append(Skipped(case, f"{type(error).__name__}: {error}", _has_threshold(row)))
     if not scored:
-        raise ConfigError(f"{reference}: no run that can be scored; the first: {next(iter(skipped.values()), 'none')}")
+        raise ConfigError(f"{reference}: no run that can be scored; the first: {skipped[0] if skipped else 'none'}")
     speed_of = {"requests_per_cpu_s_median": median(speeds), "requests_per_cpu_s_least": min(speeds)}
     if ratios:
         speed_of |= {"times_reference_median": median(ratios), "times_reference_least": min(ratios)}
-    return summarize("dram", scored, threshold=0.0, speed=speed_of, skipped=tuple(skipped.values()), beside=reported)
+    return summarize("dram", scored, threshold=0.0, speed=speed_of, skipped=skipped, beside=reported)
+
+
+def _rows(reference: Path) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
+    """Name, row and configurations of every run, those of the folders below after those of the folder itself."""
+    below = sorted(path.parent for path in reference.glob("*/runs.json"))
+    for folder in (reference, *below):
+        runs, configs = _load(folder / "runs.json", "results"), _load(folder / "configs.json", "configs")
+        for row in runs:
+            yield _name(row), row, configs
+
+
+def _has_threshold(row: Any) -> bool:
+    """Of what cannot be told apart it is taken that it has one."""
+    return not (isinstance(row, dict) and str(row.get("config")).startswith("ds3_"))
 
 
 def _load(path: Path, key: str) -> Any:
@@ -77,11 +96,11 @@ def _run(row: Mapping[str, Any], configs: Mapping[str, Any]) -> tuple[Replayed, 
     if row["config"] not in configs:
         raise ConfigError(f"configs.json has no configuration '{row['config']}'")
     device, mapping, policy, channels = read(row["config"], configs[row["config"]], row["req_bytes"])
-    arrivals, addresses, writes = stream(row["pattern"], row["n"], row["req_bytes"], row["num"], row["den"])
-    few = slice(0, 100)
-    replay(device, mapping, policy, arrivals[few], addresses[few], writes[few], channels)  # compiled before the clock
+    requests = stream(row["pattern"], row["n"], row["req_bytes"], row["num"], row["den"])
+    serve = partial(replay, device, mapping, policy, channels=channels, requests_per_cycle=row.get("ipc"))
+    serve(*(numbers[:100] for numbers in requests))  # compiled before the clock
     start_s = time.process_time()
-    result = replay(device, mapping, policy, arrivals, addresses, writes, channels)
+    result = serve(*requests)
     return result, row["n"] / max(time.process_time() - start_s, 1e-9)
 
 

@@ -42,10 +42,14 @@ class AtMost(Scored):
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A row that could not be scored and why (file:line, value found, what is allowed)."""
+    """A row that could not be scored and why (file:line, value found, what is allowed).
+
+    ``has_threshold``: it would have been scored, had it been understood; False of what is only reported beside.
+    """
 
     case: str
     reason: str
+    has_threshold: bool = True
 
     def to_json(self) -> dict[str, object]:
         """The entry of ``skipped``."""
@@ -58,7 +62,7 @@ class SuiteResult:
 
     ``cases``: scored rows; ``passed``: rows with an error of at most ``threshold`` (percent, 0 = exact);
     ``exact``: rows without error; ``mape_pct``: mean absolute error; ``speed``: figures of this run by name;
-    ``beside``: rows without a threshold, reported only.
+    ``beside``: rows without a threshold, reported only; ``not_scored``: rows with one that were skipped.
     """
 
     suite: str
@@ -78,8 +82,19 @@ class SuiteResult:
         """Every scored case is within the threshold, and there is at least one."""
         return self.cases > 0 and not self.failed
 
+    @property
+    def not_scored(self) -> int:
+        """Skipped rows that have a threshold."""
+        return sum(row.has_threshold for row in self.skipped)
+
+    @property
+    def incomplete(self) -> str:
+        """How many rows with a threshold were skipped, of how many; '' when all were scored."""
+        left = self.not_scored
+        return f"incomplete: {left} of {self.cases + left} not scored" if left else ""
+
     def to_json(self) -> dict[str, object]:
-        """The JSON object of ``validate SUITE --format json``; ``beside`` where the suite has such rows."""
+        """The JSON object of ``validate SUITE --format json``; ``not_scored``, ``beside`` where there are such rows."""
         found: dict[str, object] = {
             "suite": self.suite,
             "cases": self.cases,
@@ -92,6 +107,7 @@ class SuiteResult:
             "failed": [case.to_json() for case in self.failed],
             "skipped": [case.to_json() for case in self.skipped],
         }
+        found |= {"not_scored": self.not_scored} if self.not_scored else {}
         return found | ({"beside": [case.to_json() for case in self.beside]} if self.beside else {})
 
 

@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 from archsim.errors import ConfigError, SimulationError
 from archsim.memory.dram.address import DEFAULT, by_name
 from archsim.memory.dram.device import AddressMap, Dram, Policy
-from archsim.memory.dram.interface import Completion, DramStats, Transfer
+from archsim.memory.dram.interface import Asker, Completion, DramStats, Transfer
 from archsim.memory.dram.kernel.layout import NEVER, NONE
-from archsim.memory.dram.kernel.transfers import REQUEST, RUN
+from archsim.memory.dram.kernel.transfers import ASKERS, REQUEST, RUN
 from archsim.memory.dram.pool import Pool
-from archsim.memory.dram.regions import bursts_of_rows, folded, most_bursts
+from archsim.memory.dram.regions import bursts_of_rows, bursts_touched, folded, most_bursts
 from archsim.sim.clock import PS_PER_S, Clock
 
 
@@ -61,6 +61,7 @@ class DramController:
         self._useful = [0] * state.FIRST_SLOTS
         self._pool = Pool(state.FIRST_WORDS)
         self._words: dict[int, tuple[int, int]] = {}  # by slot: first and number
+        self._askers: dict[Asker, int] = {}
         self._useful_total = [0, 0]
         self._submitted = 0
         self._next_end: int = NEVER
@@ -174,6 +175,7 @@ class DramController:
         self._rows[slot] = (
             transfer.write, visible, self._submitted, transfer.address, run_bytes,
             extents[-1] if rows is None else runs, strides[-1], *extents[:-1], *strides[:-1], *paced,
+            *self._asked(transfer, (run_bytes, extents, strides), useful),
             0, visible, NONE, 0, 0, NEVER, 0, 0, 0, 0, 0, at_ps if rows else 0, NONE,
         )  # fmt: skip
         self._transfers[slot] = transfer
@@ -200,15 +202,43 @@ class DramController:
         first = self._take_words(slot, REQUEST * most) if most else 0
         return (most, NEVER, first, NONE, 0, 0, 0), 0
 
+    def _asked(
+        self, transfer: Transfer, region: tuple[int, tuple[int, ...], tuple[int, ...]], useful: int
+    ) -> tuple[int, ...]:
+        """The fields ``bursts`` to ``bases`` of a transfer."""
+        numbers = [self._asker(asker) for asker in transfer.askers] if useful else []
+        bursts, size = 0, self.dram.device.burst_bytes
+        if numbers and transfer.rows is not None:
+            bursts = int(bursts_of_rows(transfer.rows, size).sum())
+        elif numbers:
+            bursts = bursts_touched(transfer.address, *region, size)
+        return (bursts, *numbers, *[NONE] * (ASKERS - len(numbers)), *[0] * ASKERS)
+
+    def _asker(self, asker: Asker) -> int:
+        """The number of an asker, of whom nothing has come yet when it is new."""
+        number = self._askers.get(asker)
+        if number is None:
+            number = self._askers[asker] = len(self._askers)
+            first = self._stretch(asker.requests)
+            if number == self._state.askers.size:
+                self._state = self._state._replace(askers=self._layout.padded(self._state.askers, number))
+            self._state.askers[number] = (asker.requests, asker.hz, first, 0, 0, 0)
+        return number
+
     def _take_words(self, slot: int, count: int) -> int:
+        first = self._stretch(count)
+        self._words[slot] = first, count
+        return first
+
+    def _stretch(self, count: int) -> int:
+        """The first of as many words that nobody has."""
         first = self._pool.take(count)
         if first is None:
             size = self._pool.size
             self._pool.give(size, max(size, count))
             words = self._layout.padded(self._state.words, max(size, count))
             self._state = self._state._replace(words=words)
-            return self._take_words(slot, count)
-        self._words[slot] = (first, count)
+            return self._stretch(count)
         return first
 
     def _complete(self, slot: int) -> Completion:

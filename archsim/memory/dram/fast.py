@@ -7,7 +7,8 @@ many bursts. Transfers under way share the memory equally (processor sharing), w
 speeds that it was measured to have under as many transfers of each pattern, and end a latency after their work is
 done. Refreshes take the share that they take of a long stream. A limit of bursts or rows under way is part of the
 pattern, so that what it costs is measured too: bursts x size / latency at most; and with refreshes, part of which fall
-into time in which the engine leaves the memory idle. Of lists of rows of as many bursts a
+into time in which the engine leaves the memory idle. Bursts that are offered so
+many a cycle are paced alike; transfers of one asker come one after the other. Of lists of rows of as many bursts a
 row, the first one met is measured for all. Rows are taken to be open in all ranks from the first transfer on where they
 are left open, else while transfers are under way.
 
@@ -24,6 +25,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from archsim.errors import SimulationError
+from archsim.memory.dram.asking import Asking
 from archsim.memory.dram.device import AddressMap, Dram, Policy
 from archsim.memory.dram.interface import Completion, DramStats, RowList, Transfer, useful_bytes
 from archsim.memory.dram.patterns import Pattern
@@ -68,8 +70,9 @@ class FastDram:
         self._wholes: dict[int, Sample] = {}
         self._ends: dict[int, None] = {}  # where the last contiguous transfers end
         self._patterns: dict[int, int] = {}  # transfers under way of each
+        self._asking = Asking()
         self._pace: Fraction | None = None  # None: to be found
-        self._paces: dict[tuple[tuple[int, int], ...], Fraction] = {}  # by the transfers of each pattern
+        self._paces: dict[tuple[int, tuple[tuple[int, int], ...]], Fraction] = {}  # by the transfers of each pattern
         self._work = 0  # that a transfer under way from the start would have had, in parts of a picosecond
         self._submitted = 0
         self._submitted_ps = self._reached_ps = self._now_ps = 0
@@ -169,21 +172,23 @@ class FastDram:
             self._end(visible_ps, _Job(transfer, _NONE, 0, _NOTHING, visible_ps, asked_ps), self._submitted)
             return
         size = self.dram.device.burst_bytes
+        asked = tuple((asker.requests, asker.hz) for asker in transfer.askers)
         if transfer.rows is None:
             limit = transfer.outstanding
             limit = None if limit is None or limit >= most_bursts(transfer, useful, size) else limit
             follows = transfer.address in self._ends
             of_region = (transfer.write, transfer.address % size, run_bytes, extents, strides, follows, limit)
-            pattern = self._number(Pattern(*of_region))
+            pattern = self._number(Pattern(*of_region, asked=asked))
             sample = self._whole(pattern)
         else:
-            pattern, sample = self._listed(transfer, transfer.rows)
+            pattern, sample = self._listed(transfer, transfer.rows, asked)
         if run_bytes == useful:
             self._ends[transfer.address + run_bytes] = None
         if len(self._ends) > REMEMBERED:
             del self._ends[next(iter(self._ends))]
         job = _Job(transfer, pattern, useful, sample, at_ps, asked_ps)
         self._patterns[pattern] = self._patterns.get(pattern, 0) + 1
+        self._asking.begin(transfer.askers)
         self._pace = None
         heapq.heappush(self._served, (self._work + job.sample.work_ps * SCALE, self._submitted, job))
 
@@ -195,10 +200,10 @@ class FastDram:
             self._known.append(pattern)
         return number
 
-    def _listed(self, transfer: Transfer, rows: RowList) -> tuple[int, Sample]:
+    def _listed(self, transfer: Transfer, rows: RowList, asked: tuple[tuple[int, int], ...]) -> tuple[int, Sample]:
         """The pattern of a list of rows, and the work of all of its bursts."""
         kind, bursts = self._sampler.kind(rows)
-        pattern = Pattern(transfer.write, 0, 0, (), (), False, transfer.outstanding, kind)
+        pattern = Pattern(transfer.write, 0, 0, (), (), False, transfer.outstanding, kind, asked)
         sample = self._sampler.sample(pattern).scaled(bursts)
         on_pins = -(-useful_bytes(transfer) * PS_PER_S // self.dram.peak_bytes_per_s)
         return self._number(pattern), replace(sample, work_ps=max(sample.work_ps, on_pins))
@@ -219,15 +224,17 @@ class FastDram:
         """Work that each transfer under way gets in a picosecond."""
         if self._pace is None:
             crowd = tuple(sorted(self._patterns.items()))
-            self._pace = self._paces.get(crowd)
+            together = sum(self._patterns.values()) - self._asking.behind_others
+            self._pace = self._paces.get((together, crowd))
             if self._pace is None:
-                self._pace = self._paces[crowd] = self._pace_of({self._known[item]: n for item, n in crowd})
+                by_pattern = {self._known[item]: n for item, n in crowd}
+                self._pace = self._paces[together, crowd] = self._pace_of(by_pattern, together)
         return self._pace
 
-    def _pace_of(self, crowd: Mapping[Pattern, int]) -> Fraction:
-        """The same with so many transfers of each pattern under way."""
-        transfers, both = sum(crowd.values()), len({pattern.write for pattern in crowd}) == 2
-        costs = (n / self._sampler.speed(pattern, transfers, both=both) for pattern, n in crowd.items())
+    def _pace_of(self, crowd: Mapping[Pattern, int], together: int) -> Fraction:
+        """The same with so many transfers of each pattern under way, ``together`` of them at a time."""
+        both = len({pattern.write for pattern in crowd}) == 2
+        costs = (n / self._sampler.speed(pattern, together, both=both) for pattern, n in crowd.items())
         return 1 / sum(costs, Fraction(0))
 
     def _progress(self, to_ps: int) -> None:
@@ -249,6 +256,7 @@ class FastDram:
         work, order, job = heapq.heappop(self._served)
         self._work = max(self._work, work)
         self._patterns[job.pattern] -= 1
+        self._asking.end(job.transfer.askers)
         self._pace = None
         if not self._patterns[job.pattern]:
             del self._patterns[job.pattern]

@@ -18,7 +18,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,18 @@ class RowList:
     engine_hz: int
 
 
+class Asker(NamedTuple):
+    """Who asks a memory for bursts, an engine or a port: at most ``requests`` in a cycle of a clock of ``hz``.
+
+    Over all channels and transfers of the asker of this ``name``, in their order: a burst that finds its queue full
+    stops those behind it. Of a clock faster than the memory's, in a cycle of the memory's.
+    """
+
+    name: tuple[str, int]
+    requests: int
+    hz: int
+
+
 @dataclass(frozen=True, slots=True)
 class Transfer:
     """A strided region that is read or written: runs of contiguous bytes repeated over outer loops.
@@ -55,6 +67,7 @@ class Transfer:
 
     ``outstanding``: bursts (of ``rows``: rows) under way at most, retired in order: burst n, in the order of the
     region, is not asked for before burst n - outstanding has had its last beat. None: as many as there is room for.
+    ``askers``: an engine, and the port through which it asks, where these offer so many bursts a cycle and no more.
     """
 
     id: int
@@ -65,6 +78,7 @@ class Transfer:
     strides: tuple[int, ...] = ()
     outstanding: int | None = None
     rows: RowList | None = None
+    askers: tuple[Asker, ...] = ()
 
 
 def useful_bytes(transfer: Transfer) -> int:

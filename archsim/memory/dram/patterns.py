@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import NamedTuple
 
-from archsim.memory.dram.interface import RowList, Transfer
+from archsim.memory.dram.interface import Asker, RowList, Transfer
 
 
 class Kind(NamedTuple):
@@ -19,7 +19,8 @@ class Kind(NamedTuple):
 class Pattern(NamedTuple):
     """What decides the rate of a transfer. ``follows``: it goes on where another one has ended.
 
-    ``outstanding``: as of a Transfer; ``kind``: of a list of rows, of which the first one met stands for all.
+    ``outstanding``: as of a Transfer; ``kind``: of a list of rows, of which the first one met stands for all;
+    ``asked``: requests and clock of its askers.
     """
 
     write: bool
@@ -30,11 +31,12 @@ class Pattern(NamedTuple):
     follows: bool = False
     outstanding: int | None = None
     kind: Kind | None = None
+    asked: tuple[tuple[int, int], ...] = ()
 
     @property
     def is_paced(self) -> bool:
         """Whether its engine may leave the memory idle."""
-        return self.outstanding is not None or self.kind is not None
+        return self.outstanding is not None or self.kind is not None or bool(self.asked)
 
 
 def first_of(pattern: Pattern, most_bursts: int, burst_bytes: int) -> Transfer:
@@ -47,7 +49,13 @@ def first_of(pattern: Pattern, most_bursts: int, burst_bytes: int) -> Transfer:
         room = max(1, room // extents[0])
     lowest = sum(min(0, (n - 1) * s) for n, s in zip(extents, pattern.strides, strict=True))
     address = pattern.offset - lowest // burst_bytes * burst_bytes
-    return Transfer(0, pattern.write, address, run_bytes, tuple(extents), pattern.strides, pattern.outstanding)
+    region = address, run_bytes, tuple(extents), pattern.strides
+    return Transfer(0, pattern.write, *region, pattern.outstanding, askers=askers_of(pattern, 0))
+
+
+def askers_of(pattern: Pattern, number: int) -> tuple[Asker, ...]:
+    """Askers like those of a pattern's transfers, whom only the ``number``-th transfer has."""
+    return tuple(Asker((f"asker {n}", number), *asked) for n, asked in enumerate(pattern.asked))
 
 
 def reach(transfer: Transfer) -> int:

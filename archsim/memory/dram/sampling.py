@@ -13,7 +13,7 @@ from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.device import AddressMap, Dram, Policy
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion, RowList, Transfer, useful_bytes
 from archsim.memory.dram.measured import Measured
-from archsim.memory.dram.patterns import Kind, Pattern, first_of, rows_sha256
+from archsim.memory.dram.patterns import Kind, Pattern, askers_of, first_of, rows_sha256
 from archsim.memory.dram.patterns import reach as reach_of
 from archsim.memory.dram.regions import bursts_of_rows, bursts_touched
 from archsim.sim.clock import PS_PER_S, Clock
@@ -160,7 +160,7 @@ class Sampler:
             on = streams[i % crowd] + i // crowd * one.run_bytes
             place = on if pattern.follows else rng.randrange(room) * size
             write = pattern.write != (both and i % 2 == 1)
-            transfers.append(self._moved(one, place, i, write))
+            transfers.append(replace(self._moved(one, place, i, write), askers=askers_of(pattern, i)))
         return transfers
 
     def _gain(self, pattern: Pattern, transfers: Sequence[Transfer], crowd: int) -> Fraction:
@@ -211,7 +211,8 @@ class Sampler:
         first = replace(
             rows, count=count, addresses=rows.addresses[:runs], sizes=rows.sizes[:runs], row=rows.row[:runs]
         )
-        return Transfer(0, pattern.write, 0, 0, outstanding=pattern.outstanding, rows=first)
+        askers = askers_of(pattern, 0)
+        return Transfer(0, pattern.write, 0, 0, outstanding=pattern.outstanding, rows=first, askers=askers)
 
     def _moved(self, transfer: Transfer, place: int, number: int, write: bool) -> Transfer:
         """The same ``place`` bytes further on; rows at the end of the memory come round to its start."""

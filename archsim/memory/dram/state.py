@@ -14,6 +14,7 @@ from archsim.memory.dram.kernel import transfers as t
 
 FIRST_SLOTS = 16  # transfers under way before the arrays first grow
 FIRST_WORDS = 4096
+FIRST_ASKERS = 4
 _SLOT_AXES = {"transfers": 0, "cursors": 1, "done": 0}
 
 
@@ -34,6 +35,7 @@ def initial(dram: Dram, policy: Policy, mapping: AddressMap, interleave_bytes: i
         ending=np.full(1, k.NONE, np.int64),
         done=np.zeros(FIRST_SLOTS, np.int64),
         words=np.zeros(FIRST_WORDS, np.int64),
+        askers=np.zeros(FIRST_ASKERS, t.ASKER),
         logs=logs,
     )
 
@@ -89,7 +91,20 @@ def relative(state: t.State, now: int) -> bytes:
     found += [channels["refresh_asked"] - channels["refresh_done"], channels["refresh_done"] % units]
     if rules["row_policy"] == k.TIMEOUT:
         found.append(np.maximum(channels["accessed"] - now, -int(rules["row_timeout"])))
+    found += [np.array(times, np.int64) for times in _held_back(state, now)]
     return b"".join(np.ascontiguousarray(part).tobytes() for part in found)
+
+
+def _held_back(state: t.State, now: int) -> list[tuple[int, ...]]:
+    """Of each asker that took in bursts so late that they hold back coming ones: its number, and how late they were."""
+    found = []
+    for number, asker in enumerate(state.askers):
+        most, taken, hz = int(asker["requests"]), int(asker["taken"]), int(asker["hz"])
+        times = [int(state.words[int(asker["words"]) + n % most]) for n in range(max(0, taken - most), taken)]
+        late = [now - at for at in times if (now - at) * hz < 2 * int(state.spread[0]["clock_hz"]) + 2 * hz]
+        if late:
+            found.append((number, taken % most, *late))
+    return found
 
 
 def _oldest_first(rules: Any, channels: Any) -> Any:
@@ -123,8 +138,9 @@ def _feeds(dram: Dram, rules: Any) -> Any:
     found = np.zeros(dram.channels, t.FEED)
     found["number"] = np.arange(dram.channels)
     found["next_at"] = rules["refresh_interval"][0]
-    found["planned"] = found["take_at"] = k.NEVER
+    found["planned"] = found["plan_at"] = found["take_at"] = k.NEVER
     found["release_at"] = k.NEVER
+    found["room_at"] = k.NONE
     found["pending_head"] = found["parked"] = found["tails"] = k.NONE
     return found
 

@@ -15,6 +15,8 @@ from archsim.memory.dram.device import AddressMap, Device, Policy
 Numbers = npt.NDArray[np.int64]
 _MOST_BURSTS = 1 << 32  # on a channel
 LAST_CYCLE = 1 << 40  # requests arrive before
+PER_CHANNEL = 8  # requests a cycle that are offered for each channel, unless told
+MOST_REQUESTS = 1 << 32  # a cycle
 
 
 @dataclass(frozen=True)
@@ -53,17 +55,20 @@ def replay(
     channels: int = 1,
     log: bool = False,
     interleave: int = 1,
+    requests_per_cycle: int | None = None,
 ) -> Replayed:
     """Serve requests in their order: each when it has arrived (cycles, never falling) and its queue has room.
 
     A request is one burst at a byte address; ``interleave`` bursts in a row are on one channel, the next on the next.
-    Requests wait for those before them, on any channel. Raises ConfigError for arrivals that fall, and negative or
-    too large numbers.
+    ``requests_per_cycle``: offered at most, over all channels together; None: PER_CHANNEL for each of them. Requests
+    wait for those before them, on any channel. Raises ConfigError for arrivals that fall, and negative or too large
+    numbers.
     """
     from archsim.memory.dram.kernel.layout import LOG, LOG_ROOM, NONE, REQUEST
     from archsim.memory.dram.kernel.replay import replay as run
 
     requests = _requests(arrivals, addresses // device.burst_bytes, writes, channels, interleave)
+    per_cycle = offered(requests_per_cycle, channels)
     rules = compiled.rules(device, policy, mapping)
     state = compiled.channels(device, rules, channels)
     logs = np.zeros(channels, LOG)
@@ -72,7 +77,7 @@ def replay(
     kept: list[list[Numbers]] = [[] for _ in range(channels)]
     done = False
     while not done:
-        done = bool(run(rules[0], state, requests.view(REQUEST).reshape(-1), progress, planned, logs))
+        done = bool(run(rules[0], state, requests.view(REQUEST).reshape(-1), per_cycle, progress, planned, logs))
         for number in range(channels if log else 0):
             kept[number].append(logs["rows"][number, : logs["count"][number]].copy())
         logs["count"] = 0
@@ -86,6 +91,14 @@ def replay(
         commands=tuple(np.concatenate(rows) for rows in kept) if log else None,
         opened=compiled.opened(state, int(requests[:, 5].max(initial=0))),
     )
+
+
+def offered(requests_per_cycle: int | None, channels: int) -> int:
+    """Requests offered in a cycle over all channels; raises ConfigError unless they are 1 to MOST_REQUESTS."""
+    found = PER_CHANNEL * channels if requests_per_cycle is None else requests_per_cycle
+    if not isinstance(found, int) or not 1 <= found <= MOST_REQUESTS:
+        raise ConfigError(f"requests a cycle: found {found}; allowed whole numbers 1 to {MOST_REQUESTS}")
+    return found
 
 
 def _requests(arrivals: Numbers, bursts: Numbers, writes: Numbers, channels: int, interleave: int) -> Any:

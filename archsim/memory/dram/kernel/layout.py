@@ -19,16 +19,16 @@ COLUMN, CLOSING, OPENING, NEEDS = range(4)  # what a queued access can need next
 ACTIVE, REFRESH, READS, WRITES, SECOND, IDLE = range(6)  # where the planned command comes from
 SINGLE, SPLIT, DUAL = range(3)  # one command a cycle; with split activates and WCK; a row and a column command
 OPEN, CLOSED, TIMEOUT = range(3)  # row policies
-INTAKE = 8  # accesses a channel takes in per cycle
+INTAKE = 8  # bursts of transfers that each queue takes in a cycle
 HIT, MISS, CONFLICT, OPENED = 1, 2, 3, 4  # how an access was counted; OPENED is added when a row was opened for it
 
 
 # Room for what a device and its controller have; a channel's record holds all of it side by side.
 MOST_BANKS = 256
 MOST_RANKS = 64
-MOST_QUEUED = 64  # in each queue
+MOST_QUEUED = 128  # in each queue
 MOST_ENTRIES = 2 * MOST_QUEUED + MOST_BANKS + 1
-SLOT_BITS = 9  # of an access's age, which ends in its slot
+SLOT_BITS = 10  # of an access's age, which ends in its slot
 MOST_RULES = 160
 MOST_WINDOWS = 4
 LONGEST_WINDOW = 4

@@ -15,9 +15,7 @@ from typing import Any
 
 from archsim.kernels import inlined, njit
 from archsim.memory.dram.kernel.layout import NEVER, NONE
-from archsim.memory.dram.kernel.regions import request
-from archsim.memory.dram.kernel.rings import append
-from archsim.memory.dram.kernel.transfers import PS_PER_S, REQUEST, Feed, Spread, Transfer
+from archsim.memory.dram.kernel.transfers import PS_PER_S, REQUEST, Spread, Transfer
 
 _HALF = 20  # bits by which factors are cut in two
 
@@ -92,66 +90,8 @@ def known(words: Any, transfer: Transfer, number: int) -> int:
 
 
 @inlined
-def next_place(spread: Spread, words: Any, feed: Feed, transfer: Any, cursor: Any, now: int) -> int:
-    """The place of the request that the next burst belongs to; NONE while it may not be asked for."""
-    place = 0
-    if transfer.most:
-        number = request(spread, words, feed.number, transfer, cursor)
-        at = known(words, transfer, number)
-        place = number % transfer.most
-        if at > now:
-            feed.release_at = min(feed.release_at, at)
-            place = NONE
-    return place
-
-
-@inlined
 def ended(words: Any, transfer: Transfer, place: int, end: int) -> None:
     """A burst of the request at ``place`` has its last beat in cycle ``end``."""
     at = transfer.requests + REQUEST * place
     words[at + 1] -= 1
     words[at + 2] = max(words[at + 2], end)
-
-
-@njit
-def look_ahead(spread: Spread, words: Any, feed: Feed, transfers: Any, cursors: Any) -> None:
-    """Find anew when the first of the parked transfers can go on."""
-    feed.release_at = NEVER
-    slot = feed.parked
-    while slot != NONE:
-        transfer, cursor = transfers[slot], cursors[slot]
-        number = request(spread, words, feed.number, transfer, cursor)
-        feed.release_at = min(feed.release_at, known(words, transfer, number))
-        slot = cursor.following
-
-
-@njit
-def park(feed: Feed, transfers: Any, cursors: Any, slot: int) -> None:
-    """Put a transfer that has left its ring among those that wait, in order of submission."""
-    before, after = NONE, feed.parked
-    while after != NONE and transfers[after].order < transfers[slot].order:
-        before, after = after, cursors[after].following
-    cursors[slot].following = after
-    if before == NONE:
-        feed.parked = slot
-    else:
-        cursors[before].following = slot
-
-
-@njit
-def rejoin(spread: Spread, words: Any, feed: Feed, transfers: Any, cursors: Any, now: int) -> None:
-    """Those whose next request may be asked for now go to the tails of their rings."""
-    before, slot = NONE, feed.parked
-    while slot != NONE:
-        following = cursors[slot].following
-        number = request(spread, words, feed.number, transfers[slot], cursors[slot])
-        if known(words, transfers[slot], number) > now:
-            before = slot
-        else:
-            if before == NONE:
-                feed.parked = following
-            else:
-                cursors[before].following = following
-            append(feed, cursors, transfers[slot].write, slot)
-        slot = following
-    look_ahead(spread, words, feed, transfers, cursors)

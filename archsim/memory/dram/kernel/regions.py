@@ -63,6 +63,12 @@ def request(spread: Spread, words: Any, number: int, transfer: Transfer, cursor:
     if transfer.runs != NONE:
         row: int = words[transfer.runs + RUN * cursor.index + 2]
         return row
+    return position(spread, number, cursor)
+
+
+@inlined
+def position(spread: Spread, number: int, cursor: Cursor) -> int:
+    """The number of the next burst among all of its transfer's."""
     bits = spread.interleave_bits
     block = (cursor.local >> bits) * spread.channels + number
     burst = (block << bits) + (cursor.local & ((1 << bits) - 1))

@@ -1,4 +1,7 @@
-"""Channels fed by a trace: requests in their order, each when it has arrived and its queue has room."""
+"""Channels fed by a trace: requests in their order, each when it has arrived and its queue has room, so many a cycle.
+
+A request that finds its queue full stops those behind it until the next cycle, whatever their channel.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,19 @@ from typing import Any
 
 from archsim.kernels import inlined, njit
 from archsim.memory.dram.kernel.issue import tick
-from archsim.memory.dram.kernel.layout import INTAKE, NEVER, NONE, UNSIGNED, Channel, Log, Request, Rules
+from archsim.memory.dram.kernel.layout import NEVER, NONE, UNSIGNED, Channel, Log, Request, Rules
 from archsim.memory.dram.kernel.queues import FORWARDED, FULL, QUEUED, has_room, release, take_in
 from archsim.memory.dram.kernel.refresh import skip
 from archsim.memory.dram.kernel.select import next_at, plan
 
 
 @njit
-def replay(rules: Rules, channels: Any, requests: Any, progress: Any, planned: Any, logs: Any) -> bool:
+def replay(rules: Rules, channels: Any, requests: Any, per_cycle: int, progress: Any, planned: Any, logs: Any) -> bool:
     """Serve requests until all are done (True) or a log may be full after the next cycle.
 
-    ``requests``: Request records; their times are filled in. ``progress``: requests taken in, requests done, cycle of
-    the next event; at first 0. ``planned``: each channel's next command, at first NONE. ``logs``: a Log for each.
+    ``requests``: Request records; their times are filled in. ``per_cycle``: of them that are offered in a cycle, over
+    all channels. ``progress``: requests taken in, requests done, cycle of the next event; at first 0. ``planned``: each
+    channel's next command, at first NONE. ``logs``: a Log for each.
     """
     taken, done, now, total, full = progress[0], progress[1], progress[2], requests.size, False
     while done < total and not full:
@@ -32,7 +36,7 @@ def replay(rules: Rules, channels: Any, requests: Any, progress: Any, planned: A
                 planned[c] = NONE
                 full |= _is_full(logs[c])
         before = taken
-        taken, queued = _take(rules, channels, requests, planned, taken, now)
+        taken, queued = _take(rules, channels, requests, per_cycle, planned, taken, now)
         done += taken - before - queued
         soonest = _next(rules, channels, planned, now)
         if taken < total and _can_enter(rules, channels, requests[UNSIGNED(taken)]):
@@ -65,9 +69,11 @@ def _end(rules: Rules, ch: Channel, requests: Any, slot: int, now: int) -> int:
 
 
 @inlined
-def _take(rules: Rules, channels: Any, requests: Any, planned: Any, taken: int, now: int) -> tuple[int, int]:
+def _take(
+    rules: Rules, channels: Any, requests: Any, per_cycle: int, planned: Any, taken: int, now: int
+) -> tuple[int, int]:
     """Take in what has arrived, up to the first request whose queue is full; requests taken in, and now queued."""
-    limit, queued = min(taken + INTAKE, requests.size), 0
+    limit, queued = min(taken + per_cycle, requests.size), 0
     while taken < limit and requests[UNSIGNED(taken)].arrival <= now:
         request = requests[UNSIGNED(taken)]
         state = take_in(rules, channels[request.channel], now, request.write, request.burst, taken)

@@ -14,9 +14,11 @@ second implementation must share to be equal bit for bit:
 4. A transfer of which at most so many bursts or rows may be under way leaves the ring when it is its turn and its next
    burst may not be asked for yet (kernel/pace.py says when); it joins the tail again in the cycle from which it may be,
    behind the transfers that become visible in it (of one cycle, in order of submission).
+5. So does a transfer whose askers do not offer its next burst yet (kernel/offers.py); it may join again in a later
+   round of the same cycle.
 
 Between completions channels do not know of one another, and no burst taken in or issued in cycle c ends before
-c + shortest, so each may run alone that far.
+c + shortest, so each may run alone that far; but with askers no further than the cycle.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ from archsim.memory.dram.kernel.layout import (
     Log,
     Rules,
 )
-from archsim.memory.dram.kernel.pace import ended, look_ahead, next_place, pace, park, rejoin
+from archsim.memory.dram.kernel.offers import accept, enlist
+from archsim.memory.dram.kernel.pace import ended, pace
+from archsim.memory.dram.kernel.parking import look_ahead, next_place, park, rejoin
 from archsim.memory.dram.kernel.queues import QUEUED, has_room, release, take_in
 from archsim.memory.dram.kernel.refresh import skip, suspend
 from archsim.memory.dram.kernel.regions import rewind, seek
@@ -68,9 +72,13 @@ def advance(state: State, fresh: Any, fresh_count: int, until: int) -> tuple[int
     horizon = _horizon(spread, feeds, first_completion(transfers, ending), until)
     while horizon >= 0:
         for c in range(feeds.size):
+            if spread.offers:
+                _look_at(state, spread, c)
             if feeds[c].next_at <= horizon:
                 feed, log = feeds[c], state.logs[c]
-                _serve(rules, spread, words, channels[c], feed, transfers, cursors[c], ending, log, horizon)
+                _serve(
+                    rules, spread, words, state.askers, channels[c], feed, transfers, cursors[c], ending, log, horizon
+                )
         _look_ahead(state, spread)
         horizon = _horizon(spread, feeds, first_completion(transfers, ending), until)
     count = _collect(transfers, ending, state.done, until)
@@ -89,6 +97,8 @@ def _horizon(spread: Spread, feeds: Any, completion: int, until: int) -> int:
         return -1
     if spread.under_way == 0:
         return limit
+    if spread.offers:
+        return first
     return min(limit, first + spread.shortest - 1)
 
 
@@ -114,20 +124,27 @@ def _collect(transfers: Any, ending: Any, done: Any, until: int) -> int:
 @njit
 def _look_ahead(state: State, spread: Spread) -> None:
     """Find the times of requests that are known by now, and when channels can go on with them."""
-    if spread.paced == NONE:
+    if spread.paced == NONE and spread.offers == 0:
         return
     pace(spread, state.words, state.transfers)
     for c in range(state.feeds.size):
-        feed = state.feeds[c]
-        if feed.parked != NONE:
-            look_ahead(spread, state.words, feed, state.transfers, state.cursors[c])
-            feed.next_at = min(feed.next_at, feed.release_at)
+        _look_at(state, spread, c)
+
+
+@inlined
+def _look_at(state: State, spread: Spread, c: int) -> None:
+    """When a channel can go on with what is parked."""
+    feed = state.feeds[c]
+    if feed.parked != NONE:
+        look_ahead(spread, state.words, state.askers, feed, state.transfers, state.cursors[c])
+        feed.next_at = min(feed.next_at, feed.release_at)
 
 
 @njit
 def _arrive(state: State, spread: Spread, slot: int) -> None:
     transfer, feeds, cursors = state.transfers[slot], state.feeds, state.cursors
     spread.under_way += 1
+    enlist(spread, state.askers, transfer)
     if transfer.most:
         transfer.following, spread.paced = spread.paced, slot
     for c in range(feeds.size):
@@ -148,6 +165,7 @@ def _serve(
     rules: Rules,
     spread: Spread,
     words: Any,
+    askers: Any,
     ch: Channel,
     feed: Feed,
     transfers: Any,
@@ -158,13 +176,7 @@ def _serve(
 ) -> None:
     """Run one channel up to ``horizon``, before which no transfer ends that is not known to."""
     while feed.next_at <= horizon:
-        now = feed.next_at
-        if ch.refresh_due <= now:
-            if log.limit == 0 and _is_idle(feed):
-                skip(rules, ch, horizon)
-            now = max(now, ch.refresh_due)
-            plan(rules, ch, now)
-            feed.planned = next_at(rules, ch)
+        now = _due(rules, ch, feed, log, horizon)
         if feed.planned == now:
             slot = tick(rules, ch, log, now)
             if slot != NONE:
@@ -176,12 +188,41 @@ def _serve(
             if feed.pending_head != NONE:
                 feed.take_at = transfers[feed.pending_head].visible
         if feed.release_at <= now:
-            rejoin(spread, words, feed, transfers, cursors, now)
-        _take(rules, spread, words, ch, feed, transfers, cursors, ending, now)
+            rejoin(spread, words, askers, feed, transfers, cursors, now)
+        _take(rules, spread, words, askers, ch, feed, transfers, cursors, ending, now)
         if feed.planned == NONE:
-            plan(rules, ch, now + 1)
-            feed.planned = next_at(rules, ch)
-        feed.next_at = min(feed.planned, ch.refresh_due, feed.take_at, feed.release_at)
+            _plan_later(rules, spread, ch, feed, now + 1)
+        feed.next_at = min(feed.planned, feed.plan_at, ch.refresh_due, feed.take_at, feed.release_at)
+
+
+@inlined
+def _due(rules: Rules, ch: Channel, feed: Feed, log: Log, horizon: int) -> int:
+    """The cycle of the channel's next event; refreshes that are due in it are asked for, and what waits is planned."""
+    now = feed.next_at
+    if ch.refresh_due <= now:
+        if log.limit == 0 and _is_idle(feed):
+            skip(rules, ch, horizon)
+        now = max(now, ch.refresh_due)
+        _plan(rules, ch, feed, now)
+    elif feed.plan_at <= now:
+        _plan(rules, ch, feed, now)
+    return now
+
+
+@inlined
+def _plan_later(rules: Rules, spread: Spread, ch: Channel, feed: Feed, now: int) -> None:
+    """Find the next command, from cycle ``now`` on; in that cycle, where more may yet be taken in before it."""
+    if spread.offers:
+        feed.planned, feed.plan_at = NEVER, now
+    else:
+        _plan(rules, ch, feed, now)
+
+
+@inlined
+def _plan(rules: Rules, ch: Channel, feed: Feed, now: int) -> None:
+    """Find the next command, from cycle ``now`` on."""
+    plan(rules, ch, now)
+    feed.planned, feed.plan_at = next_at(rules, ch), NEVER
 
 
 @njit
@@ -193,8 +234,7 @@ def realign(state: State, now: int) -> None:
         ch.refresh_asked = ch.refresh_done = 0
         ch.refresh_due = now + rules.refresh_interval
         suspend(rules, ch)
-        plan(rules, ch, now + 1)
-        feed.planned = next_at(rules, ch)
+        _plan(rules, ch, feed, now + 1)
         feed.next_at = min(feed.planned, ch.refresh_due)
 
 
@@ -233,6 +273,7 @@ def _take(
     rules: Rules,
     spread: Spread,
     words: Any,
+    askers: Any,
     ch: Channel,
     feed: Feed,
     transfers: Any,
@@ -241,20 +282,21 @@ def _take(
     now: int,
 ) -> None:
     """Take bursts in from the rings, as far as there is room."""
+    _begin_cycle(feed, now)
     for write in range(2):
-        left = INTAKE
         while feed.tails[write] != NONE and has_room(rules, ch, write):
-            if left == 0:
+            if feed.room[write] == 0:
                 feed.take_at = now + 1
                 break
             slot = cursors[feed.tails[write]].following
             transfer, cursor = transfers[slot], cursors[slot]
-            place = next_place(spread, words, feed, transfer, cursor, now)
+            place = next_place(spread, words, askers, feed, transfer, cursor, now)
             if place == NONE:
                 remove_head(feed, cursors, write)
                 park(feed, transfers, cursors, slot)
                 continue
-            left -= 1
+            feed.room[write] -= 1
+            accept(spread, words, askers, transfer, now)
             if take_in(rules, ch, now, write, cursor.local, slot + (place << OWNER_BITS)) == QUEUED:
                 transfer.queued += 1
                 feed.planned = NONE
@@ -269,6 +311,13 @@ def _take(
                     insert_ending(transfers, ending, slot)
             elif feed.turns[write] >= spread.turn:
                 next_turn(feed, cursors, write)
+
+
+@inlined
+def _begin_cycle(feed: Feed, now: int) -> None:
+    """What its queues may take in counts anew in each cycle."""
+    if feed.room_at != now:
+        feed.room_at, feed.room[0], feed.room[1] = now, INTAKE, INTAKE
 
 
 @inlined

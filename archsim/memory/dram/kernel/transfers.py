@@ -2,7 +2,8 @@
 
 Words of a transfer with requests of its own time (``most`` > 0), in State.words: REQUEST words for each of ``most``
 requests at once from ``requests`` on; of a list also RUN words for each run from ``runs`` on, and from ``sizes`` on the
-bursts of each row.
+bursts of each row. Of an asker: ``requests`` words from ``words`` on, the cycles in which its last bursts were taken
+in.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ REQUEST = 3  # words of a request: the cycle from which it may be asked for, bur
 RUN = 3  # words of a run: address, bytes, row
 OWNER_BITS = 24  # of a transfer's slot in the owner of a queued burst; above: which of its requests
 PS_PER_S = 10**12
+ASKERS = 2  # of a transfer at most: an engine, and the port through which it asks
+ByAsker = Annotated[Any, np.int64, (ASKERS,)]
 
 
 class Spread:
@@ -35,6 +38,7 @@ class Spread:
     under_way: int  # transfers
     clock_hz: int
     paced: int  # the first transfer of which a request has no time yet
+    offers: int  # bursts under way that have askers and are not taken in yet
 
 
 class Transfer:
@@ -56,6 +60,9 @@ class Transfer:
     sizes: int  # first word
     setup: int  # cycles of the engine's clock before each row
     engine_hz: int
+    bursts: int  # of a transfer with askers; else 0
+    askers: ByAsker  # NONE: not so many
+    bases: ByAsker  # how many bursts the askers have before its first
     asked: int  # requests that have their time
     asked_cycle: int  # of the last one of them
     following: int  # of the paced ones
@@ -69,6 +76,17 @@ class Transfer:
     activates: int
     asked_ps: int  # when the engine asked for the last row that has its time
     ends_before: int  # the slot of the next completion
+
+
+class Asker:
+    """Who offers bursts: ``requests`` of them in a cycle of a clock of ``hz``."""
+
+    requests: int
+    hz: int
+    words: int
+    total: int  # bursts of all transfers so far
+    taken: int  # of them, those that were taken in
+    ready: int  # from which cycle on the next one may be
 
 
 class Cursor:
@@ -92,16 +110,19 @@ class Feed:
     number: int
     next_at: int  # before which the channel can do nothing
     planned: int  # the cycle of its planned command; NONE: to be planned
+    plan_at: int  # when that is to be done, if not at once: it must see all that is taken in in a cycle
     take_at: int  # when it can take bursts in, if not with an event of its own
     parked: int  # the first of the transfers that wait for their next request's time
     release_at: int  # the first such time that is known
+    room_at: int  # the cycle of ``room``
+    room: ByDirection  # bursts that may still be taken in, in that cycle
     pending_head: int
     pending_tail: int
     tails: ByDirection
     turns: ByDirection  # bursts that the head of a ring has had in its turn
 
 
-SPREAD, TRANSFER, CURSOR, FEED = map(record, (Spread, Transfer, Cursor, Feed))
+SPREAD, TRANSFER, ASKER, CURSOR, FEED = map(record, (Spread, Transfer, Asker, Cursor, Feed))
 
 
 class State(NamedTuple):
@@ -115,5 +136,6 @@ class State(NamedTuple):
     cursors: Any  # (C, S) Cursor
     ending: Any  # (1,) the slot of the first completion to come
     done: Any  # (S,) slots that completed
-    words: Any  # (W,) of transfers with requests of their own time
+    words: Any  # (W,) of transfers with requests of their own time, and of askers
+    askers: Any  # (A,) Asker
     logs: Any  # (C,) Log

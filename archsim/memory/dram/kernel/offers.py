@@ -1,0 +1,66 @@
+"""What those who ask for bursts offer to the queues: so many a cycle, over all channels together, in their order.
+
+The bursts of an asker are numbered through all of its transfers, in order of submission. Burst s may be taken in from
+the cycle in which burst s - 1 is taken in: a full queue stops the whole stream, whatever the channels behind it. Nor
+is it offered before burst s - ``requests`` was taken in: at the asker's first edge at or after that, which the memory
+sees at its first edge after it. So at most ``requests`` enter in a cycle of the slower of the two clocks.
+
+What one channel takes in says when the next one may go on, in the same cycle: while such bursts are under way, channels
+run cycle by cycle, in rounds over them in order of their numbers until none takes anything more in that cycle.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from archsim.kernels import inlined, njit
+from archsim.memory.dram.kernel.layout import NEVER, NONE
+from archsim.memory.dram.kernel.pace import scaled
+from archsim.memory.dram.kernel.transfers import ASKERS, PS_PER_S, Asker, Spread, Transfer
+
+
+@njit
+def enlist(spread: Spread, askers: Any, transfer: Transfer) -> None:
+    """The bursts of a transfer come behind all that its askers have offered so far."""
+    if transfer.bursts == 0:
+        return
+    spread.offers += transfer.bursts
+    for i in range(ASKERS):
+        if transfer.askers[i] != NONE:
+            asker = askers[transfer.askers[i]]
+            transfer.bases[i] = asker.total
+            asker.total += transfer.bursts
+
+
+@inlined
+def offered(askers: Any, transfer: Transfer, burst: int) -> int:
+    """From which cycle on a burst of a transfer may be taken in; NEVER while those before it have not been."""
+    at = 0
+    for i in range(ASKERS):
+        if transfer.askers[i] != NONE:
+            asker = askers[transfer.askers[i]]
+            at = max(at, asker.ready if transfer.bases[i] + burst == asker.taken else NEVER)
+    return at
+
+
+@inlined
+def accept(spread: Spread, words: Any, askers: Any, transfer: Transfer, now: int) -> None:
+    """A burst is taken in: the next one of its askers, if it has any."""
+    if transfer.bursts == 0:
+        return
+    spread.offers -= 1
+    for i in range(ASKERS):
+        if transfer.askers[i] != NONE:
+            _accept(spread, words, askers[transfer.askers[i]], now)
+
+
+@njit
+def _accept(spread: Spread, words: Any, asker: Asker, now: int) -> None:
+    words[asker.words + asker.taken % asker.requests] = now
+    asker.taken += 1
+    asker.ready = now
+    if asker.taken >= asker.requests:
+        before = words[asker.words + asker.taken % asker.requests]
+        edge = scaled(scaled(before, PS_PER_S, spread.clock_hz, False), asker.hz, PS_PER_S, True)
+        seen = scaled(scaled(edge, PS_PER_S, asker.hz, False) + 1, spread.clock_hz, PS_PER_S, True)
+        asker.ready = max(now, seen)
