@@ -2,8 +2,8 @@
 
 Cycles are reference-clock cycles, energies joules, powers watts, areas mm2. Sums hold exactly as stated per field.
 Readers take summaries of ``archsim.result/1`` too, which lack what came with the second schema: ``macs_array`` to
-``utilization_dtype``, ``per_sample``, ``dram.memories``, ``bounds``, the cause ``weight_load``; their ``macs`` are those
-on arrays.
+``utilization_dtype``, ``per_sample``, ``dram.memories``, ``bounds``, the cause ``weight_load``; their ``macs`` are
+those on arrays.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from math import fsum
 from typing import Any
 
 from archsim import __version__
-from archsim.energy.account import Energy, account
+from archsim.energy.account import account
 from archsim.energy.chip import tables_for
 from archsim.energy.power import power
 from archsim.energy.power_parts import by_part
@@ -28,7 +28,7 @@ from archsim.lab.dram_figures import dram_figures
 from archsim.lab.layer_rows import Facts, layer_rows
 from archsim.lab.macs import macs_by_engine
 from archsim.repetition import Repetition
-from archsim.sim.attribution import Cube, attribute
+from archsim.sim.attribution import attribute
 from archsim.sim.critical import critical_cycles, critical_path
 from archsim.sim.mac_breakdown import array_units, mac_breakdown, peak_macs_per_cycle, peak_of_formats
 from archsim.spec.architecture import Architecture

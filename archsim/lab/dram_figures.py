@@ -1,4 +1,4 @@
-"""What a run reports of its DRAM: bytes on the pins and bytes asked for, of each memory and of all; the busiest's share.
+"""What a run reports of its DRAM: bytes on the pins and bytes asked for, of each memory and of all, and the busiest.
 
 ``read_bytes`` and ``write_bytes`` are bytes on the pins (whole bursts), ``useful_bytes`` those that were asked for.
 ``bandwidth_utilization`` of several memories is that of the busiest one: idle bandwidth of one memory is of no use to

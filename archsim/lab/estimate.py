@@ -55,7 +55,9 @@ def estimated(job: Job) -> dict[str, Any]:
     tables = tables_for(architecture, found.dtypes)
     energy = account(expected, architecture, tables)
     latency_s, cycles = total_ps / PS_PER_S, to_cycles(total_ps, architecture.clock_hz)
-    on_arrays = sum(n for (_, part, action), n in found.counts.items() if action == "mac" and part in _arrays(architecture))
+    on_arrays = sum(
+        n for (_, part, action), n in found.counts.items() if action == "mac" and part in _arrays(architecture)
+    )
     on_host = sum(layer.macs for layer in workload.layers if layer.kind == "host")
     dram = _dram(architecture, expected, {name: outer.peak_bytes_per_s for name, outer in asked.options.outer.items()})
     return {

@@ -1,7 +1,7 @@
 """Figures of a run that nobody should pass over: bytes fetched that nobody asked for, time that no bound foresaw.
 
-A layer is named where it fetches, or takes, more than FAR times as much; a warning is given where what those layers have
-too much of is a noticeable share of the run's time.
+A layer is named where it fetches, or takes, more than FAR times as much; a warning is given where what those layers
+have too much of is a noticeable share of the run's time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def _fetched(activity: Activity) -> Iterator[str]:
         if not _noticeable(sum(excess.values()), stats, activity.total_ps):
             continue
         worst = sorted(excess, key=lambda layer: (-excess[layer], layer))[:MOST]
-        said = ", ".join(f"{shorten(layer, 30)} {si(pins[layer], 'B', 3)} for {si(asked.get(layer, 0), 'B', 3)}" for layer in worst)
+        said = ", ".join(
+            f"{shorten(layer, 30)} {si(pins[layer], 'B', 3)} for {si(asked.get(layer, 0), 'B', 3)}" for layer in worst
+        )
         yield (
             f"{name} fetched far more than was asked for: {said}; pieces shorter than a burst pay for whole bursts, "
             f"{percent(sum(excess.values()), sum(pins.values()))} of the bytes on the pins are for nothing"
@@ -67,13 +69,15 @@ def _beyond_bounds(
     if not excess or excess < TIME_SHARE * cycles_total:
         return
     worst = sorted(late, key=lambda row: (bounds[row.name] - row.cycles_critical, row.name))[:MOST]
-    said = ", ".join(
-        f"{shorten(row.name, 30)} {count(row.cycles_critical)} cycles, {number(row.cycles_critical / bounds[row.name], 2)} "
-        f"times, bound by {bound_label(row.bound_by)}"
-        for row in worst
-    )
+    said = ", ".join(_late(row, bounds[row.name]) for row in worst)
     more = f" and {len(late) - len(worst)} more" if len(late) > len(worst) else ""
     yield (
         f"simulated time is far above the mappings' bounds, {percent(excess, cycles_total)} of the run: {said}{more}; "
         "--refine 8 lets the simulator choose their mappings"
     )
+
+
+def _late(row: LayerResult, bound: int) -> str:
+    times = number(row.cycles_critical / bound, 2)
+    name, cycles = shorten(row.name, 30), count(row.cycles_critical)
+    return f"{name} {cycles} cycles, {times} times, bound by {bound_label(row.bound_by)}"

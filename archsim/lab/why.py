@@ -1,13 +1,14 @@
 """What would help: each resource of the chip enlarged alone, the model mapped and simulated again.
 
-Variants: DRAM with twice the channels (of constant rate: twice the rate), with bursts twice and half as long at the same
-peak (channels half as many and twice as wide, and the other way round), each cache and explicit SRAM twice the size, its
-ports twice, its words twice as wide, its rings twice the slots, the DMA with twice the moves under way (channels), the
-bursts and rows under way twice where they are limited, links of a network twice as wide (its packets too) or with twice
-the lanes between chips, each array twice the columns, with a second register for what stays and with folds that overlap
-where it lacks them and its dataflow knows them, the clock 1.2 times. Gains are in cycles of the chip as it is, so that a
-faster clock compares; area and power are differences to the chip as it is. The supply voltage stays what it is, though a
-faster clock may need more of it: that variant says so.
+Variants: DRAM with twice the channels (of constant rate: twice the rate), with bursts twice and half as long at the
+same peak (channels half as many and twice as wide, and the other way round); each cache and explicit SRAM twice the
+size, its ports twice, its words twice as wide, its rings twice the slots; the DMA with twice the moves under way
+(channels), and bursts and rows under way twice where they are limited; links of a network twice as wide (its packets
+too) or with twice the lanes between chips; each array twice the columns, and, where its dataflow knows them and it lacks
+them, a second register for what stays and folds that overlap; the clock 1.2 times.
+
+Gains are in cycles of the chip as it is, so that a faster clock compares; area and power are differences to the chip as
+it is. The supply voltage stays what it is, though a faster clock may need more of it: that variant says so.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ def _bursts(memory: Memory) -> Iterator[Variant]:
         channels, rest = divmod(memory.channels * narrower, wider)
         width, odd = divmod(memory.width_bits * wider, narrower)
         if not rest and not odd:
-            keys = {f"{memory.name}.width": units.exact(width, units.WIDTH), f"{memory.name}.channels": channels}
+            keys = {f"{memory.name}.width": f"{width} b", f"{memory.name}.channels": channels}
             yield Variant(f"{memory.name} burst {name}", keys)
 
 

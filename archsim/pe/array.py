@@ -2,8 +2,8 @@
 
 The dataflow's ``fold`` gives the cycles of a tile (load, fill, stream, drain), the elements that cross the array's
 edge and the actions inside; the compiler uses the same function. A tile takes load + startup + fill + stream + drain
-cycles, while its edge streams draw evenly on the ports of the memories that hold its operands; when a port is short, the
-whole tile is stretched. The bias is read once where the accumulation starts from it.
+cycles, while its edge streams draw evenly on the ports of the memories that hold its operands; when a port is short,
+the whole tile is stretched. The bias is read once where the accumulation starts from it.
 
 Not modelled: stalls of single operands inside a tile.
 """

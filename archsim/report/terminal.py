@@ -13,7 +13,7 @@ from rich.text import Text
 from archsim.report.causes import cause, in_order
 from archsim.report.format import count, percent, shorten
 from archsim.report.headline import headline, setting, title
-from archsim.report.rows import layer_row, refinement, why_rows
+from archsim.report.rows import layer_row, refinement, why_notes, why_rows
 from archsim.report.verdict import sentences, slow_layers
 
 WIDTH = 100
@@ -87,6 +87,8 @@ def show_why(summary: Mapping[str, Any], console: Console) -> None:
         grid.add_row(row["name"], row["cycles"], row["gain"], row["percent"], row["area"], row["power"])
     console.print()
     console.print(grid)
+    for note in why_notes(summary["details"]["why"]):
+        console.print(Text(note, style="dim"))
 
 
 def figures_grid(figures: Sequence[tuple[str, str, str]]) -> Table:

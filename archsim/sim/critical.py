@@ -112,11 +112,12 @@ def _segments(record: Record, own_hz: int) -> Iterator[Segment]:
     layer = record.layer or HOST
     for start, end, phase in phases(record):
         cause = _cause(record.op, phase)
-        if cause == "compute" and record.slots_per_cycle:
-            useful = min(end, start + record.macs * _PS // (record.slots_per_cycle * own_hz))
-            yield Segment(start, useful, layer, cause, record.unit)
-            start, cause = useful, "edge_underfill"
-        yield Segment(start, end, layer, cause, record.unit)
+        if cause != "compute" or not record.slots_per_cycle:
+            yield Segment(start, end, layer, cause, record.unit)
+            continue
+        useful = min(end, start + record.macs * _PS // (record.slots_per_cycle * own_hz))
+        yield Segment(start, useful, layer, cause, record.unit)
+        yield Segment(useful, end, layer, "edge_underfill", record.unit)
 
 
 def _cause(op: str, phase: str) -> str:
