@@ -17,8 +17,8 @@ OWN = ("weight_load", "fill_drain")
 def array_time(activity: Activity, cube: Cube, arrays: Mapping[str, Array]) -> dict[str, dict[str, int]]:
     """Layer -> cause -> cycles, summed over ``arrays`` (unit -> the part that it is).
 
-    ``compute``: the time that the layer's MACs take at the pace of the formats used; ``edge_underfill``: the rest of the
-    busy time; ``weight_load`` and ``fill_drain`` as in the time breakdown.
+    ``compute``: the time that the layer's MACs take at the pace of the formats used; ``edge_underfill``: the rest of
+    the busy time; ``weight_load`` and ``fill_drain`` as in the time breakdown.
     """
     found: dict[str, dict[str, int]] = {}
     for unit, array in arrays.items():

@@ -4,8 +4,8 @@ Variants: DRAM with twice the channels (of constant rate: twice the rate), with 
 same peak (channels half as many and twice as wide, and the other way round); each cache and explicit SRAM twice the
 size, its ports twice, its words twice as wide, its rings twice the slots; the DMA with twice the moves under way
 (channels), and bursts and rows under way twice where they are limited; links of a network twice as wide (its packets
-too) or with twice the lanes between chips; each array twice the columns, and, where its dataflow knows them and it lacks
-them, a second register for what stays and folds that overlap; the clock 1.2 times.
+too) or with twice the lanes between chips; each array twice the columns, and, where its dataflow knows them and it
+lacks them, a second register for what stays and folds that overlap; the clock 1.2 times.
 
 Gains are in cycles of the chip as it is, so that a faster clock compares; area and power are differences to the chip as
 it is. The supply voltage stays what it is, though a faster clock may need more of it: that variant says so.

@@ -90,7 +90,7 @@ def upgraded(summary: Summary) -> dict[str, Any]:
     """A summary as today's readers take it: of the first schema ``macs``, then those on arrays, are counted by who did
     them (a layer that was not on an array was on a vector unit: the host had none); the rest stays absent."""
     found = {"details": {}, **summary}
-    if found.get("schema") != FIRST_SCHEMA or "macs_array" in found:
+    if found.get("schema") != FIRST_SCHEMA or "macs_array" in found or not {"macs", "workload"} <= found.keys():
         return found
     on_arrays, whole = found["macs"], found["workload"]["macs"]
     return {**found, "macs": whole, "macs_array": on_arrays, "macs_vector": whole - on_arrays, "macs_host": 0}

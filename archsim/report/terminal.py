@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from rich import box
@@ -93,12 +94,12 @@ def show_why(summary: Mapping[str, Any], console: Console) -> None:
 
 def figures_grid(figures: Sequence[tuple[str, str, str]]) -> Table:
     """Figures as (name, value, remark), two in a line."""
-    grid = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    grid = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
     for _ in range(2):
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(justify="right", style="bold", no_wrap=True)
         grid.add_column(style="dim", no_wrap=True)
-    for left, right in zip(figures[::2], figures[1::2], strict=True):
+    for left, right in zip_longest(figures[::2], figures[1::2], fillvalue=("", "", "")):
         grid.add_row(*left, *right)
     return grid
 

@@ -100,4 +100,7 @@ def _energy(summary: Mapping[str, Any]) -> str:
     if not parts or not whole:
         return ""
     most, name = max((joules, name) for name, joules in parts.items())
-    return f"The largest consumer is {name} with {percent(most, whole)} of {si(whole, 'J')}."
+    peak = ""
+    if summary["power_peak_w"] is not None and summary["power_window_s"]:
+        peak = f"; power peaks at {si(summary['power_peak_w'], 'W', 3)} over {si(summary['power_window_s'], 's', 3)}"
+    return f"The largest consumer is {name} with {percent(most, whole)} of {si(whole, 'J')}{peak}."

@@ -142,9 +142,9 @@ class Fold:
     ``cycles_load``: the operand that stays is shifted in and nothing hides it (``weight_load``); ``cycles_fill``:
     the skew until the first column runs over all rows; ``cycles_stream``: MACs run at the array's pace (this is
     where edge underfill shows); ``cycles_drain``: the skew until the last column is done. ``streams``: ``a`` and
-    ``b`` (the two factors) and ``acc_read``, ``acc_write`` (sums from and to the accumulators outside). ``inner_actions``:
-    ``mac`` and, for each operand x of a, b, acc, ``register_read.x``, ``register_write.x``, ``wire.x``
-    (one hop from a PE, or from the edge, to the next PE). A register that feeds the MAC and the neighbour
+    ``b`` (the two factors) and ``acc_read``, ``acc_write`` (sums from and to the accumulators outside).
+    ``inner_actions``: ``mac`` and, for each operand x of a, b, acc, ``register_read.x``, ``register_write.x``,
+    ``wire.x`` (one hop from a PE, or from the edge, to the next PE). A register that feeds the MAC and the neighbour
     in one cycle is read once.
     """
 
