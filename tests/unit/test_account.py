@@ -274,6 +274,7 @@ def test_the_golden_program_without_a_model() -> None:
     assert texts[0] == texts[1]
     assert [layer["name"] for layer in found["layers"]] == [*program.layers, "_host", "_static"]
     assert found["macs"] == sum(layer["macs"] for layer in found["layers"])
+    assert "per_sample" not in found  # of which batch a text does not say
 
 
 def test_latency_is_not_rounded_to_cycles() -> None:
