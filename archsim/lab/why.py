@@ -28,7 +28,7 @@ from archsim.spec.memories import Memory, PortSet
 from archsim.spec.network import Noc, Outer
 
 CLOCK_FACTOR = Fraction(6, 5)
-NO_VOLTAGE = "voltage is not counted: power and energy are at the supply voltage as it is"
+NO_VOLTAGE = "voltage is not counted, power and energy are at the supply voltage as it is"
 OPTIONS = {"weight_double_buffer": "double buffer", "fold_overlap": "fold overlap"}  # of arrays -> in a variant's name
 
 

@@ -195,6 +195,8 @@ def test_figures_of_a_sample_stand_beside_those_of_a_batch() -> None:
     keys = {row["key"]: row for row in compared_figures([batched(1), batched(4)])}
     assert keys["per_sample.samples"]["values"] == [1, 4] and keys["per_sample.energy_j"]["unit"] == "J"
     assert keys["area_mm2"]["label"] == "area (lower bound)"
+    said = compare([batched(1), batched(4)]).says
+    assert any(text.startswith("The batches differ, 4 and 1: a sample takes 2") for text in said)
     assert not any(row["key"].startswith("per_sample") for row in compared_figures([batched(1), batched(1)]))
 
 
