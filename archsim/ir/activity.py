@@ -18,6 +18,7 @@ CAUSES = (
     "stall_compute",
     "stall_dependency",
     "fill_drain",
+    "weight_load",
     "launch",
     "imbalance",
     "idle",
@@ -33,8 +34,10 @@ class Record:
     ``head_ps``: reached the head of its queue with its engine free; ``start_ps``: waits met; ``end_ps``: signalled.
     ``critical``: (unit, index) of the command whose signal met its last wait, None when no wait held it back.
     ``phases``: (cause, until_ps) in order, tiling [start, end): dram | noc | sram_port for moves;
-    fill_drain | busy | sram_port for arrays; busy | sram_port for vector units; launch for host and setup.
-    ``macs``: useful MACs of an array command; ``slots_per_cycle``: MACs per array cycle at the dtypes used.
+    weight_load | fill_drain | busy | sram_port for arrays; busy | sram_port for vector units; launch for host and
+    setup.
+    ``macs``: MACs that an array or a vector command did; ``slots_per_cycle``: of an array command, MACs per array
+    cycle at the dtypes used.
     """
 
     unit: str

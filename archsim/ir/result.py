@@ -1,6 +1,9 @@
-"""The Result: what a run returns. Field names and meaning are the public summary (schema ``archsim.result/1``).
+"""The Result: what a run returns. Field names and meaning are the public summary (schema ``archsim.result/2``).
 
 Cycles are reference-clock cycles, energies joules, powers watts, areas mm2. Sums hold exactly as stated per field.
+Readers take summaries of ``archsim.result/1`` too, which lack what came with the second schema: ``macs_array`` to
+``utilization_dtype``, ``per_sample``, ``dram.memories``, ``bounds``, the cause ``weight_load``; their ``macs`` are
+those on arrays.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ from typing import Any
 from archsim.ir.activity import Activity
 from archsim.ir.timeline import Timeline
 
-SCHEMA = "archsim.result/1"
+SCHEMA = "archsim.result/2"
+FIRST_SCHEMA = "archsim.result/1"  # of stored results that are still read
 RENDERING = (  # not public keys
     "critical",
     "area_breakdown_mm2",
@@ -24,7 +28,9 @@ RENDERING = (  # not public keys
     "power_parts",
     "predicted",
     "refinement",
+    "peak_dtype_macs_per_s",
 )
+OPTIONAL = ("per_sample",)  # absent from the summary where there is nothing to say
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +67,12 @@ class Result:
     cycles_total: int
     latency_s: float
     throughput_per_s: float
-    macs: int
-    utilization: float
+    macs: int  # of all engines and the host: the three below together, and those of the workload
+    macs_array: int
+    macs_vector: int
+    macs_host: int
+    utilization: float  # macs_array / (cycles_total x best peak MACs per cycle)
+    utilization_dtype: float  # the same over the peak of the formats used
     energy_j: float
     energy_chip_j: float
     power_avg_w: float
@@ -71,6 +81,8 @@ class Result:
     edp_js: float
     area_mm2: float | None
     die_cost_usd: float | None
+    bounds: Mapping[str, str]  # figure -> lower | estimate: what of the real chip it leaves out
+    per_sample: Mapping[str, Any]  # samples of the batch, and figures divided by them; {} for a Program given as text
     dram: Mapping[str, Any]
     mac_breakdown: Mapping[str, int]
     energy_breakdown_j: Mapping[str, float]
@@ -88,6 +100,7 @@ class Result:
     power_parts: tuple[tuple[str, tuple[float, ...]], ...] = ()  # part -> joules in equal windows of the run
     predicted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # layer -> bound, simulated alone, proof
     refinement: Mapping[str, Any] = field(default_factory=dict)  # what a refined mapping gained
+    peak_dtype_macs_per_s: float = 0.0  # of the arrays at the formats used
 
     def to_json(self) -> dict[str, Any]:
         """The public summary as plain JSON types, keys in the documented order."""
@@ -95,7 +108,7 @@ class Result:
         for name in self.__dataclass_fields__:
             if name == "layers":
                 plain["layers"] = [_layer_json(layer) for layer in self.layers]
-            elif name not in RENDERING:
+            elif name not in RENDERING and (name not in OPTIONAL or getattr(self, name)):
                 plain[name] = _plain(getattr(self, name))
         return plain
 

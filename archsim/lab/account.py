@@ -1,10 +1,9 @@
 """From what the machine did to what a run reports: Activity + Architecture + Workload -> Result.
 
-Definitions beyond those of the fields: ``macs`` are MACs done on arrays (vector units' are no part of
-utilization); DRAM bytes are bytes on the pins (whole bursts), also per layer, so that layers sum to the run;
-``useful_bytes`` are those that were asked for. Rows follow the model's order, views behind the layer they are
-a view of, then what the model does not name, ``_host`` and ``_static``. A row without cycles is bound by its
-stalls, else by compute.
+Definitions beyond those of the fields: MACs are counted by who does them, and only those on arrays enter utilization;
+DRAM bytes are bytes on the pins (whole bursts), also per layer, so that layers sum to the run. Rows follow the model's
+order, views behind the layer they are a view of, then what the model does not name, ``_host`` and ``_static``. A row
+without critical cycles is bound by the largest share of its arrays' time, else by compute.
 """
 
 from __future__ import annotations
@@ -15,24 +14,28 @@ from math import fsum
 from typing import Any
 
 from archsim import __version__
-from archsim.energy.account import Energy, account
+from archsim.energy.account import account
 from archsim.energy.chip import tables_for
 from archsim.energy.power import power
 from archsim.energy.power_parts import by_part
-from archsim.errors import SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.mapping import ModelMapping
-from archsim.ir.result import LayerResult, Result
+from archsim.ir.result import Result
 from archsim.ir.workload import Workload
+from archsim.lab import warned
+from archsim.lab.array_time import array_time
+from archsim.lab.dram_figures import dram_figures
 from archsim.lab.layer_rows import Facts, layer_rows
+from archsim.lab.macs import macs_by_engine
 from archsim.repetition import Repetition
-from archsim.sim.attribution import Cube, attribute
+from archsim.sim.attribution import attribute
 from archsim.sim.critical import critical_cycles, critical_path
-from archsim.sim.mac_breakdown import array_units, mac_breakdown, peak_macs_per_cycle
+from archsim.sim.mac_breakdown import array_units, mac_breakdown, peak_macs_per_cycle, peak_of_formats
 from archsim.spec.architecture import Architecture
 from archsim.spec.dtypes import BITS
 
 _PS = 10**12
+BOUNDS = {"area_mm2": "lower", "power_avg_w": "lower"}  # control, clock trees, pads and test logic are in no table
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +73,35 @@ def assemble(
     tables = tables_for(architecture, dtypes)
     energy = account(activity, architecture, tables)
     cube = attribute(activity)
-    critical = critical_cycles(critical_path(activity), activity.clock_hz)
+    arrays = array_units(activity, architecture)
+    path = critical_path(activity, {unit: array.clock_hz for unit, array in arrays.items()})
+    critical = critical_cycles(path, activity.clock_hz)
     breakdown = mac_breakdown(activity, architecture, cube)
-    layers = layer_rows(workload, _facts(activity, architecture, cube, energy, critical))
+    macs = macs_by_engine(workload, activity)
+    peak, used = peak_macs_per_cycle(architecture), peak_of_formats(activity, architecture, dtypes)
+    busy = array_time(activity, cube, arrays)
+    facts = Facts(activity, cube.stalls(arrays), critical, energy.by_layer_j(), float(peak), busy)
+    layers = layer_rows(workload, facts)
     watts = power(activity, energy, tables)
     area = tables.area_breakdown_mm2()
     latency_s = activity.total_ps / _PS
-    origin = Origin(options, seed, warnings, repetition)
+    predicted = _predicted(mapping)
+    seen = warned.figures(activity, layers, predicted, cube.cycles_total)
+    origin = Origin(options, seed, (*warnings, *seen), repetition)
+    dram = dram_figures(activity, layers, latency_s)
     interval_s = latency_s if repetition is None else repetition.interval_ps / _PS
     return Result(
-        workload=_facts_of(workload, activity, dtypes, breakdown["useful"]),
+        workload=_facts_of(workload, activity, dtypes, macs.total),
         architecture=chip_facts(architecture),
         cycles_total=cube.cycles_total,
         latency_s=latency_s,
         throughput_per_s=(workload.batch if workload is not None else 1) / interval_s if interval_s else 0.0,
-        macs=breakdown["useful"],
-        utilization=_ratio(breakdown["useful"], cube.cycles_total * peak_macs_per_cycle(architecture)),
+        macs=macs.total,
+        macs_array=macs.array,
+        macs_vector=macs.vector,
+        macs_host=macs.host,
+        utilization=ratio(macs.array, cube.cycles_total * peak),
+        utilization_dtype=ratio(macs.array, cube.cycles_total * used),
         energy_j=energy.total_j,
         energy_chip_j=energy.chip_j,
         power_avg_w=watts.avg_w,
@@ -94,7 +110,9 @@ def assemble(
         edp_js=energy.total_j * latency_s,
         area_mm2=fsum(area.values()),
         die_cost_usd=None,
-        dram=_dram(activity, layers, latency_s),
+        bounds=BOUNDS,
+        per_sample=per_sample(workload, cube.cycles_total, latency_s, energy.total_j, macs.total, dram),
+        dram=dram,
         mac_breakdown=breakdown,
         energy_breakdown_j=energy.by_part_j(),
         time_breakdown=cube.time_breakdown(),
@@ -108,7 +126,8 @@ def assemble(
         timelines=cube.timelines,
         power_trace=watts.trace,
         power_parts=by_part(activity, energy, tables),
-        predicted=_predicted(mapping),
+        predicted=predicted,
+        peak_dtype_macs_per_s=float(used * architecture.clock_hz),
     )
 
 
@@ -124,16 +143,21 @@ def _predicted(mapping: ModelMapping | None) -> dict[str, dict[str, Any]]:
     }
 
 
-def _facts(
-    activity: Activity,
-    architecture: Architecture,
-    cube: Cube,
-    energy: Energy,
-    critical: Mapping[str, Mapping[str, int]],
-) -> Facts:
-    arrays = array_units(activity, architecture)
-    peak = peak_macs_per_cycle(architecture)
-    return Facts(activity, cube.stalls(arrays), critical, energy.by_layer_j(), float(peak))
+def per_sample(
+    workload: Workload | None, cycles: int, latency_s: float, energy_j: float, macs: int, dram: Mapping[str, Any]
+) -> dict[str, Any]:
+    """``per_sample``: what each sample of the batch has of the run; {} where the batch is not known."""
+    if workload is None:
+        return {}
+    samples = workload.batch
+    return {
+        "samples": samples,
+        "cycles": cycles / samples,
+        "time_s": latency_s / samples,
+        "energy_j": energy_j / samples,
+        "macs": macs / samples,
+        "dram_bytes": (dram["read_bytes"] + dram["write_bytes"]) / samples,
+    }
 
 
 def _facts_of(workload: Workload | None, activity: Activity, dtypes: Mapping[str, str], macs: int) -> dict[str, Any]:
@@ -181,31 +205,6 @@ def chip_facts(architecture: Architecture) -> dict[str, Any]:
     return {"name": architecture.name, "clock_hz": architecture.clock_hz, "peak_macs_per_s": whole}
 
 
-def _dram(activity: Activity, layers: Sequence[LayerResult], latency_s: float) -> dict[str, Any]:
-    stats = activity.dram.values()
-    read, written = sum(s.read_bytes for s in stats), sum(s.write_bytes for s in stats)
-    _check_conserved(layers, read, written)
-    hits = sum(s.row_hits for s in stats)
-    rows = hits + sum(s.row_misses + s.row_conflicts for s in stats)
-    peak = sum(s.peak_bytes_per_s for s in stats)
-    return {
-        "read_bytes": read,
-        "write_bytes": written,
-        "useful_bytes": sum(s.useful_read_bytes + s.useful_write_bytes for s in stats),
-        "row_hit_rate": hits / rows if rows else None,
-        "bandwidth_utilization": _ratio(read + written, peak * latency_s),
-        "peak_bytes_per_s": peak,
-    }
-
-
-def _check_conserved(layers: Sequence[LayerResult], read: int, written: int) -> None:
-    by_layer = sum(row.dram_read_bytes for row in layers), sum(row.dram_write_bytes for row in layers)
-    if by_layer != (read, written):
-        raise SimulationError(
-            f"DRAM bytes are not conserved: layers read and wrote {by_layer}, the pins moved {(read, written)}"
-        )
-
-
 def _provenance(
     workload: Workload | None, architecture: Architecture, activity: Activity, origin: Origin
 ) -> dict[str, Any]:
@@ -222,5 +221,6 @@ def _provenance(
     }
 
 
-def _ratio(part: float, whole: Any) -> float:
+def ratio(part: float, whole: Any) -> float:
+    """part / whole, 0 of nothing."""
     return float(part / whole) if whole else 0.0

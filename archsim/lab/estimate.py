@@ -2,7 +2,8 @@
 
 Layers one after the other, each as long as the mapper expects it to take alone; host layers and the first launch as
 the host takes them. Energy: every expected count at its price, DRAM standing by and refreshing over the whole latency.
-Power has no peak, DRAM no row hits, and of MAC slots only those used are known.
+Power has no peak, DRAM no row hits, and of MAC slots only those used are known. MACs that are not on arrays are on the
+vector units, but for those of layers on the host.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from archsim.energy.account import account
 from archsim.energy.chip import tables_for
 from archsim.ir.activity import CountKey, to_cycles
 from archsim.ir.workload import Layer
-from archsim.lab.account import chip_facts, workload_facts
+from archsim.lab.account import BOUNDS, chip_facts, per_sample, ratio, workload_facts
+from archsim.lab.dram_figures import memory_figures, together
 from archsim.lab.job import Job, load_chip, prepare
 from archsim.lab.offchip import device_of
 from archsim.memory.dram.fast import Refreshes
 from archsim.memory.offchip import policy_of
-from archsim.sim.mac_breakdown import peak_macs_per_cycle
+from archsim.sim.mac_breakdown import peak_macs_per_cycle, peak_of_dtypes
 from archsim.spec.architecture import PS_PER_S, Architecture, Host
 from archsim.spec.memories import Memory
 
@@ -53,15 +55,23 @@ def estimated(job: Job) -> dict[str, Any]:
     tables = tables_for(architecture, found.dtypes)
     energy = account(expected, architecture, tables)
     latency_s, cycles = total_ps / PS_PER_S, to_cycles(total_ps, architecture.clock_hz)
-    macs = sum(n for (_, part, action), n in found.counts.items() if action == "mac" and part in _arrays(architecture))
+    on_arrays = sum(
+        n for (_, part, action), n in found.counts.items() if action == "mac" and part in _arrays(architecture)
+    )
+    on_host = sum(layer.macs for layer in workload.layers if layer.kind == "host")
+    dram = _dram(architecture, expected, {name: outer.peak_bytes_per_s for name, outer in asked.options.outer.items()})
     return {
         "workload": workload_facts(workload, found.dtypes),
         "architecture": chip_facts(architecture),
         "cycles_total": cycles,
         "latency_s": latency_s,
         "throughput_per_s": workload.batch / latency_s if latency_s else 0.0,
-        "macs": macs,
-        "utilization": float(macs / (cycles * peak_macs_per_cycle(architecture))) if macs else 0.0,
+        "macs": workload.macs,
+        "macs_array": on_arrays,
+        "macs_vector": workload.macs - on_arrays - on_host,
+        "macs_host": on_host,
+        "utilization": ratio(on_arrays, cycles * peak_macs_per_cycle(architecture)),
+        "utilization_dtype": ratio(on_arrays, cycles * peak_of_dtypes(architecture, found.dtypes)),
         "energy_j": energy.total_j,
         "energy_chip_j": energy.chip_j,
         "power_avg_w": energy.total_j / latency_s if latency_s else 0.0,
@@ -70,7 +80,9 @@ def estimated(job: Job) -> dict[str, Any]:
         "edp_js": energy.total_j * latency_s,
         "area_mm2": fsum(tables.area_breakdown_mm2().values()),
         "die_cost_usd": None,
-        "dram": _dram(architecture, expected, [outer.peak_bytes_per_s for outer in asked.options.outer.values()]),
+        "bounds": BOUNDS,
+        "per_sample": per_sample(workload, cycles, latency_s, energy.total_j, workload.macs, dram),
+        "dram": dram,
         "mac_breakdown": {},
         "energy_breakdown_j": energy.by_part_j(),
         "time_breakdown": {},
@@ -112,20 +124,15 @@ def _timed(architecture: Architecture) -> list[Memory]:
     return [part for part in architecture.memories if part.kind == "dram" and part.standard != "constant"]
 
 
-def _dram(architecture: Architecture, expected: Expected, peaks: Iterable[float]) -> dict[str, Any]:
+def _dram(architecture: Architecture, expected: Expected, peaks: Mapping[str, float]) -> dict[str, Any]:
     """What goes over the pins; ``peaks``: bytes per second of each DRAM."""
-    totals = dict.fromkeys(("read_bytes", "write_bytes", "pin_read_bytes", "pin_write_bytes"), 0)
-    names = {part.name for part in architecture.memories if part.kind == "dram"}
-    for (_, part, action), count in expected.counts.items():
-        if part in names and action in totals:
-            totals[action] += count
-    read, written, peak = totals["pin_read_bytes"], totals["pin_write_bytes"], sum(peaks)
     latency_s = expected.total_ps / PS_PER_S
-    return {
-        "read_bytes": read,
-        "write_bytes": written,
-        "useful_bytes": totals["read_bytes"] + totals["write_bytes"],
-        "row_hit_rate": None,
-        "bandwidth_utilization": (read + written) / (peak * latency_s) if peak and latency_s else 0.0,
-        "peak_bytes_per_s": int(peak),
-    }
+    memories = {}
+    for part in architecture.memories:
+        if part.kind == "dram":
+            read, written, *asked = (
+                sum(n for (_, name, action), n in expected.counts.items() if (name, action) == (part.name, way))
+                for way in ("pin_read_bytes", "pin_write_bytes", "read_bytes", "write_bytes")
+            )
+            memories[part.name] = memory_figures(read, written, sum(asked), peaks.get(part.name, 0.0) * latency_s)
+    return together(memories, None, int(sum(peaks.values())))

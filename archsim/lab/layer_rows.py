@@ -22,7 +22,7 @@ class Facts:
     """What is known by layer. ``stalls`` and ``critical``: layer -> cause -> cycles; ``energy_j``: layer ->
     joules.
 
-    ``peak``: MACs per reference cycle of the chip.
+    ``peak``: MACs per reference cycle of the chip; ``own``: layer -> cause -> cycles in which its arrays did not wait.
     """
 
     activity: Activity
@@ -30,15 +30,17 @@ class Facts:
     critical: Mapping[str, Mapping[str, int]]
     energy_j: Mapping[str, float]
     peak: float
+    own: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class _Span:
-    """When a layer ran, what ran, its MACs on arrays and its bytes on DRAM pins (read, written)."""
+    """When a layer ran, what ran, its MACs, those on arrays, and its bytes on DRAM pins (read, written)."""
 
     start_ps: int | None = None
     end_ps: int = 0
     macs: int = 0
+    array_macs: int = 0
     ops: dict[str, None] = field(default_factory=dict)
     pins: list[int] = field(default_factory=lambda: [0, 0])
 
@@ -70,6 +72,7 @@ def _spans(facts: Facts) -> dict[str, _Span]:
         for text, done, ended_ps in zip(records.texts, macs.tolist(), end_ps.tolist(), strict=True):
             span = found[text.layer or HOST]
             span.macs += done
+            span.array_macs += done if text.op == "MATMUL" else 0
             span.end_ps = max(span.end_ps, ended_ps)
     for (layer, _, action), count in facts.activity.counts.items():
         span = found.setdefault(layer or HOST, _Span())
@@ -108,12 +111,12 @@ def _row(name: str, op: str, span: _Span, facts: Facts, layer: Layer | None = No
         cycles_start=start,
         cycles_end=end,
         cycles_total=end - start,
-        utilization=span.macs / slots if slots else 0.0,
+        utilization=span.array_macs / slots if slots else 0.0,
         energy_j=facts.energy_j.get(name, 0.0),
         dram_read_bytes=span.pins[0],
         dram_write_bytes=span.pins[1],
         cycles_critical=sum(critical.values()),
-        bound_by=bound_by(critical, stalls),
+        bound_by=bound_by(critical, {**stalls, **facts.own.get(name, {})}),
         stalls=stalls,
         fused_with=layer.fused if layer is not None else (),
         on_host=layer is not None and layer.kind == "host",

@@ -166,7 +166,7 @@ def scalars(summary: Mapping[str, Any]) -> dict[str, float | None]:
     """Every number of the summary (None where it has no figure) by dotted key; not layers, not provenance."""
     found: dict[str, float | None] = {}
     for name in SCENARIO_KEYS if summary.get("schema") == SCENARIO else public_keys():
-        _collect(name, summary[name], found)
+        _collect(name, summary.get(name, {}), found)
     return found
 
 

@@ -1,9 +1,9 @@
 """The array engine: one MATMUL tile at a time on a PE array.
 
-The dataflow's ``fold`` gives the cycles of a tile (fill, stream, drain), the elements that cross the array's edge
-and the actions inside; the compiler uses the same function. A tile takes startup + fill + stream + drain cycles,
-while its edge streams draw evenly on the ports of the memories that hold its operands; when a port is short, the
-whole tile is stretched. The bias is read once where the accumulation starts from it.
+The dataflow's ``fold`` gives the cycles of a tile (load, fill, stream, drain), the elements that cross the array's
+edge and the actions inside; the compiler uses the same function. A tile takes load + startup + fill + stream + drain
+cycles, while its edge streams draw evenly on the ports of the memories that hold its operands; when a port is short,
+the whole tile is stretched. The bias is read once where the accumulation starts from it.
 
 Not modelled: stalls of single operands inside a tile.
 """
@@ -24,13 +24,15 @@ from archsim.sim.machine import Surroundings, TileEngine, elements_of, number_of
 from archsim.sim.tally import Bill, Entry, memory_entries
 from archsim.spec.architecture import Array
 
-NOTHING = Fold(0, 0, 0, streams_of(a=0, b=0, acc_read=0, acc_write=0), {"mac": 0})  # of a tile without any work
+NOTHING = Fold(0, 0, 0, 0, streams_of(a=0, b=0, acc_read=0, acc_write=0), {"mac": 0})  # of a tile without any work
+PHASES = ("weight_load", "fill_drain", "busy", "fill_drain", "sram_port")  # of a tile, in order
 
 
 @dataclass(slots=True)
 class Tile:
     """A tile of given extents: cycles to the end of each stage, streams, actions."""
 
+    load_end: int
     fill_end: int
     stream_end: int
     drain_end: int
@@ -53,15 +55,15 @@ class ArrayEngine(TileEngine):
         self._tiles = self.plans(f"array {spec.name}", self._tile, self._moved)
 
     def run(self, step: Step) -> Execution:
-        """One tile: fill, stream, drain, and the stretch by short ports at the end."""
+        """One tile: load, fill, stream, drain, and the stretch by short ports at the end."""
         tile = self._tiles.of(step, self.places(step))
         kernel, clock = self.around.kernel, self.clock
         start_ps = kernel.now
         yield self.begin(step, tile.streams).event
         tile.bill.times[step.command.layer] += 1
         self.around.tally.streamed(tile.streams.demands, start_ps, kernel.now)
-        filled, streamed, drained = clock.edges(start_ps, tile.fill_end, tile.stream_end, tile.drain_end)
-        phases = ("fill_drain", filled), ("busy", streamed), ("fill_drain", drained), ("sram_port", kernel.now)
+        ends = tile.load_end, tile.fill_end, tile.stream_end, tile.drain_end
+        phases = tuple(zip(PHASES, (*clock.edges(start_ps, *ends), kernel.now), strict=True))
         return Outcome(phases, tile.macs, tile.slots_per_cycle)
 
     def _tile(self, step: Step) -> Tile:
@@ -71,11 +73,13 @@ class ArrayEngine(TileEngine):
         rate = spec.rate(*command.dtypes)
         fold = self._folded(step, rate)
         demands = self._demands(step, fold)
-        fill_end = spec.startup_cycles + fold.cycles_fill
+        load_end = fold.cycles_load
+        fill_end = load_end + spec.startup_cycles + fold.cycles_fill
         stream_end = fill_end + fold.cycles_stream
         drain_end = stream_end + fold.cycles_drain
         actions = [Entry(spec.name, action, count) for action, count in fold.inner_actions.items()]
         return Tile(
+            load_end,
             fill_end,
             stream_end,
             drain_end,
@@ -87,7 +91,7 @@ class ArrayEngine(TileEngine):
 
     def _moved(self, tile: Tile, core: int | None) -> Tile:
         streams = self.storage.moved(tile.streams, core, self.core)
-        ends = tile.fill_end, tile.stream_end, tile.drain_end
+        ends = tile.load_end, tile.fill_end, tile.stream_end, tile.drain_end
         return Tile(*ends, streams, tile.bill, tile.macs, tile.slots_per_cycle)
 
     def _folded(self, step: Step, rate: Fraction) -> Fold:

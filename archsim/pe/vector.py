@@ -19,14 +19,18 @@ from archsim.sim.machine import Surroundings, TileEngine, elements_of
 from archsim.sim.tally import Bill, Entry, memory_entries
 from archsim.spec.architecture import Vector
 
+MAC = "mac"  # the function whose every element is a multiply-accumulate
+
 
 @dataclass(slots=True)
 class Pass:
-    """A VECTOR command of given extents: cycles, streams, actions."""
+    """A VECTOR command of given extents: cycles, streams, actions, and the MACs that it is where it multiplies and
+    adds up."""
 
     cycles: int
     streams: Streams
     bill: Bill
+    macs: int
 
 
 class VectorEngine(TileEngine):
@@ -49,10 +53,10 @@ class VectorEngine(TileEngine):
         work.bill.times[step.command.layer] += 1
         self.around.tally.streamed(work.streams.demands, start_ps, kernel.now)
         (busy_end_ps,) = self.clock.edges(start_ps, work.cycles)
-        return Outcome((("busy", busy_end_ps), ("sram_port", kernel.now)))
+        return Outcome((("busy", busy_end_ps), ("sram_port", kernel.now)), work.macs)
 
     def _moved(self, work: Pass, core: int | None) -> Pass:
-        return Pass(work.cycles, self.storage.moved(work.streams, core, self.core), work.bill)
+        return Pass(work.cycles, self.storage.moved(work.streams, core, self.core), work.bill, work.macs)
 
     def _pass(self, step: Step) -> Pass:
         spec, command = self._spec, step.command
@@ -78,4 +82,5 @@ class VectorEngine(TileEngine):
             cycles,
             self.storage.streams(demands, cycles, self.clock),
             self.around.tally.bill([*actions, *memory_entries(demands)]),
+            elements if command.function == MAC else 0,
         )

@@ -24,7 +24,10 @@ CAUSES = (
     Cause("busy", "busy", "#0072B2", "the unit works on its command"),
     Cause("edge_underfill", "edge underfill", "#56B4E9", "rows or columns without work in partial folds"),
     Cause("dtype_loss", "dtype loss", "#B3D9F2", "the dtype used runs below the best rate of the array"),
-    Cause("fill_drain", "fill and drain", "#009E73", "operands entering and results leaving the array"),
+    Cause("fill_drain", "fill and drain", "#009E73", "the skew of operands entering and results leaving the array"),
+    Cause(
+        "weight_load", "weight load", "#7FCDB0", "the operand that stays is shifted into the array and nothing hides it"
+    ),
     Cause("stall_dram", "waits for DRAM", "#D55E00", "DRAM has not delivered or taken the data yet"),
     Cause(
         "stall_noc",

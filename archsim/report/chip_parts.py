@@ -7,6 +7,7 @@ from typing import Any
 
 from archsim.report.charts.power import colours, largest_first, peak
 from archsim.report.format import percent, si
+from archsim.report.headline import bound_of
 
 INTERFACE = " interface"  # of a DRAM part, which is all of it that is on the chip
 
@@ -50,6 +51,8 @@ def power_sentence(summary: Summary) -> str:
     high, share = si(energy_j / width_s, "W", 3), percent(windows[part][index], energy_j)
     width, begin = si(width_s, "s", 3), si(index * width_s, "s", 3)
     shortest, most = si(summary["power_window_s"], "s", 3), si(summary["power_peak_w"], "W", 3)
+    bound = bound_of(summary, "power_avg_w")
+    average += f" ({bound})" if bound else ""
     return (
         f"{average} on average; the area of the plot is the energy of the run, {whole}. Of {count} windows of {width} "
         f"the highest, at {begin}, takes {high}, {share} of it in {part}; over {shortest} the peak is {most}."

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from archsim.ir.result import SCHEMA
 from archsim.outputs import write_all
 from archsim.report import html, markdown
 from archsim.report.scenario import page
-from archsim.report.summary import FILE, SCENARIO, Summary, load, to_text
+from archsim.report.summary import FILE, RUNS, SCENARIO, Summary, load, to_text
 from archsim.report.tables import layers_csv
 
 MAPPINGS, TRACE = "mappings.yaml", "trace.json"
@@ -40,7 +39,7 @@ def write_scenario(directory: Path, summary: Summary, streams: str) -> list[Path
 
 def rebuild(directory: Path) -> list[Path]:
     """Make report.html and report.md again from the stored summary; returns their paths."""
-    return write_all(directory, _pages(load(directory, (SCHEMA, SCENARIO))))
+    return write_all(directory, _pages(load(directory, (*RUNS, SCENARIO))))
 
 
 def _pages(summary: Summary) -> dict[str, str]:

@@ -25,12 +25,12 @@ from archsim.report.charts.waterfall import waterfall
 from archsim.report.chip_parts import area_colours, part_colours, power_sentence, without_model
 from archsim.report.dram_rows import parts_with_rows, sentence
 from archsim.report.format import count, percent
-from archsim.report.headline import headline, setting, title
-from archsim.report.noc_rows import busiest, by_kind, core_bars
+from archsim.report.headline import bound_of, headline, setting, title
+from archsim.report.noc_rows import WORK, busiest, by_kind, core_bars
 from archsim.report.noc_rows import sentence as sentence_of
 from archsim.report.page import page
 from archsim.report.promise import HEADINGS, PROMISES
-from archsim.report.rows import layer_row, operand_rows, refined_rows, refinement, why_rows
+from archsim.report.rows import layer_row, operand_rows, refined_rows, refinement, why_notes, why_rows
 from archsim.report.shown_cores import sentence as cores_shown
 from archsim.report.verdict import sentences, slow_layers
 
@@ -61,8 +61,7 @@ def _time(summary: Mapping[str, Any]) -> Page:
     total = summary["cycles_total"]
     breakdown, noc = summary["time_breakdown"], summary["details"].get("noc")
     units = [
-        Bar(unit, causes, percent(causes.get("busy", 0) + causes.get("fill_drain", 0), total))
-        for unit, causes in breakdown.items()
+        Bar(unit, causes, percent(sum(causes.get(key, 0) for key in WORK), total)) for unit, causes in breakdown.items()
     ]
     cores = core_bars(breakdown) if noc else []
     if noc:
@@ -107,6 +106,7 @@ def _charts(summary: Mapping[str, Any]) -> Page:
         "area": Markup(parts(area, "mm2", "#5F6873", "Area by part")) if area else "",
         "floor": Markup(treemap(area, area_colours(summary), "Areas of the parts to scale")) if area else "",
         "no_area": without_model(summary),
+        "area_bound": bound_of(summary, "area_mm2"),
         "power_legend": [(colour, part, "") for part, colour in part_colours(summary).items() if part in spent],
         "power_sentence": power_sentence(summary),
         "overview": Markup(overview(summary)),
@@ -146,6 +146,7 @@ def _tables(summary: Mapping[str, Any]) -> Page:
     return {
         "bottlenecks": ranked(summary),
         "why": why_rows(summary["details"].get("why", [])),
+        "why_notes": why_notes(summary["details"].get("why", [])),
         "refined": refined_rows(summary),
         "refinement": refinement(summary),
         "layers": [layer_row(layer, summary["cycles_total"]) for layer in summary["layers"]],

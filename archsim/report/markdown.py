@@ -12,10 +12,10 @@ from archsim.report.causes import cause, in_order, label
 from archsim.report.chip_parts import power_sentence
 from archsim.report.dram_rows import parts_with_rows, sentence, table_rows
 from archsim.report.format import count, percent
-from archsim.report.headline import headline, setting, title
+from archsim.report.headline import bound_of, headline, setting, title
 from archsim.report.noc_rows import by_kind
 from archsim.report.promise import HEADINGS, PROMISES
-from archsim.report.rows import layer_row, operand_rows, refined_rows, refinement, why_rows
+from archsim.report.rows import layer_row, operand_rows, refined_rows, refinement, why_notes, why_rows
 from archsim.report.verdict import sentences
 
 Alignment = str  # one letter per column: l or r
@@ -111,11 +111,10 @@ def _why(summary: Mapping[str, Any]) -> list[str]:
     rows = why_rows(summary["details"].get("why", []))
     keys = ("name", "change", "cycles", "gain", "percent", "area", "per_mm2", "power")
     headings = ("change", "keys", "cycles", "gain, cycles", "gain", "area, mm2", "% per mm2", "power, mW")
-    return (
-        ["## What would help", table(headings, "llrrrrrr", [[row[key] for key in keys] for row in rows])]
-        if rows
-        else []
-    )
+    if not rows:
+        return []
+    found = table(headings, "llrrrrrr", [[row[key] for key in keys] for row in rows])
+    return ["## What would help", found, *map(_escape, why_notes(summary["details"]["why"]))]
 
 
 def _bottlenecks(summary: Mapping[str, Any]) -> list[str]:
@@ -155,7 +154,9 @@ def _area(summary: Mapping[str, Any]) -> str:
     whole = sum(areas.values())
     parts = sorted(areas.items(), key=lambda item: (-item[1], item[0]))
     rows = [(name, f"{mm2:.4g}" if mm2 else "no area model", percent(mm2, whole)) for name, mm2 in parts]
-    return table(("part", "area, mm2", "share"), "lrr", rows) if rows else ""
+    bound = bound_of(summary, "area_mm2")
+    head = f"area, mm2{f' ({bound})' if bound else ''}"
+    return table(("part", head, "share"), "lrr", rows) if rows else ""
 
 
 def _layers(summary: Mapping[str, Any]) -> str:

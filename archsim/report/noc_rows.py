@@ -9,7 +9,7 @@ from archsim.ir.activity import CAUSES, NocStats
 from archsim.report.charts.stacked import Bar
 from archsim.report.format import count, percent
 
-WORK, AFTER = ("busy", "fill_drain"), ("imbalance", "idle")
+WORK, AFTER = ("busy", "fill_drain", "weight_load"), ("imbalance", "idle")
 BUSIEST = 5
 
 

@@ -11,6 +11,9 @@ COUNT, SHARE = "1", "share"
 BY_KEY = {
     "cycles_total": "cycles",
     "macs": "MAC",
+    "macs_array": "MAC",
+    "macs_vector": "MAC",
+    "macs_host": "MAC",
     "workload.macs": "MAC",
     "workload.layers": COUNT,
     "workload.parameters": COUNT,
@@ -18,6 +21,10 @@ BY_KEY = {
     "dram.peak_bytes_per_s": "B/s",
     "throughput_per_s": "1/s",
     "utilization": SHARE,
+    "utilization_dtype": SHARE,
+    "per_sample.samples": COUNT,
+    "per_sample.cycles": "cycles",
+    "per_sample.macs": "MAC",
     "dram.row_hit_rate": SHARE,
     "dram.bandwidth_utilization": SHARE,
 }
@@ -34,6 +41,8 @@ def unit_of(key: str) -> str | None:
     section = key.partition(".")[0]
     if key in BY_KEY:
         return BY_KEY[key]
+    if key.startswith("dram.memories."):
+        return unit_of(f"dram.{key.rpartition('.')[2]}")
     if section in BY_SECTION:
         return BY_SECTION[section]
     for name in dict.fromkeys((key, section)):

@@ -137,3 +137,8 @@ def why_rows(rows: Sequence[Mapping[str, Any]]) -> list[Row]:
         }
         for row in by_gain(rows)
     ]
+
+
+def why_notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What the figures of what-ifs leave out, by their names."""
+    return [f"{row['name']}: {row['remark']}." for row in by_gain(rows) if row.get("remark")]

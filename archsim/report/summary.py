@@ -1,13 +1,14 @@
 """The summary: one Result as plain JSON types, the only thing that pages, tables and rebuilt reports read.
 
-It holds the public keys of ``archsim.result/1`` and one more, ``details``, with what pages draw beyond them:
+It holds the public keys of ``archsim.result/2`` and one more, ``details``, with what pages draw beyond them:
 ``critical`` (layer -> cause -> cycles on the critical path), ``area_breakdown_mm2``, ``sources`` (key path ->
 where the number comes from), ``timeline`` (the slowest layers), ``power`` (part -> joules in equal windows of the run,
 all of which sum to ``energy_j``), ``dram`` (each part's rows, refreshes and traffic over time), ``row_hit_rate`` (by
 layer), ``predicted`` (layer -> ``bound_cycles`` of its mapping, ``alone_cycles`` where it was simulated by itself,
 ``proof``), with refined mappings ``refinement`` (cycles with and without), where the chip has caches ``caches`` (name
 -> ``hits`` and ``misses`` of the lines that gathers asked for, ``write_hits`` and ``write_misses`` of scatters) and,
-where asked for, ``why`` (re-simulated changes of the chip).
+where asked for, ``why`` (re-simulated changes of the chip) and ``peak_dtype_macs_per_s`` (of the arrays at the formats
+used). Summaries of ``archsim.result/1`` are read as what they are: what came later is absent.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from archsim.errors import ConfigError
-from archsim.ir.result import SCHEMA, Result
+from archsim.ir.result import FIRST_SCHEMA, SCHEMA, Result
 from archsim.report.dram_windows import dram_parts, row_hit_rates
 from archsim.report.noc_rows import network
 from archsim.report.timeline import timeline
 
 FILE = "summary.json"
+RUNS = (SCHEMA, FIRST_SCHEMA)  # the schemas of a run's summary that are read
 SCENARIO = "archsim.scenario_result/1"  # the schema of a scenario's summary
 
 Summary = Mapping[str, Any]
@@ -41,6 +43,7 @@ def summarise(result: Result, why: Sequence[Mapping[str, Any]] = ()) -> dict[str
         "power": {part: list(spent) for part, spent in result.power_parts},
         "dram": dram_parts(result.activity) if result.activity else {},
         "row_hit_rate": row_hit_rates(result.activity) if result.activity else {},
+        "peak_dtype_macs_per_s": result.peak_dtype_macs_per_s,
     }
     if result.activity is not None and result.activity.caches:
         details["caches"] = {name: asdict(stats) for name, stats in result.activity.caches.items()}
@@ -66,7 +69,7 @@ def to_text(summary: Summary) -> str:
     return f'{text.removesuffix("}").rstrip()},\n "details": {details}\n}}\n'
 
 
-def load(path: Path, schemas: Sequence[str] = (SCHEMA,)) -> dict[str, Any]:
+def load(path: Path, schemas: Sequence[str] = RUNS) -> dict[str, Any]:
     """Read a stored summary of ``schemas`` from its file or directory; raises ConfigError naming file and fault."""
     file = path / FILE if path.is_dir() else path
     try:
@@ -80,5 +83,14 @@ def load(path: Path, schemas: Sequence[str] = (SCHEMA,)) -> dict[str, Any]:
     if not isinstance(summary, dict) or summary.get("schema") not in schemas:
         found = summary.get("schema") if isinstance(summary, dict) else type(summary).__name__
         raise ConfigError(f"{file}: found schema {found!r}; allowed {', '.join(map(repr, schemas))}")
-    summary.setdefault("details", {})
-    return summary
+    return upgraded(summary)
+
+
+def upgraded(summary: Summary) -> dict[str, Any]:
+    """A summary as today's readers take it: of the first schema ``macs``, then those on arrays, are counted by who did
+    them (a layer that was not on an array was on a vector unit: the host had none); the rest stays absent."""
+    found = {"details": {}, **summary}
+    if found.get("schema") != FIRST_SCHEMA or "macs_array" in found or not {"macs", "workload"} <= found.keys():
+        return found
+    on_arrays, whole = found["macs"], found["workload"]["macs"]
+    return {**found, "macs": whole, "macs_array": on_arrays, "macs_vector": whole - on_arrays, "macs_host": 0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from rich import box
@@ -13,7 +14,7 @@ from rich.text import Text
 from archsim.report.causes import cause, in_order
 from archsim.report.format import count, percent, shorten
 from archsim.report.headline import headline, setting, title
-from archsim.report.rows import layer_row, refinement, why_rows
+from archsim.report.rows import layer_row, refinement, why_notes, why_rows
 from archsim.report.verdict import sentences, slow_layers
 
 WIDTH = 100
@@ -87,16 +88,18 @@ def show_why(summary: Mapping[str, Any], console: Console) -> None:
         grid.add_row(row["name"], row["cycles"], row["gain"], row["percent"], row["area"], row["power"])
     console.print()
     console.print(grid)
+    for note in why_notes(summary["details"]["why"]):
+        console.print(Text(note, style="dim"))
 
 
 def figures_grid(figures: Sequence[tuple[str, str, str]]) -> Table:
     """Figures as (name, value, remark), two in a line."""
-    grid = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    grid = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
     for _ in range(2):
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(justify="right", style="bold", no_wrap=True)
         grid.add_column(style="dim", no_wrap=True)
-    for left, right in zip(figures[::2], figures[1::2], strict=True):
+    for left, right in zip_longest(figures[::2], figures[1::2], fillvalue=("", "", "")):
         grid.add_row(*left, *right)
     return grid
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from archsim.report.causes import bound_label, cause, waiting
 from archsim.report.format import count, percent, si
+from archsim.report.headline import busiest_memory
 from archsim.report.noc_rows import array_count
 
 
@@ -38,6 +39,9 @@ def _use(summary: Mapping[str, Any]) -> str:
     slots = sum(breakdown.values())
     losses = sorted(((size, key) for key, size in breakdown.items() if key != "useful" and size), reverse=True)
     use = f"{percent(breakdown.get('useful', 0), slots)} of the MAC slots did useful work"
+    used = summary.get("utilization_dtype", summary["utilization"])
+    if used != summary["utilization"]:
+        use = f"{percent(used)} of the MACs that the formats used allow were done; {use}"
     if not losses:
         return f"{use}; nothing was lost."
     size, key = losses[0]
@@ -76,7 +80,9 @@ def _dram(summary: Mapping[str, Any]) -> str:
     moved = (dram["read_bytes"] or 0) + (dram["write_bytes"] or 0)
     if not moved:
         return ""
-    use = f", {percent(dram['bandwidth_utilization'])} of its peak bandwidth" if dram["peak_bytes_per_s"] else ""
+    busiest = busiest_memory(dram)
+    whose = f"{busiest}'s peak bandwidth, the busiest" if busiest else "its peak bandwidth"
+    use = f", {percent(dram['bandwidth_utilization'])} of {whose}" if dram["peak_bytes_per_s"] else ""
     hits = dram["row_hit_rate"]
     rows = f"; {percent(hits)} of the accesses hit an open row" if hits is not None else ""
     return f"DRAM moved {si(moved, 'B')}{use}{rows}."
@@ -94,4 +100,7 @@ def _energy(summary: Mapping[str, Any]) -> str:
     if not parts or not whole:
         return ""
     most, name = max((joules, name) for name, joules in parts.items())
-    return f"The largest consumer is {name} with {percent(most, whole)} of {si(whole, 'J')}."
+    peak = ""
+    if summary["power_peak_w"] is not None and summary["power_window_s"]:
+        peak = f"; power peaks at {si(summary['power_peak_w'], 'W', 3)} over {si(summary['power_window_s'], 's', 3)}"
+    return f"The largest consumer is {name} with {percent(most, whole)} of {si(whole, 'J')}{peak}."

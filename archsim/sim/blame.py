@@ -2,8 +2,8 @@
 
 A unit is BUSY (runs a command), WAIT (a command heads its queue and has not started; so from time 0) or DONE.
 
-BUSY. Arrays: fill_drain, stall_sram_port (the command is stretched by shared ports), busy. Vector units:
-stall_sram_port, busy. SETUP: launch. Everything else: busy.
+BUSY. Arrays: weight_load (the operand that stays is shifted in and nothing hides it), fill_drain, stall_sram_port (the
+command is stretched by shared ports), busy. Vector units: stall_sram_port, busy. SETUP: launch. Everything else: busy.
 
 WAIT. The command whose signal came last is blamed: the wait takes over that producer's own timeline of the
 same instants, whose waits are resolved in the same way, so that every instant ends at a BUSY unit, the

@@ -7,9 +7,12 @@ the host's.
 
     command            cause on the path
     load, store        dram, noc, sram_port: its phases
-    array, vector      compute (fill and drain too); sram_port where stretched
+    array              weight_load, fill_drain: its phases; of what is left compute, the time that its MACs take at
+                       the pace of the formats used, and edge_underfill, the rest; sram_port where stretched
+    vector             compute; sram_port where stretched
     host, SETUP        launch
 
+So a layer is bound by compute only where useful work is the largest share of it.
 Fewer cycles on the path is what a layer's optimisation can gain at most, before another path becomes
 critical.
 """
@@ -24,8 +27,12 @@ from archsim.ir.records import Records
 from archsim.sim.blame import phases
 
 HOST = "_host"
-BOUNDS = ("compute", "dram", "noc", "sram_port", "dependency", "launch", "imbalance")
-_MOVES = ("dram", "noc", "sram_port")
+BOUNDS = (
+    "compute", "dram", "noc", "sram_port", "dependency", "launch", "imbalance", "weight_load", "fill_drain",
+    "edge_underfill",
+)  # fmt: skip
+_OWN = ("dram", "noc", "sram_port", "weight_load", "fill_drain")  # phases that are causes
+_PS = 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +46,20 @@ class Segment:
     unit: str
 
 
-def critical_path(activity: Activity) -> tuple[Segment, ...]:
-    """Segments of the critical path in order of time, tiling [0, total) without gap."""
+def critical_path(activity: Activity, clocks_hz: Mapping[str, int] | None = None) -> tuple[Segment, ...]:
+    """Segments of the critical path in order of time, tiling [0, total) without gap.
+
+    ``clocks_hz``: the clock of each unit that is an array, the chip's where it is not said.
+    """
+    clocks_hz = clocks_hz or {}
     backwards: list[Segment] = []
     covered = activity.total_ps
     record = _last(activity)
     if record is None or record.end_ps < covered:
         backwards.append(Segment(record.end_ps if record else 0, covered, HOST, "launch", ""))
     while record is not None:
-        backwards.extend(reversed(list(_segments(record))))
+        own_hz = clocks_hz.get(record.unit, activity.clock_hz)
+        backwards.extend(reversed(list(_segments(record, own_hz))))
         before = _predecessor(activity.records, record)
         reached = before.end_ps if before else 0
         if reached < record.start_ps:
@@ -66,15 +78,16 @@ def critical_cycles(path: tuple[Segment, ...], clock_hz: int) -> dict[str, dict[
     return found
 
 
-def bound_by(critical: Mapping[str, int], stalls: Mapping[str, int]) -> str:
-    """What bounds a layer: the largest cause of its critical cycles, else of its stalls, else compute.
+def bound_by(critical: Mapping[str, int], shares: Mapping[str, int]) -> str:
+    """What bounds a layer: the largest cause of its critical cycles, else of its arrays' time, else compute.
 
-    ``stalls``: 'cause.operand' -> cycles. Ties go to the first of ``BOUNDS``.
+    ``shares``: of its arrays' time 'cause.operand' -> cycles of stalls, and those of causes by their names. Ties go to
+    the first of ``BOUNDS``.
     """
     if any(critical.values()):
         return max(BOUNDS, key=lambda cause: critical.get(cause, 0))
     sums = dict.fromkeys(BOUNDS, 0)
-    for key, cycles in stalls.items():
+    for key, cycles in shares.items():
         sums[key.partition(".")[0].removeprefix("stall_")] += cycles
     return max(BOUNDS, key=lambda cause: sums[cause])
 
@@ -95,14 +108,21 @@ def _predecessor(records: Mapping[str, Records], record: Record) -> Record | Non
     return records[unit][index]
 
 
-def _segments(record: Record) -> Iterator[Segment]:
+def _segments(record: Record, own_hz: int) -> Iterator[Segment]:
+    layer = record.layer or HOST
     for start, end, phase in phases(record):
-        yield Segment(start, end, record.layer or HOST, _cause(record.op, phase), record.unit)
+        cause = _cause(record.op, phase)
+        if cause != "compute" or not record.slots_per_cycle:
+            yield Segment(start, end, layer, cause, record.unit)
+            continue
+        useful = min(end, start + record.macs * _PS // (record.slots_per_cycle * own_hz))
+        yield Segment(start, useful, layer, cause, record.unit)
+        yield Segment(useful, end, layer, "edge_underfill", record.unit)
 
 
 def _cause(op: str, phase: str) -> str:
     if op in ("HOST", "SETUP"):
         return "launch"
-    if phase in _MOVES:
+    if phase in _OWN:
         return phase
     return "compute" if op in ("MATMUL", "VECTOR") else "dependency"

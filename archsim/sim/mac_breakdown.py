@@ -3,7 +3,7 @@
 Per array, in cycles of **its own clock** (boundaries on its own edges), with p = its peak MACs per cycle:
 
     useful = MACs done; a busy cycle at a dtype pair offers s <= p slots: dtype_loss = busy (p - s),
-    edge_underfill = busy s - useful; every other cause = its cycles x p (fill and drain too).
+    edge_underfill = busy s - useful; every other cause = its cycles x p (weight loading, fill and drain too).
 
 Peak counts in reference cycles: P = sum over arrays of p x own clock / reference clock, an exact fraction,
 and the chip's slots are cycles_total x P. ``idle`` is what remains of them, so it takes up the part of a
@@ -30,7 +30,8 @@ from archsim.sim.holders import core_and_kind
 from archsim.spec.architecture import Architecture, Array
 
 _STALLS = tuple(cause for cause in CAUSES if cause.startswith("stall_"))
-KEYS = ("useful", "edge_underfill", "dtype_loss", "fill_drain", *_STALLS, "launch", "imbalance", "idle")
+NOT_BUSY = ("fill_drain", "weight_load", "sram_port")  # phases of an array's command in which no MAC runs
+KEYS = ("useful", "edge_underfill", "dtype_loss", "fill_drain", "weight_load", *_STALLS, "launch", "imbalance", "idle")
 
 
 def peak_macs_per_cycle(architecture: Architecture) -> Fraction:
@@ -39,6 +40,32 @@ def peak_macs_per_cycle(architecture: Architecture) -> Fraction:
         a.peak_macs_per_cycle * a.copies * Fraction(a.clock_hz, architecture.clock_hz) for a in architecture.arrays
     )
     return sum(slots, Fraction(0))
+
+
+def peak_of_formats(activity: Activity, architecture: Architecture, dtypes: Mapping[str, str]) -> Fraction:
+    """MACs per **reference** cycle of all arrays at the formats used: of each array the best rate that any of its
+    MATMULs had; of one that ran none its rate for the run's formats by role, or its best."""
+    offered: dict[str, Fraction] = {}
+    for unit, array in array_units(activity, architecture).items():
+        slots = int(activity.records[unit].columns().slots_per_cycle.max(initial=0))
+        offered[array.name] = max(offered.get(array.name, Fraction(0)), Fraction(slots))
+    return _peak(architecture, dtypes, offered)
+
+
+def peak_of_dtypes(architecture: Architecture, dtypes: Mapping[str, str]) -> Fraction:
+    """MACs per reference cycle of all arrays at formats by role, at their best rates where they have none for them."""
+    return _peak(architecture, dtypes, {})
+
+
+def _peak(architecture: Architecture, dtypes: Mapping[str, str], offered: Mapping[str, Fraction]) -> Fraction:
+    """``offered``: MACs per own cycle of the arrays of which they are known."""
+    total = Fraction(0)
+    for array in architecture.arrays:
+        best = array.peak_macs_per_cycle
+        rate = array.rates.get((dtypes.get("inputs", ""), dtypes.get("weights", "")))
+        slots = offered.get(array.name) or (best if rate is None else array.rows * array.cols * rate)
+        total += min(slots, best) * array.copies * Fraction(array.clock_hz, architecture.clock_hz)
+    return total
 
 
 def array_units(activity: Activity, architecture: Architecture) -> dict[str, Array]:
@@ -102,9 +129,9 @@ def _unit_slots(records: Records, array: Array, cube: Cube, unit: str) -> Iterat
 
 
 def _busy_cycles(records: Records, clock_hz: int) -> NDArray[Any]:
-    """Of each command the cycles that are neither fill and drain nor a stretch by shared ports."""
+    """Of each command the cycles in which MACs run: neither loading, fill and drain nor a stretch by shared ports."""
     stretches = records.stretches()
-    other = [number for number, name in enumerate(records.names) if name in ("fill_drain", "sram_port")]
+    other = [number for number, name in enumerate(records.names) if name in NOT_BUSY]
     cycles = boundaries(stretches.end_ps, clock_hz) - boundaries(stretches.start_ps, clock_hz)
     busy = np.zeros(len(records), dtype=cycles.dtype)
     np.add.at(busy, stretches.record, np.where(np.isin(stretches.phase, other), 0, cycles))

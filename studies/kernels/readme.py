@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 CHIP, MODEL = "edge_npu", "gemm.yaml"
 KERNELS = ("1_naive.asm", "2_double.asm", "3_stationary.asm", "4_first_tile.asm")
 BROKEN = ("broken_deadlock.asm", "broken_hazard.asm", "broken_race.asm")
-HEADINGS = ("kernel", "cycles", "useful", "waits for DRAM", "fill and drain", "launch, idle", "DRAM", "energy")
+HEADINGS = ("kernel", "cycles", "useful", "waits for DRAM", "load, fill, drain", "launch, idle", "DRAM", "energy")
 
 
 def row(name: str) -> list[str]:
@@ -35,7 +35,7 @@ def row(name: str) -> list[str]:
         f"{cycles:,}",
         f"{slots['useful'] / (cycles * peak):.1%}",
         f"{round(waits / peak):,}",
-        f"{round(slots['fill_drain'] / peak):,}",
+        f"{round((slots['weight_load'] + slots['fill_drain']) / peak):,}",
         f"{round((slots['launch'] + slots['idle']) / peak):,}",
         f"{moved:.2f} MB",
         f"{summary['energy_j'] * 1e6:.0f} uJ",

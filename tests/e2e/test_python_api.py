@@ -25,6 +25,11 @@ def test_run_gives_tables_plots_and_files(model: str, chip: ax.Architecture, tmp
     result = ax.run(workload, on=chip, objective="edp")
     assert isinstance(result, ax.RunResult) and isinstance(result.result, ax.Result)
     assert result.summary["provenance"]["options"]["batch"] == 2
+    each = result.summary["per_sample"]
+    assert (each["samples"], 2 * each["cycles"]) == (2, result.summary["cycles_total"])
+    assert each["energy_j"] == result.summary["energy_j"] / 2
+    told = ax.compare(ax.run(model, on=chip), result).figures
+    assert told.loc["per_sample.cycles"].iloc[1] == each["cycles"]
     layers = result.layers
     assert layers["cycles_critical"].sum() == result.summary["cycles_total"]
     assert layers.attrs["units"]["energy_j"] == "J"
@@ -44,6 +49,8 @@ def test_values_and_dtypes_reach_the_run(model: str, chip: ax.Architecture) -> N
     slower = ax.run(model, on=chip, dtype="bf16")
     assert wider.result.cycles_total < base.result.cycles_total < slower.result.cycles_total
     assert slower.summary["mac_breakdown"]["dtype_loss"] > 0 == base.summary["mac_breakdown"]["dtype_loss"]
+    assert slower.summary["utilization_dtype"] > slower.summary["utilization"]
+    assert base.summary["utilization_dtype"] == base.summary["utilization"]
 
 
 def test_mistakes_raise_errors_of_the_tree(model: str, chip: ax.Architecture) -> None:

@@ -34,7 +34,10 @@ def test_json_alone_on_stdout_with_exact_sums(archsim: Archsim, model: str, chip
     assert all(sum(row.values()) == cycles for row in summary["time_breakdown"].values())
     assert sum(layer["cycles_critical"] for layer in summary["layers"]) == cycles
     assert summary["macs"] == summary["workload"]["macs"] == 8 * 8 * 8 * 4 * 9 + 6 * 6 * 8 * 8 * 9
-    assert summary["utilization"] == pytest.approx(summary["macs"] / (cycles * peak))
+    assert summary["schema"] == "archsim.result/2"
+    assert summary["macs"] == summary["macs_array"] + summary["macs_vector"] + summary["macs_host"]
+    assert summary["utilization"] == pytest.approx(summary["macs_array"] / (cycles * peak))
+    assert None not in [summary[key] for key in ("utilization_dtype", "bounds", "per_sample")]
     for total in (summary["energy_breakdown_j"].values(), [layer["energy_j"] for layer in summary["layers"]]):
         assert sum(total) == pytest.approx(summary["energy_j"], rel=1e-12)
     assert sum(layer["dram_read_bytes"] for layer in summary["layers"]) == summary["dram"]["read_bytes"]
@@ -112,8 +115,12 @@ def test_why_simulates_each_change_again(archsim: Archsim, model: str, chip: str
     summary = json.loads(done.stdout)
     rows = {row["name"]: row for row in summary["details"]["why"]}
     assert list(rows) == [
-        "dram bandwidth x2", "l1 size x2", "l1 ports x2", "acc size x2", "acc ports x2", "mxu columns x2", "clock x1.2",
+        "dram bandwidth x2", "l1 size x2", "l1 ports x2", "l1 word x2", "l1 slots x2", "acc size x2", "acc ports x2",
+        "acc word x2", "acc slots x2", "dma channels x2", "mxu columns x2", "mxu double buffer", "mxu fold overlap",
+        "clock x1.2",
     ]  # fmt: skip
+    assert all(row["reason"] == "" for row in rows.values())
+    assert "voltage is not counted" in rows["clock x1.2"]["remark"]
     wider = archsim("run", model, "--on", chip, "--set", "mxu.shape=[4, 8]", "--format", "json")
     found = rows["mxu columns x2"]
     assert found["cycles_total"] == json.loads(wider.stdout)["cycles_total"]

@@ -83,7 +83,7 @@ GROUPS: dict[str, dict[int, str]] = {
         35: (
             "The causes of each unit sum to cycles_total; mac_breakdown and cycles_critical sum exactly; "
             "array rows of a single-core layer without vector commands have no dependency and no imbalance; "
-            "with infinite memories only busy, fill_drain, compute, dependency, launch and idle remain."
+            "with infinite memories only busy, weight_load, fill_drain, compute, dependency, launch and idle remain."
         ),
         36: "Making a resource ideal cannot gain more than its cause's share of the critical path.",
     },
@@ -96,7 +96,7 @@ GROUPS: dict[str, dict[int, str]] = {
             "The compiler's counts equal the machine's as integers; the analytic latency is at most the "
             "simulated one, and equal with ideal memories."
         ),
-        39: "cycles x peak >= MACs.",
+        39: "cycles x peak >= MACs on arrays.",
         40: "A period P: average power = (active energy + idle power (P-t)) / P; P < t is an error.",
         41: "Units: 1 GiB = 2^30 B, MT/s = 2 x MHz, TOPS = 2 x MAC/s; four x16 LPDDR5-6400 = 51.2 GB/s.",
     },
@@ -115,6 +115,9 @@ GROUPS: dict[str, dict[int, str]] = {
         ),
         47: ("More buffer capacity is never worse in analytic latency, nor in energy at fixed per-action energies."),
         48: "The same bits under any hash seed, worker count and cache state.",
+    },
+    "Second treaty": {
+        61: "MACs by engine (arrays, vector units, host) sum to the workload's.",
     },
 }
 WAITING: dict[int, str] = {

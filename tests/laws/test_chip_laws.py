@@ -11,6 +11,7 @@ from archsim.energy.chip import tables_for
 from archsim.ir.activity import Activity, to_cycles
 from archsim.ir.check.program import check
 from archsim.ir.workload import Workload
+from archsim.lab.macs import macs_by_engine
 from archsim.lab.offchip import outer_rates
 from archsim.sim.attribution import attribute
 from archsim.sim.mac_breakdown import mac_breakdown, peak_macs_per_cycle
@@ -64,7 +65,7 @@ def test_law_38_counts_agree_as_integers(name: str, seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", names())
 def test_laws_39_and_45_peak_and_nothing_free(name: str, seed: int) -> None:
-    """Laws 39, 45: cycles x peak >= MACs; every layer takes time and moves bytes."""
+    """Laws 39, 45: cycles x peak >= MACs on arrays; every layer takes time and moves bytes."""
     chip, workload, _, activity = run(name, seed)
     cycles = to_cycles(activity.total_ps, activity.clock_hz)
     macs = sum(n for (_, part, action), n in activity.counts.items() if action == "mac" and part == chip.arrays[0].name)
@@ -73,3 +74,17 @@ def test_laws_39_and_45_peak_and_nothing_free(name: str, seed: int) -> None:
         records = [r for unit in activity.records.values() for r in unit if r.layer == layer.name]
         assert sum(r.end_ps - r.start_ps for r in records) > 0
         assert sum(n for (row, _, action), n in activity.counts.items() if row == layer.name and "bytes" in action) > 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", names())
+def test_law_61_macs_by_engine(name: str, seed: int) -> None:
+    """Law 61: MACs of arrays and vector units are those of the layers that the mapper put there, and sum to all."""
+    chip, workload, compiled, activity = run(name, seed)
+    found = macs_by_engine(workload, activity)
+    units = {vector.name for vector in chip.vectors}
+    on_vector = {layer.layer for layer in compiled.mapping.layers if layer.unit in units}
+    assert found.vector == sum(layer.macs for layer in workload.layers if layer.name in on_vector)
+    arrays = [array.name for array in chip.arrays]
+    counted = sum(n for (_, part, action), n in activity.counts.items() if action == "mac" and part in arrays)
+    assert (found.array, found.total) == (counted, workload.macs)

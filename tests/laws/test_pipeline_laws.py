@@ -216,7 +216,7 @@ def test_law_10_launches(n: int, launch: int, depth: int, data: st.DataObject) -
 
 
 def test_a_matmul_pipeline_is_as_long_as_its_folds() -> None:
-    """Law 1 with an array: C is startup + fill + stream + drain of the dataflow's formula."""
+    """Law 1 with an array: C is load + startup + fill + stream + drain of the dataflow's formula."""
     text = program(
         queue(LOAD, Loop("i", 3, (move("load", "x", "in", 64, waits=tokens("in.free"), signals=tokens("in.full")),))),
         queue(

@@ -13,7 +13,7 @@ from archsim.ir.records import Records
 OPS = {"load": "MOVE", "store": "MOVE", "array": "MATMUL", "vector": "VECTOR", "host": "HOST"}
 PHASES = {
     "MOVE": ("dram", "noc", "sram_port"),
-    "MATMUL": ("fill_drain", "busy", "sram_port"),
+    "MATMUL": ("weight_load", "fill_drain", "busy", "sram_port"),
     "VECTOR": ("busy", "sram_port"),
     "HOST": ("launch",),
     "SETUP": ("launch",),

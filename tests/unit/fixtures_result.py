@@ -9,6 +9,7 @@ from archsim.ir.result import LayerResult, Result
 from archsim.sim.blame import timelines
 
 HZ = 800_000_000
+VECTOR_MACS = 1_000  # of the run, not on the arrays
 PEAK = 1024
 TILES = 6
 DTYPES = {"inputs": "int8", "weights": "int8", "outputs": "int8", "accumulate": "int32"}
@@ -41,7 +42,11 @@ def make_result(layers: int = 60, with_activity: bool = True) -> Result:
         latency_s=latency_s,
         throughput_per_s=1 / latency_s,
         macs=macs,
+        macs_array=macs - VECTOR_MACS,
+        macs_vector=VECTOR_MACS,
+        macs_host=0,
         utilization=macs / (total * PEAK),
+        utilization_dtype=2 * macs / (total * PEAK),
         energy_j=energy_j,
         energy_chip_j=energy_j - energy["dram"],
         power_avg_w=energy_j / latency_s,
@@ -50,6 +55,15 @@ def make_result(layers: int = 60, with_activity: bool = True) -> Result:
         edp_js=energy_j * latency_s,
         area_mm2=11.62,
         die_cost_usd=None,
+        bounds={"area_mm2": "lower", "power_avg_w": "lower"},
+        per_sample={
+            "samples": 1,
+            "cycles": float(total),
+            "time_s": latency_s,
+            "energy_j": energy_j,
+            "macs": float(macs),
+            "dram_bytes": 44_200_000.0,
+        },
         dram={
             "read_bytes": 41_000_000,
             "write_bytes": 3_200_000,
@@ -57,6 +71,14 @@ def make_result(layers: int = 60, with_activity: bool = True) -> Result:
             "row_hit_rate": 0.913,
             "bandwidth_utilization": 0.37,
             "peak_bytes_per_s": 51_200_000_000,
+            "memories": {
+                "dram": {
+                    "read_bytes": 41_000_000,
+                    "write_bytes": 3_200_000,
+                    "useful_bytes": 43_500_000,
+                    "bandwidth_utilization": 0.37,
+                }
+            },
         },
         mac_breakdown=_mac_breakdown(total * PEAK, macs),
         energy_breakdown_j=energy,
@@ -85,6 +107,7 @@ def make_result(layers: int = 60, with_activity: bool = True) -> Result:
         timelines=timelines(activity) if activity is not None else {},
         power_trace=tuple((i * latency_s / 200, 1.0 + (i * 37 % 50) / 50) for i in range(200)),
         power_parts=tuple((part, _windows(joules)) for part, joules in energy.items()),
+        peak_dtype_macs_per_s=PEAK * HZ / 2,
     )
 
 
@@ -131,7 +154,7 @@ def _timeline(layers: int) -> tuple[dict[str, tuple[Record, ...]], list[tuple[in
 def _phases(unit: str, start: int, end: int) -> tuple[tuple[str, int], ...]:
     middle = start + (end - start) // 5
     if unit.endswith("array"):
-        return (("fill_drain", middle), ("busy", end))
+        return (("weight_load", start + (middle - start) // 2), ("fill_drain", middle), ("busy", end))
     return (("busy", end),) if unit.endswith("vector") else (("dram", end),)
 
 
@@ -179,6 +202,7 @@ def _mac_breakdown(slots: int, macs: int) -> dict[str, int]:
         "edge_underfill": slots // 17,
         "dtype_loss": 0,
         "fill_drain": slots // 19,
+        "weight_load": slots // 31,
         "stall_dram": slots // 6,
         "stall_noc": 0,
         "stall_sram_port": slots // 23,
@@ -199,6 +223,7 @@ def _time_row(position: int, total: int) -> dict[str, int]:
         "stall_compute",
         "stall_dependency",
         "fill_drain",
+        "weight_load",
         "launch",
         "imbalance",
     )

@@ -35,7 +35,11 @@ KEYS = [
     "latency_s",
     "throughput_per_s",
     "macs",
+    "macs_array",
+    "macs_vector",
+    "macs_host",
     "utilization",
+    "utilization_dtype",
     "energy_j",
     "energy_chip_j",
     "power_avg_w",
@@ -44,6 +48,8 @@ KEYS = [
     "edp_js",
     "area_mm2",
     "die_cost_usd",
+    "bounds",
+    "per_sample",
     "dram",
     "mac_breakdown",
     "energy_breakdown_j",
@@ -110,6 +116,8 @@ def run() -> Activity:
     counts = {
         ("", "host", "launches"): 1,
         ("_static", "dram", "refreshes"): 3,
+        ("gemm", "dram", "read_bytes"): 48,
+        ("gemm", "dram", "write_bytes"): 100,
         ("gemm", "dram", "pin_read_bytes"): 64,
         ("gemm", "dram", "pin_write_bytes"): 128,
         ("gemm", "l1", "write_accesses"): 8,
@@ -136,7 +144,12 @@ def check_sums(found: Mapping[str, Any]) -> None:
     assert sum(layer["cycles_critical"] for layer in layers) == total
     assert sum(layer["dram_read_bytes"] for layer in layers) == found["dram"]["read_bytes"]
     assert sum(layer["dram_write_bytes"] for layer in layers) == found["dram"]["write_bytes"]
-    assert found["utilization"] == pytest.approx(found["macs"] / (total * peak))
+    assert found["macs"] == found["macs_array"] + found["macs_vector"] + found["macs_host"]
+    assert found["macs_array"] == found["mac_breakdown"]["useful"]
+    assert found["utilization"] == pytest.approx(found["macs_array"] / (total * peak))
+    assert found["utilization"] <= found["utilization_dtype"] <= 1
+    for key in ("read_bytes", "write_bytes", "useful_bytes"):
+        assert found["dram"][key] == sum(row[key] for row in found["dram"]["memories"].values())
     assert found["power_peak_w"] >= found["power_avg_w"]
     assert found["edp_js"] == found["energy_j"] * found["latency_s"]
 
@@ -165,6 +178,23 @@ def test_headline_figures() -> None:
         "row_hit_rate": 0.5,
         "bandwidth_utilization": pytest.approx(192 / 3840),
         "peak_bytes_per_s": 38_400_000_000,
+        "memories": {
+            "dram": {
+                "read_bytes": 64,
+                "write_bytes": 128,
+                "useful_bytes": 148,
+                "bandwidth_utilization": pytest.approx(192 / 3840),
+            }
+        },
+    }
+    assert found["bounds"] == {"area_mm2": "lower", "power_avg_w": "lower"}
+    assert found["per_sample"] == {
+        "samples": 2,
+        "cycles": 50.0,
+        "time_s": 5e-8,
+        "energy_j": found["energy_j"] / 2,
+        "macs": 32.0,
+        "dram_bytes": 96.0,
     }
     assert found["mac_breakdown"]["launch"] == 10 * 16
 
@@ -205,7 +235,7 @@ def test_provenance() -> None:
 
 def test_beyond_the_summary() -> None:
     found = result()
-    assert found.critical["gemm"] == {"dram": 28, "sram_port": 2, "compute": 20}
+    assert found.critical["gemm"] == {"dram": 28, "sram_port": 2, "compute": 4, "edge_underfill": 16}
     assert found.area_mm2 == pytest.approx(sum(found.area_breakdown_mm2.values()))
     assert found.sources["mxu.energy.mac"].startswith("multiply: M. Horowitz")
     assert found.sources["l1.word"].startswith("by definition")  # the chip's own numbers too
@@ -244,6 +274,7 @@ def test_the_golden_program_without_a_model() -> None:
     assert texts[0] == texts[1]
     assert [layer["name"] for layer in found["layers"]] == [*program.layers, "_host", "_static"]
     assert found["macs"] == sum(layer["macs"] for layer in found["layers"])
+    assert "per_sample" not in found  # of which batch a text does not say
 
 
 def test_latency_is_not_rounded_to_cycles() -> None:

@@ -50,18 +50,18 @@ def test_path_of_two_tiles() -> None:
     assert [(s.start_ps // NS, s.end_ps // NS, s.cause) for s in path] == [
         (0, 8, "dram"),
         (8, 10, "sram_port"),
-        (10, 14, "compute"),
+        (10, 14, "fill_drain"),
         (14, 28, "compute"),
-        (28, 30, "compute"),
+        (28, 30, "fill_drain"),
         (30, 38, "dram"),
         (38, 40, "sram_port"),
-        (40, 44, "compute"),
+        (40, 44, "fill_drain"),
         (44, 58, "compute"),
-        (58, 60, "compute"),
+        (58, 60, "fill_drain"),
         (60, 61, "sram_port"),
         (61, 65, "dram"),
     ]
-    assert critical_cycles(path, run.clock_hz) == {"l0": {"dram": 20, "sram_port": 5, "compute": 40}}
+    assert critical_cycles(path, run.clock_hz) == {"l0": {"dram": 20, "sram_port": 5, "fill_drain": 12, "compute": 28}}
 
 
 def test_path_without_waits_follows_the_queue_and_crossings_are_dependency() -> None:
@@ -110,6 +110,9 @@ def test_an_empty_run_has_an_empty_path() -> None:
         ({}, {"stall_dram.weights": 2, "stall_dram.inputs": 2, "stall_noc": 3}, "dram"),
         ({"dram": 0}, {"imbalance": 1}, "imbalance"),
         ({}, {}, "compute"),
+        ({"compute": 4, "weight_load": 5}, {}, "weight_load"),
+        ({"compute": 4, "fill_drain": 3, "edge_underfill": 3}, {"stall_dram": 9}, "compute"),
+        ({}, {"stall_dram.weights": 3, "compute": 4, "edge_underfill": 5}, "edge_underfill"),
     ],
 )
 def test_bound_by(critical: dict[str, int], stalls: dict[str, int], bound: str) -> None:

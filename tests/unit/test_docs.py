@@ -40,7 +40,7 @@ def test_the_page_of_laws_names_the_tests_that_exist() -> None:
 
 def test_every_law_is_asserted_or_waits() -> None:
     stated = {number for laws in GROUPS.values() for number in laws}
-    assert stated == set(range(1, 49))
+    assert stated == {*range(1, 49), 61}
     page = (ROOT / "docs" / "laws.md").read_text()
     waiting = {int(number) for number in re.findall(r"^\*\*(\d+)\.\*\* \*", page, re.MULTILINE)}
     assert waiting <= set(WAITING)

@@ -60,7 +60,8 @@ def test_sums(run: ScenarioRun) -> None:
     assert found["load"] == pytest.approx(sum(row["utilization"] for row in found["streams"].values()))
     assert fsum(found["idle_breakdown_w"].values()) == pytest.approx(found["power_idle_w"])
     assert found["misses"] == sum(row["misses"] for row in found["streams"].values()) == 0
-    assert set(KEYS) | {"schema", "scenario", "point", "points", "provenance", "details"} == set(found)
+    assert set(KEYS) | {"schema", "scenario", "point", "points", "bounds", "provenance", "details"} == set(found)
+    assert found["bounds"] == {"area_mm2": "lower", "power_avg_w": "lower"}
 
 
 def test_operating_points(run: ScenarioRun) -> None:
@@ -244,7 +245,7 @@ def test_a_scenario_is_simulated_and_compared_with_no_run(run: ScenarioRun, tmp_
     ):
         judge(path)
     run.save(tmp_path / "out")
-    with pytest.raises(ConfigError, match="found schema 'archsim.scenario_result/1'; allowed 'archsim.result/1'"):
+    with pytest.raises(ConfigError, match="found schema 'archsim.scenario_result/1'; allowed 'archsim.result/2', "):
         ax.compare(tmp_path / "out", tmp_path / "out")
 
 

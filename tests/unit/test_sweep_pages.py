@@ -57,6 +57,7 @@ def test_what_is_said_in_numbers() -> None:
         "Around the best point latency_s changes with l1.size 2 times (2 KiB to 1 KiB), "
         "dram.channels 2 times (2 to 1).",
         "1 point misses area_mm2 <= 10.",
+        "area_mm2: lower bound, overheads are not modelled.",
         "On these points fast differs from exact in latency_s by -9.1 % in the mean, -9.1 % at most.",
     ]
     assert first["missed"] == {"area_mm2 <= 10": 1}

@@ -23,10 +23,13 @@ class Part:
 
 @pytest.fixture(autouse=True)
 def collector() -> Iterator[None]:
-    """The collector as it was, whatever a test does."""
-    enabled, thresholds = gc.isenabled(), gc.get_threshold()
+    """The collector as a user finds it, with nothing frozen; as it was afterwards, whatever a test does."""
+    enabled, thresholds, frozen = gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()
     gc.enable()
+    gc.unfreeze()
     yield
+    if frozen:
+        gc.freeze()
     gc.set_threshold(*thresholds)
     (gc.enable if enabled else gc.disable)()
 

@@ -11,7 +11,7 @@ from archsim.errors import ConfigError
 from archsim.lab.compare.comparison import compared
 from archsim.lab.run import RunResult
 from archsim.report.headline import title
-from archsim.report.summary import FILE, load
+from archsim.report.summary import FILE, load, upgraded
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -112,7 +112,7 @@ def compare(runs: Sequence[Run], names: Sequence[str] = ()) -> Comparison:
 def _summary(run: Run) -> Mapping[str, Any]:
     if isinstance(run, RunResult):
         return run.summary
-    return load(Path(run)) if isinstance(run, str | Path) else {"details": {}, **run}
+    return load(Path(run)) if isinstance(run, str | Path) else upgraded(run)
 
 
 def _names(runs: Sequence[Run], summaries: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from archsim.report.causes import label
 from archsim.report.format import NONE
+from archsim.report.headline import samples
 from archsim.report.quantity import quantity
 
 MOST = 3  # contributions of each kind that are named
@@ -20,7 +21,7 @@ Told = Mapping[str, Any]
 
 def says(found: Told, base: Told, other: Told) -> list[str]:
     """Sentences on a difference (``comparison``), the largest contributions first."""
-    return [*_beware(base, other), *_time(found), *_energy(found), *_area(found)]
+    return [*_beware(base, other), *_each(found, base, other), *_time(found), *_energy(found), *_area(found)]
 
 
 def _beware(base: Told, other: Told) -> Iterator[str]:
@@ -33,6 +34,18 @@ def _beware(base: Told, other: Told) -> Iterator[str]:
     fast = [any(each in FAST for each in run["provenance"].get("fidelity", {}).values()) for run in (base, other)]
     if fast[0] != fast[1]:
         yield "The fidelities differ: part of the difference is the models', not the chips'."
+
+
+def _each(found: Told, base: Told, other: Told) -> Iterator[str]:
+    """Batches of different sizes, by the sample."""
+    one, two = samples(base), samples(other)
+    if one["samples"] == two["samples"]:
+        return
+    texts = [f"{quantity(each['time_s'], 's')} and {quantity(each['energy_j'], 'J')}" for each in (two, one)]
+    yield (
+        f"The batches differ, {two['samples']} and {one['samples']}: a sample takes {texts[0]} in {found['name']}, "
+        f"{texts[1]} in {found['base']}."
+    )
 
 
 def _time(found: Told) -> Iterator[str]:

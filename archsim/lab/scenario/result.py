@@ -41,6 +41,7 @@ def numbers(found: Outcome) -> dict[str, Any]:
         "power_idle_w": found.idle_total_nw / NW_PER_W,
         "energy_j": total_joules(total),
         "area_mm2": fsum(result.area_breakdown_mm2.values()),
+        "bounds": dict(result.bounds),
         "energy_breakdown_j": joules(total, energy),
         "energy_parts_j": joules(total, parts),
         "idle_breakdown_w": {name: power / NW_PER_W for name, power in found.idle_nw.items()},

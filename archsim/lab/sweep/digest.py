@@ -9,6 +9,8 @@ from typing import Any
 import pandas as pd
 
 from archsim import units
+from archsim.lab.account import BOUNDS
+from archsim.lab.options import Requirement
 from archsim.lab.sweep.form import Goal
 from archsim.lab.sweep.losses import bound
 from archsim.lab.sweep.questions import RUNGS, SweepTable
@@ -107,7 +109,18 @@ def _says(table: SweepTable, found: Mapping[str, Any]) -> list[str]:
         costs = ", ".join(_worse(balance, best[goal.key], goal) for goal in table.goals)
         said.append(f"The best balance (the product of the ratios to these): {_described(balance, table)}; {costs}.")
         said += [f"What the best balance loses most MAC slots to: {balance['bound']}."] if balance["bound"] else []
-    return [*said, *_matters(found["sensitivity"], table.goals[0]), *_missed(found["missed"]), *_off(table)]
+    matters = _matters(found["sensitivity"], table.goals[0])
+    return [*said, *matters, *_missed(found["missed"]), *_bounds(table), *_off(table)]
+
+
+def _bounds(table: SweepTable) -> list[str]:
+    """Which figures that points are judged by are bounds."""
+    judged = [
+        *(goal.key for goal in table.goals),
+        *(Requirement.parse(text).key for text in table.attrs["constraints"]),
+    ]
+    found = [key for key in dict.fromkeys(judged) if key in BOUNDS]
+    return [f"{' and '.join(found)}: {BOUNDS[found[0]]} bound, overheads are not modelled."] if found else []
 
 
 def _unknown(table: SweepTable) -> list[str]:

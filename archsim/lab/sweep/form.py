@@ -30,7 +30,10 @@ from archsim.spec.nodes import Node, parse
 SCHEMA = "archsim.sweep/1"
 FIDELITIES = ("cost", "fast", "exact")
 SEEDS = 2**32  # from 0, as the generators of random numbers take them
-MORE_IS_BETTER = ("throughput_per_s", "utilization", "slack_min_s", "dram.row_hit_rate", "dram.bandwidth_utilization")
+MORE_IS_BETTER = (
+    "throughput_per_s", "utilization", "utilization_dtype", "slack_min_s", "dram.row_hit_rate",
+    "dram.bandwidth_utilization",
+)  # fmt: skip
 _GOAL = re.compile(r"\s*(?:(min|max)\s+)?([A-Za-z_][A-Za-z0-9_.]*)\s*")
 _CONSTRAINT = re.compile(r"[a-z_][a-z0-9_.]*\s*(<=|>=|<|>|==)\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from archsim.lab.account import BOUNDS
 from archsim.lab.options import Requirement
 from archsim.report.format import NONE, number
 from archsim.report.markdown import table as markdown_table
@@ -33,10 +34,15 @@ def publication(table: SweepTable) -> pd.DataFrame:
     for key in [*table.axis_keys, *dict.fromkeys(figures)]:
         is_axis = key in table.axis_keys
         unit = table.attrs["units"].get(key) if is_axis else unit_of(key)
-        head, texts = _column(key if is_axis else bare(key), front[key].tolist(), unit)
+        head, texts = _column(key if is_axis else _worded(key), front[key].tolist(), unit)
         made[head] = pd.Series(texts, index=front.index, dtype=object)
     made["fidelity"] = front["fidelity"]
     return made
+
+
+def _worded(key: str) -> str:
+    """A figure in words, and whether it is a bound."""
+    return f"{bare(key)}, {BOUNDS[key]} bound" if key in BOUNDS else bare(key)
 
 
 def latex(table: SweepTable) -> str:

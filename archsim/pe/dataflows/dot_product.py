@@ -66,6 +66,7 @@ def fold(nest: Nest, extents: Mapping[str, int], array: ArrayShape, *, accumulat
     weights = size.batch * size.k * size.n
     sums_in = (passes - 1 + accumulate) * outputs
     return Fold(
+        cycles_load=0,
         cycles_fill=0,
         cycles_stream=size.batch * passes * col_folds * array.run_cycles(size.m),
         cycles_drain=0,

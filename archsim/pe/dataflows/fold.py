@@ -139,15 +139,16 @@ class Moves(NamedTuple):
 class Fold:
     """One command on one array: cycles, edge traffic, inner actions.
 
-    ``cycles_stream``: MACs run at the array's pace (this is where edge underfill shows); ``cycles_fill``:
-    loading of stationary operands that nothing hides, and the skew until the first column runs over all
-    rows; ``cycles_drain``: the skew until the last column is done. ``streams``: ``a`` and ``b`` (the two
-    factors) and ``acc_read``, ``acc_write`` (sums from and to the accumulators outside). ``inner_actions``:
-    ``mac`` and, for each operand x of a, b, acc, ``register_read.x``, ``register_write.x``, ``wire.x``
-    (one hop from a PE, or from the edge, to the next PE). A register that feeds the MAC and the neighbour
+    ``cycles_load``: the operand that stays is shifted in and nothing hides it (``weight_load``); ``cycles_fill``:
+    the skew until the first column runs over all rows; ``cycles_stream``: MACs run at the array's pace (this is
+    where edge underfill shows); ``cycles_drain``: the skew until the last column is done. ``streams``: ``a`` and
+    ``b`` (the two factors) and ``acc_read``, ``acc_write`` (sums from and to the accumulators outside).
+    ``inner_actions``: ``mac`` and, for each operand x of a, b, acc, ``register_read.x``, ``register_write.x``,
+    ``wire.x`` (one hop from a PE, or from the edge, to the next PE). A register that feeds the MAC and the neighbour
     in one cycle is read once.
     """
 
+    cycles_load: int
     cycles_fill: int
     cycles_stream: int
     cycles_drain: int
@@ -157,7 +158,7 @@ class Fold:
     @property
     def cycles(self) -> int:
         """Length of the command in cycles of the array's clock."""
-        return self.cycles_fill + self.cycles_stream + self.cycles_drain
+        return self.cycles_load + self.cycles_fill + self.cycles_stream + self.cycles_drain
 
 
 class FanoutSpec(TypedDict):

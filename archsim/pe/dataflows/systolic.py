@@ -3,7 +3,7 @@
 Notation: R x C PEs, F folds, L cycles that one fold streams (``ArrayShape.run_cycles`` of its steps).
 Values hop one PE per cycle, so PE (r, c) runs r + c cycles behind PE (0, 0): a fold ends L + R + C - 2 cycles
 after its first MAC. The skew down the rows (R - 1) is booked as fill, the one over the columns (C - 1) as
-drain; both in full for partial folds too.
+drain; both in full for partial folds too. Loading that nothing hides is booked apart, as load.
 
 A stationary operand is shifted in through the top row, one row per cycle, R cycles for every fold; values
 carry a valid bit, so a register keeps its value until one of the next fold arrives. Cycles of a command:
@@ -28,13 +28,13 @@ from __future__ import annotations
 from archsim.pe.dataflows.fold import ArrayShape, Fold, Moves, Sizes, actions_of, ceil_div, streams_of
 
 
-def timing(folds: int, fold_cycles: int, load_cycles: int, array: ArrayShape) -> tuple[int, int, int]:
-    """Fill, stream and drain cycles of ``folds`` folds that stream ``fold_cycles`` each.
+def timing(folds: int, fold_cycles: int, load_cycles: int, array: ArrayShape) -> tuple[int, int, int, int]:
+    """Load, fill, stream and drain cycles of ``folds`` folds that stream ``fold_cycles`` each.
 
     ``load_cycles``: loading of stationary operands that is not hidden, over the whole command.
     """
     skews = 1 if array.fold_overlap else folds
-    return load_cycles + skews * (array.rows - 1), folds * fold_cycles, skews * (array.cols - 1)
+    return load_cycles, skews * (array.rows - 1), folds * fold_cycles, skews * (array.cols - 1)
 
 
 def shown_load_cycles(folds: int, fold_cycles: int, array: ArrayShape) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from archsim.report.format import count, percent, si
+from archsim.report.headline import bound_of
 
 _DOT = " \N{MIDDLE DOT} "
 _POLICY = {
@@ -39,7 +40,7 @@ def headline(summary: Summary) -> list[tuple[str, str, str]]:
     """Eight figures with a remark."""
     period = si(summary["hyperperiod_s"], "s")
     return [
-        ("average power", si(summary["power_avg_w"], "W"), "frames and rest"),
+        ("average power", si(summary["power_avg_w"], "W"), f"frames and rest{_bound(summary)}"),
         ("misses", count(summary["misses"]), f"of {count(summary['frames'])} frames in {period}"),
         ("longest response", si(summary["latency_s"], "s"), "release to result"),
         ("least slack", si(summary["slack_min_s"], "s"), "before a deadline"),
@@ -48,6 +49,11 @@ def headline(summary: Summary) -> list[tuple[str, str, str]]:
         ("energy", si(summary["energy_j"], "J"), f"in {period}"),
         ("peak power", si(summary["power_peak_w"], "W"), "of any run"),
     ]
+
+
+def _bound(summary: Summary) -> str:
+    found = bound_of(summary, "power_avg_w")
+    return f", {found}" if found else ""
 
 
 def sentences(summary: Summary) -> list[str]:
