@@ -1,9 +1,9 @@
 """The campaign on verification: right Programs of random networks pass, wrong ones of the same networks are found.
 
-python -m tests.tools.verification                     300 networks on 10 chips, 30 planted mistakes
+python -m tests.tools.verification                     300 networks on 6 of 10 chips each, 30 planted mistakes
 python -m tests.tools.verification --networks 8 --planted 3 --chips edge_npu,tpu_v1
 
-Every network has at least one of the features of ``tests.tools.networks``. Each is verified on each chip, in real
+Every network has at least one of the features of ``tests.tools.networks``. Each is verified on several chips, in real
 numbers and in the chip's integers; one that differs is a false alarm. What is refused is counted by its reason. The
 planted mistakes are one region, one token or one scale of a compiled Program, and wrong independently of what is being
 tested: the Program checker refuses them, or the model's outputs come out different when the Program is executed.
@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -30,14 +30,17 @@ from archsim.ir.asm.printer import print_program
 from archsim.ir.check.ownership import commands_of
 from archsim.ir.check.program import check
 from archsim.ir.program import Program
-from archsim.lab.job import Job, load_chip
+from archsim.lab.job import Job, quiet
 from archsim.lab.verify.checks import calibrated
 from archsim.lab.verify.model import verify, with_numbers
-from archsim.lab.verify.numbered import Asked, load
+from archsim.lab.verify.numbered import Asked
+from archsim.lab.verify.numbered import load as load_model
 from archsim.lab.verify.outcome import Outcome
 from archsim.lab.verify.program import verify_program
 from archsim.ops.numeric.contents import to_memory
-from mapper.execute.run import Executor, unrolled
+from archsim.spec.architecture import Architecture
+from archsim.spec.load import load
+from mapper.execute.run import Executor
 from tests.tools.mutants import mutants
 from tests.tools.networks import FEATURES, network
 from tests.unit.fixtures_check import put
@@ -60,7 +63,8 @@ PLANTS = {
     "scale": ("change scale",),
 }
 ORDERS = 4  # executions of a planted mistake, each in another order, to see that it is one
-STRIDE = 200  # verifications between two lines of progress
+EACH = 6  # chips for each network, in turn
+STRIDE = 100  # verifications between two lines of progress
 TRIES = 40  # mistakes looked at for one that is wrong; those that change nothing are counted
 
 
@@ -95,7 +99,7 @@ def verified(folder: Path, task: tuple[int, str]) -> Verdict:
     case, chip = task
     made = network(case)
     try:
-        outcome = verify(Asked(Job(made.save(_folder(folder, chip)), chip)))
+        outcome = verify(Asked(Job(made.save(_folder(folder, chip)), chip_of(chip))))
     except ArchsimError as error:
         return Verdict(case, chip, made.features, f"{type(error).__name__}: {_plain(str(error))}", (), (), (), 0.0)
     tried = [found for found in outcome.checks if not found.skipped]
@@ -118,13 +122,13 @@ def planted(folder: Path, task: tuple[int, str, str]) -> Plant:
     """
     case, chip, kind = task
     path = network(case).save(_folder(folder, f"{kind} {chip}"))
-    job = Job(path, chip)
+    job = Job(path, chip_of(chip))
     program = with_numbers(job)
-    right = _outputs(job, program, program)
+    judge = Outputs(job, program)
     harmless = 0
     refused = None
     for label, mutant in _drawn(program, kind, case):
-        wrong = _wrong(job, mutant, program, right)
+        wrong = _wrong(mutant, chip_of(chip), judge)
         if wrong == "numbers":
             refused = (label, mutant)
             break
@@ -168,41 +172,54 @@ def _wrong_factors(program: Program) -> Iterator[tuple[str, Program]]:
                     yield f"factor of {item.name}", put(program, item, replace(item, functions=functions))
 
 
-def _wrong(job: Job, mutant: Program, program: Program, right: list[np.ndarray]) -> str:
+@cache
+def chip_of(name: str) -> Architecture:
+    """A chip, read once."""
+    return load(name)
+
+
+class Outputs:
+    """What a Program leaves in a model's outputs, in the integers that it holds; ``right``: the compiled one."""
+
+    def __init__(self, job: Job, program: Program) -> None:
+        model = load_model(Asked(job), str(job.model))
+        dtypes = {"inputs": "int8", "weights": "int8", "accumulate": "int32"}
+        quantised = calibrated(model, dtypes, {}, quiet)
+        tensors = model.lowered.workload.tensors
+        held = {name: quantised.as_stored(name, array) for name, array in quantised.contents.items()}
+        held |= {name: model.inputs[value] for name, value in model.lowered.values.items() if value in model.inputs}
+        stored = {tensor.name for tensor in program.tensors}
+        self._loaded = {name: to_memory(tensors[name], held[name]) for name in held if name in stored}
+        self._names = [name for name, tensor in tensors.items() if tensor.kind == "output" and name in stored]
+        self.right = self.of(program, 0)
+
+    def of(self, program: Program, seed: int) -> list[np.ndarray]:
+        """Of one order of commands; raises ProgramError where the Program stops."""
+        executor = Executor(program, seed=seed)
+        for name, array in self._loaded.items():
+            executor.fill(name, array)
+        executor.run()
+        return [executor.values(name) for name in self._names]
+
+
+def _wrong(mutant: Program, chip: Architecture, judge: Outputs) -> str:
     """'checker' where it is refused, 'numbers' where an output of the model differs: without what is being tested."""
     try:
-        check(mutant, load_chip(job))
+        check(mutant, chip)
     except ProgramError:
         return "checker"
     try:
-        outputs = (_outputs(job, mutant, program, seed) for seed in range(ORDERS))
-        wrong = any(not np.array_equal(*pair) for found in outputs for pair in zip(found, right, strict=True))
+        outputs = (judge.of(mutant, seed) for seed in range(ORDERS))
+        wrong = any(not np.array_equal(*pair) for found in outputs for pair in zip(found, judge.right, strict=True))
     except ProgramError:
         wrong = True
     return "numbers" if wrong else ""
 
 
-def _outputs(job: Job, program: Program, original: Program, seed: int = 0) -> list[np.ndarray]:
-    """What the Program leaves in the model's outputs, in the integers that it holds."""
-    model = load(Asked(job), str(job.model))
-    stored = {tensor.name: tensor for tensor in original.tensors}
-    dtypes = {role: "int8" for role in ("inputs", "weights")} | {"accumulate": "int32"}
-    quantised = calibrated(model, dtypes, {}, lambda _: None)
-    tensors = model.lowered.workload.tensors
-    executor = Executor(program, seed=seed, steps=unrolled(program))
-    held = {name: quantised.as_stored(name, array) for name, array in quantised.contents.items()}
-    held |= {name: model.inputs[value] for name, value in model.lowered.values.items() if value in model.inputs}
-    for name, array in held.items():
-        if name in stored and tensors[name].view is None:
-            executor.fill(name, to_memory(tensors[name], array))
-    executor.run()
-    return [executor.values(name) for name, tensor in tensors.items() if tensor.kind == "output" and name in stored]
-
-
 def _found(text: Path, model: Path, chip: str) -> str:
     """By what a Program text is found to be wrong, as ``archsim verify TEXT --on CHIP --against MODEL`` would."""
     try:
-        outcome = verify_program(Asked(Job(str(text), chip), against=str(model), interleavings=3))
+        outcome = verify_program(Asked(Job(str(text), chip_of(chip)), against=str(model), interleavings=3))
     except ArchsimError as error:
         return f"refused: {_plain(str(error))[:80]}"
     return " and ".join(found.numbers for found in outcome.checks if not found.skipped and not found.passed)
@@ -222,14 +239,18 @@ def _plain(reason: str) -> str:
     return re.sub(r"\d[\d,.]*", "N", re.sub(r"'[^']*'|\S+\.onnx: ", "", reason))
 
 
-def tasks_of(networks: int, chips: tuple[str, ...], first: int = 0) -> list[tuple[int, str]]:
-    """Every network on every chip."""
-    return [(case, chip) for case in range(first, first + networks) for chip in chips]
+def tasks_of(networks: int, chips: tuple[str, ...], each: int, first: int = 0) -> list[tuple[int, str]]:
+    """Every network on ``each`` of the chips, those of the next network one further on."""
+    return [
+        (case, chips[(case + at) % len(chips)])
+        for case in range(first, first + networks)
+        for at in range(min(each, len(chips)))
+    ]
 
 
 def plants_of(number: int, networks: int, chips: tuple[str, ...], first: int = 0) -> list[tuple[int, str, str]]:
     """Mistakes of all kinds, spread over the networks and the chips that compute in int8."""
-    whole = [chip for chip in chips if set(load_chip(Job("", chip)).dtypes.values()) <= {"int8", "int32"}]
+    whole = [chip for chip in chips if set(chip_of(chip).dtypes.values()) <= {"int8", "int32"}]
     kinds = list(PLANTS)
     return [
         (first + at * networks // number, whole[at // len(kinds) % len(whole)], kinds[at % len(kinds)])
@@ -245,9 +266,10 @@ def report(verdicts: list[Verdict], plants: list[Plant]) -> str:
         name for case, names in {item.case: item.features for item in verdicts}.items() for name in names
     )
     alarms = [item for item in done if item.alarms]
+    made = ", ".join(f"{name} {count}" for name, count in sorted(checks.items()))
     lines = [
-        f"{len({item.case for item in verdicts})} networks x {len({item.chip for item in verdicts})} chips: "
-        f"{len(done)} verified ({', '.join(f'{name} {count}' for name, count in sorted(checks.items()))}), "
+        f"{len({item.case for item in verdicts})} networks, {len({item.chip for item in verdicts})} chips: "
+        f"{len(done)} of {len(verdicts)} verified ({made}), "
         f"{len(alarms)} false alarms, largest share of a bound {max((item.share for item in done), default=0):.2f}",
         "networks with " + ", ".join(f"{name} {features[name]}" for name in FEATURES),
     ]
@@ -282,12 +304,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--networks", type=int, default=300)
     parser.add_argument("--first", type=int, default=0, help="number of the first network")
+    parser.add_argument("--each", type=int, default=EACH, help="chips that each network is verified on")
     parser.add_argument("--planted", type=int, default=30)
     parser.add_argument("--chips", default=",".join(CHIPS))
     parser.add_argument("-j", "--workers", type=int, default=1)
     asked = parser.parse_args()
     chips = tuple(asked.chips.split(","))
-    tasks = tasks_of(asked.networks, chips, asked.first)
+    tasks = tasks_of(asked.networks, chips, asked.each, asked.first)
     with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(asked.workers) as pool:
         wrong = pool.map(partial(planted, Path(folder)), plants_of(asked.planted, asked.networks, chips, asked.first))
         right = pool.map(partial(verified, Path(folder)), tasks, chunksize=10)

@@ -11,7 +11,7 @@ from archsim.ir.program import Tensor
 from archsim.ir.workload import View
 from mapper.execute.views import view_bytes
 from tests.tools.networks import FEATURES, network
-from tests.tools.verification import CHIPS, PLANTS, Plant, Verdict, planted, plants_of, report, verified
+from tests.tools.verification import CHIPS, PLANTS, Plant, Verdict, planted, plants_of, report, tasks_of, verified
 
 CHIPS_IN_TURN = ("edge_npu", "tpu_v1", "nvdla_large", "ar_soc", "gemmini_16x16", "tpu_v4i")
 UNDEFINED = 16  # a network whose quantised form divides 0 by 0
@@ -38,6 +38,12 @@ def test_networks_are_the_same_in_every_run_and_valid() -> None:
         onnx.checker.check_model(made.proto)
 
 
+def test_each_network_has_its_chips_in_turn() -> None:
+    tasks = tasks_of(20, CHIPS, 6)
+    assert len(set(tasks)) == 120 and {chip for _, chip in tasks} == set(CHIPS)
+    assert [chip for case, chip in tasks if case == 1] == list(CHIPS[1:7])
+
+
 def test_mistakes_are_spread_over_kinds_networks_and_chips() -> None:
     tasks = plants_of(30, 300, CHIPS)
     assert {kind for _, _, kind in tasks} == set(PLANTS) and len({case for case, _, _ in tasks}) == 30
@@ -55,7 +61,7 @@ def test_the_report_names_every_false_alarm_every_reason_and_every_miss() -> Non
     ]
     plants = [Plant(0, "edge_npu", "token", "wait a", "refused: x", 2), Plant(1, "edge_npu", "region", "in0+1", "", 0)]
     text = report(verdicts, plants)
-    assert "2 networks x 2 chips: 2 verified (float32 2, int8 2), 1 false alarms" in text
+    assert "2 networks, 2 chips: 2 of 4 verified (float32 2, int8 2), 1 false alarms" in text
     assert "false alarm: network 0 on tpu_v1: float32: relu (Relu) 3 times the bound" in text
     assert "refused: 2 x MappingError: no room" in text
     assert "2 planted mistakes: 1 found; 2 others drawn on the way changed no output" in text

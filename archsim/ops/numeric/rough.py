@@ -88,16 +88,20 @@ class _Walk:
             return Rough(wide, np.where(np.isfinite(wide), np.abs(stored - wide), 0.0))
 
     def _apply(self, node: Node, arguments: tuple[Rough | None, ...]) -> tuple[Rough, ...]:
-        """What a node makes of its operands: its own roundings, the store's, and what it makes of their errors."""
+        """What a node makes of its operands: its own roundings, the store's, and what it makes of their errors.
+
+        What is only moved, chosen or compared is in the memory's precision already.
+        """
         values = tuple(None if item is None else item.value for item in arguments)
         found = family(node)
         with np.errstate(all="ignore"):
             results = tuple(np.asarray(result) for result in found.reference(node, *values))
             sums = _sums(found, node, values, results)
             own = sums.magnitude * (sums.roundings * self._unit)
+            store = self._unit if sums.roundings else 0.0
             passed = _passed(found, node, arguments, values, results, sums)
             return tuple(
-                Rough(_wide(result), own + more + np.abs(_wide(result)) * self._unit)
+                Rough(_wide(result), own + more + (np.abs(_wide(result)) * store if store else 0.0))
                 for result, more in zip(results, passed, strict=True)
             )
 
