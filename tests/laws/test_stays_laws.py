@@ -47,14 +47,14 @@ def test_tiles_that_stay_are_counted(space: Space, objective: Objective) -> None
     is_exhaustive(space, objective)
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=16, deadline=None, derandomize=True)
 @given(case=st.sampled_from(FRESH))
 def test_the_order_of_loops(case: tuple[Space, Objective]) -> None:
     """The optimum of random products and images is that of the enumeration, which tries every order of loops."""
     is_exhaustive(*case)
 
 
-@settings(max_examples=24, deadline=None, derandomize=True)
+@settings(max_examples=14, deadline=None, derandomize=True)
 @given(case=st.sampled_from(WINDOWS))
 def test_windows_below_other_tiles(case: tuple[Space, Objective]) -> None:
     """Tiles of two memories may slide over the same loop, and over one below tiles of other memories."""
@@ -70,7 +70,7 @@ def test_a_window_that_is_far(seed: int, number: int) -> None:
     assert any(isinstance(node, Keep) and node.reserve_at > at + 2 for at, node in enumerate(nodes))
 
 
-@settings(max_examples=16, deadline=None, derandomize=True)
+@settings(max_examples=10, deadline=None, derandomize=True)
 @given(case=st.sampled_from(FRESH))
 def test_instances_that_share_work_evenly(case: tuple[Space, Objective]) -> None:
     """The same where work is spread evenly over instances."""

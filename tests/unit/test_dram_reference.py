@@ -157,7 +157,7 @@ def served(case: Case, submitted: list[tuple[int, list[Transfer]]], end_ps: int)
 
 
 @given(st.integers(0, 2**64))
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 def test_kernel_equals_reference(seed: int) -> None:
     rng = Random(seed)
     case = Case(rng)
@@ -170,7 +170,7 @@ def test_kernel_equals_reference(seed: int) -> None:
 
 
 @given(st.integers(0, 2**64))
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 def test_submits_at_completions_equal_reference(seed: int) -> None:
     """Law 34: each completion is answered at its own instant, and no channel has run beyond it."""
     rng = Random(seed)
@@ -225,7 +225,7 @@ def check_totals(dram: DramController, expected: list[Completion]) -> None:
 
 
 @given(st.integers(0, 2**64))
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 def test_turns_in_one_run_end_as_submitted_one_by_one(seed: int) -> None:
     rng = Random(seed)
     case = Case(rng)
