@@ -1,11 +1,11 @@
-"""Check files without running anything: chips, workloads, mappings, Programs."""
+"""Check files without running anything: chips, tables, workloads, mappings, sweeps, scenarios, clusters, Programs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from archsim.errors import ConfigError
+from archsim.errors import ConfigError, nearest
 from archsim.lab.job import ASM, read_text
 
 SUFFIXES = (".yaml", ".yml", ".txt", ASM)
@@ -26,23 +26,53 @@ def _noun(path: Path) -> str:
     """What a YAML file describes: the noun of its schema, else what its top-level keys say."""
     from archsim.spec.nodes import read
 
-    keys = read(path).mapping
+    root = read(path)
+    keys = root.mapping
     schema = str(keys["schema"].value) if "schema" in keys else ""
     noun = schema.removeprefix("archsim.").partition("/")[0]
     if noun in _CHECKS:
         return noun
     found = [name for name, marks in _MARKS.items() if any(mark in keys for mark in marks)]
     if schema or not found:
-        known = ", ".join(f"archsim.{name}/1" for name in _CHECKS)
-        raise ConfigError(f"{path}: schema: found '{schema or 'nothing'}'; allowed {known}")
+        known = [f"archsim.{name}/1" for name in _CHECKS]
+        place = keys["schema"].mark if "schema" in keys else root.mark
+        said = f"found '{schema or 'nothing'}'; allowed {', '.join(known)}{nearest(schema, known)}"
+        raise ConfigError(f"{place}: schema: {said}")
     return found[0]
 
 
 def _chip(path: Path) -> str:
-    from archsim.spec.load import load
+    from archsim.energy.chip import tables_for
+    from archsim.spec.load import load, where
 
     chip = load(path)
+    try:
+        tables_for(chip)
+    except ConfigError as error:
+        part = str(error).partition(":")[0]
+        raise ConfigError(f"{where(path, {}, f'{part}.size')}: {error}") from None
     return f"chip '{chip.name}', {len(list(chip.parts()))} parts"
+
+
+def _technology(path: Path) -> str:
+    from archsim.energy.technology import read_technology
+
+    found = read_technology(path)
+    return f"technology '{found.name}', {len(found.arithmetic)} number formats"
+
+
+def _dram_energy(path: Path) -> str:
+    from archsim.energy.dram import read_dram
+
+    return f"DRAM energy table '{read_dram(path).name}'"
+
+
+def _link(path: Path) -> str:
+    from archsim.spec import tables
+    from archsim.spec.schema_tables import Link
+
+    found = tables.load(path, Link)
+    return f"link '{found.name}', {found.lanes} lanes"
 
 
 def _workload(path: Path) -> str:
@@ -110,6 +140,9 @@ def _program(path: Path) -> str:
 
 _CHECKS: Mapping[str, Callable[[Path], str]] = {
     "chip": _chip,
+    "technology": _technology,
+    "dram_energy": _dram_energy,
+    "link": _link,
     "workload": _workload,
     "einsums": _einsums,
     "mapping": _mapping,

@@ -57,15 +57,15 @@ def loads(
     return _resolve(_extended(parse(text, file), file, ()), values, facts, origin)
 
 
-def replace(chip: Architecture | str | Path, values: Mapping[str, object]) -> Architecture:
+def replace(chip: Architecture | str | Path, values: Mapping[str, object], *, origin: str = "replace") -> Architecture:
     """A variant of a chip with values set by key path; an Architecture is left as it is.
 
     Fan-outs and registers of an array are derived anew when its shape or dataflow is set. Raises ConfigError
     for a key path that the chip does not have (with the nearest one) and for every value that is not allowed.
     """
     if isinstance(chip, Architecture):
-        return loads(to_yaml(chip), values, file=chip.name, origin="replace")
-    return load(chip, values, origin="replace")
+        return loads(to_yaml(chip), values, file=chip.name, origin=origin)
+    return load(chip, values, origin=origin)
 
 
 def to_yaml(chip: Architecture) -> str:

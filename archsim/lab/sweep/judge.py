@@ -118,6 +118,8 @@ def _scenario(asked: Asked, sweep: Sweep, path: Path) -> Loaded:
             if key in sweep.marks:
                 said = f"the operating point '{point.name}' of scenario '{found.scenario.name}' sets it"
                 raise ConfigError(f"{sweep.marks[key]}: axes.{key}: {said}; allowed one of them")
+        origin = f"{next(iter(point.marks.values()))}: points.{point.name}.set"
+        load.load(sweep.chip, point.values, origin=origin)
     return found
 
 
