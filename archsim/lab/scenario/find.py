@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archsim.errors import ConfigError, nearest
+from archsim.errors import ArchsimError, ConfigError, nearest, placed
 from archsim.lab.job import read_text
 from archsim.lab.scenario.form import SCHEMA, Scenario, Stream, read
 from archsim.spec.locate import config_files
@@ -82,7 +82,10 @@ def _workload(stream: Stream, known: dict[tuple[object, ...], Workload]) -> Work
 
     key = (stream.model, stream.batch, tuple(sorted(stream.parameters.items())))
     if key not in known:
-        known[key] = load_model(stream.model, batch=stream.batch, parameters=dict(stream.parameters) or None)
+        try:
+            known[key] = load_model(stream.model, batch=stream.batch, parameters=dict(stream.parameters) or None)
+        except ArchsimError as error:
+            raise placed(error, stream.place) from None
     return known[key]
 
 

@@ -40,6 +40,7 @@ class Stream:
     batch: int | None = None
     parameters: Mapping[str, int] = field(default_factory=dict)
     dtype: str | None = None
+    place: str = field(default="", compare=False)  # where the file names the model
 
     @property
     def rate_hz(self) -> Fraction:
@@ -97,7 +98,7 @@ def read(text: str, path: str = "<text>") -> Scenario:
         found.name,
         found.description,
         found.source,
-        tuple(_stream(name, stream) for name, stream in found.streams.items()),
+        tuple(_stream(name, stream, root.mapping["streams"].mapping[name]) for name, stream in found.streams.items()),
         queue.policy,
         queue.preempt,
         Sleep(found.sleep.power, found.sleep.wake, found.sleep.source) if found.sleep else None,
@@ -120,10 +121,11 @@ def _check(root: Node, problems: Problems) -> None:
             settings.check(values.mapping, f"points.{name}.set", problems)
 
 
-def _stream(name: str, found: schema.Stream) -> Stream:
+def _stream(name: str, found: schema.Stream, node: Node) -> Stream:
     period = PS_PER_S / found.rate
     due = period if found.deadline is None else found.deadline
-    return Stream(name, found.model, period, due, found.offset, found.batch, found.parameters, found.dtype)
+    place = f"{node.mapping['model'].mark}: streams.{name}.model"
+    return Stream(name, found.model, period, due, found.offset, found.batch, found.parameters, found.dtype, place)
 
 
 def _point(name: str, found: schema.Point, node: Node) -> OperatingPoint:
