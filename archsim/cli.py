@@ -17,7 +17,7 @@ import typer
 
 from archsim import cli_model, cli_noc, cli_report, cli_sweep
 from archsim import cli_options as opt
-from archsim.cli_print import progress, say_error
+from archsim.cli_print import progress, put, say_error
 from archsim.errors import ArchsimError
 from archsim.lab import uncollected
 
@@ -73,7 +73,7 @@ def dram(
     )  # fmt: skip
     with progress() as say:
         found = measure(asked, say)
-    print(dram_trace.to_json(found) if format_ is opt.Format.JSON else dram_trace.to_table(found))
+    put(dram_trace.to_json(found) if format_ is opt.Format.JSON else dram_trace.to_table(found))
 
 
 @app.command()
@@ -87,7 +87,7 @@ def validate(
     from archsim.report import validation
 
     result = suites.run(suite, reference)
-    print(validation.to_json(result) if format_ is opt.Format.JSON else validation.to_table(result))
+    put(validation.to_json(result) if format_ is opt.Format.JSON else validation.to_table(result))
     if not result.met:
         raise typer.Exit(1)
 
@@ -106,11 +106,11 @@ def show(
     if name is None:
         lines = lists.listing(kind)
         width = max((len(entry) for entry, _ in lines), default=0)
-        print("\n".join(f"{entry:{width}}  {about}".rstrip() for entry, about in lines))
+        put("\n".join(f"{entry:{width}}  {about}".rstrip() for entry, about in lines))
         return
     if kind != "chips":
         raise typer.BadParameter(f"only 'show chips NAME' prints one; 'show {kind}' lists them", param_hint="NAME")
-    sys.stdout.write(lists.chip(name))
+    put(lists.chip(name), end="")
 
 
 @app.command()
@@ -123,7 +123,7 @@ def check(
     failed = False
     for path in files:
         try:
-            print(f"{path}: {check_file(path)}")
+            put(f"{path}: {check_file(path)}")
         except ArchsimError as error:
             failed = True
             say_error(str(error))

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from archsim import cli_options as opt
-from archsim.cli_print import progress
+from archsim.cli_print import progress, put
 from archsim.errors import ConfigError
 
 _PAIR = re.compile(r"\s*(\d{1,6})\s*-\s*(\d{1,6})\s*")
@@ -91,7 +91,7 @@ def noc(
             page.figure(found).savefig(plot, dpi=130)
         except OSError as error:
             raise ConfigError(f"--plot: {plot}: {error.strerror}") from None
-    print(page.to_json(found) if format_ is opt.Format.JSON else page.to_table(found))
+    put(page.to_json(found) if format_ is opt.Format.JSON else page.to_table(found))
 
 
 def _check_alone(**drawn: object) -> None:

@@ -25,6 +25,7 @@ from archsim.lab.scenario.outcome import Outcome, check_load, outcome
 from archsim.lab.scenario.outcome import load as load_of
 from archsim.lab.scenario.result import numbers, scalars_of, timeline
 from archsim.lab.scenario.serve import Service, services
+from archsim.plain import cell
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
@@ -225,5 +226,5 @@ def _csv(streams: Mapping[str, Mapping[str, Any]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["stream", *next(iter(streams.values()))])
-    writer.writerows([name, *row.values()] for name, row in streams.items())
+    writer.writerows([cell(value) for value in (name, *row.values())] for name, row in streams.items())
     return text.getvalue()

@@ -11,6 +11,7 @@ import pandas as pd
 from archsim.errors import ConfigError
 from archsim.lab.sweep import publish
 from archsim.outputs import unwritable
+from archsim.plain import cell
 
 if TYPE_CHECKING:
     from archsim.lab.sweep.questions import SweepTable
@@ -19,7 +20,7 @@ EXTRA = "studies"  # what Excel and SQL need is installed with it
 
 
 def _csv(table: SweepTable, path: Path) -> None:
-    table.to_csv(path, index=False, lineterminator="\n")
+    _plain(table).to_csv(path, index=False, lineterminator="\n")
 
 
 def _xlsx(table: SweepTable, path: Path) -> None:
@@ -28,7 +29,14 @@ def _xlsx(table: SweepTable, path: Path) -> None:
     units = pd.DataFrame(table.attrs["units"].items(), columns=["column", "unit"])
     with pd.ExcelWriter(path, engine="openpyxl") as book:
         for name, rows in (("results", table), ("front", publish.publication(table)), ("units", units)):
-            pd.DataFrame(rows).to_excel(book, sheet_name=name, index=False, freeze_panes=(1, 0))
+            _plain(rows).to_excel(book, sheet_name=name, index=False, freeze_panes=(1, 0))
+
+
+def _plain(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with texts that no program takes for formulas; a frame of its own."""
+    made = pd.DataFrame(rows).map(cell)
+    made.columns = pd.Index([cell(name) for name in made.columns])
+    return made
 
 
 def _tex(table: SweepTable, path: Path) -> None:
