@@ -83,11 +83,9 @@ def _workload(path: Path) -> str:
 
 
 def _einsums(path: Path) -> str:
-    from archsim.ir.check.workload import check_workload
-    from archsim.ir.text import workload_from_yaml
+    from archsim.ir.text import checked_workload
 
-    workload = workload_from_yaml(read_text(path), str(path))
-    check_workload(workload)
+    workload = checked_workload(read_text(path), str(path))
     return f"workload '{workload.name}', {len(workload.layers)} layers"
 
 

@@ -250,7 +250,10 @@ def _program(job: Job) -> tuple[Program, str]:
 
 def read_text(path: Path) -> str:
     """The text of a file; raises ConfigError naming it when it cannot be read or is not UTF-8."""
+    from archsim.spec.nodes import decoded
+
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    return decoded(data, path)

@@ -24,10 +24,11 @@ from pathlib import Path
 from types import FrameType
 
 from archsim.errors import ArchsimError
-from tests.tools.mutation_seeds import KINDS, SUFFIX, YAML, beside, seeds
+from tests.tools.mutation_seeds import GOLDEN, KINDS, SUFFIX, YAML, beside, seeds
 from tests.tools.mutations import mutated
 
 LIMIT_S = 60
+MOST_MACS = 10**6  # of a model that is run
 _PLACE = re.compile(r"\.yaml:[0-9]+:[0-9]+: |\.yaml:[0-9]+: ")
 _KIB = 1024
 
@@ -46,8 +47,30 @@ class Tally:
     examples: list[str] = field(default_factory=list)
 
 
-def judge(kind: str, path: Path) -> None:
-    """Load and check a file as the command line would; raises what that raises."""
+def judge(kind: str, path: Path, run: bool = False) -> None:
+    """Load and check a file as the command line would, and run it where it is small; raises what that raises."""
+    _check(kind, path)
+    chip = path.parent / "chip.yaml"
+    if run and kind in ("topology", "onnx", "workload", "einsums"):
+        from archsim.frontend.load import import_model
+        from archsim.lab.job import Job
+        from archsim.lab.run import execute
+
+        if sum(layer.macs for layer in import_model(path).workload.layers) <= MOST_MACS:
+            execute(Job(path, chip))
+    elif run and kind in ("mapping", "mapping_txt"):
+        from archsim.lab.job import Job
+        from archsim.lab.run import execute
+
+        execute(Job(GOLDEN / "workload.yaml", chip, mapping=path))
+    elif run and kind == "asm" and " on golden" in path.read_text(encoding="utf-8"):
+        from archsim.lab.job import Job
+        from archsim.lab.run import execute
+
+        execute(Job(path, chip))
+
+
+def _check(kind: str, path: Path) -> None:
     if kind == "trace":
         from archsim.lab.dram.requests import load
 
@@ -63,7 +86,7 @@ def judge(kind: str, path: Path) -> None:
         check_file(path)
 
 
-def one(kind: str, number: int, seed: int, folder: Path, tally: Tally) -> None:
+def one(kind: str, number: int, seed: int, folder: Path, tally: Tally, run: bool = False) -> None:
     """Make, judge and count a mutant."""
     pick = random.Random(f"{seed} {kind} {number}")
     files = seeds(kind)
@@ -72,7 +95,7 @@ def one(kind: str, number: int, seed: int, folder: Path, tally: Tally) -> None:
     path.write_bytes(mutated(kind, files[name], pick))
     before, start = _peak_kib(), time.process_time()
     with _limited():
-        outcome = _outcome(kind, path)
+        outcome = _outcome(kind, path, run)
     spent, grown = time.process_time() - start, (_peak_kib() - before) / _KIB
     tally.slowest_s, tally.grown_mib = max(tally.slowest_s, spent), max(tally.grown_mib, grown)
     what, _, said = outcome.partition(": ")
@@ -81,9 +104,9 @@ def one(kind: str, number: int, seed: int, folder: Path, tally: Tally) -> None:
         tally.examples.append(f"{kind} {number} ({name}): {outcome[:400]}")
 
 
-def _outcome(kind: str, path: Path) -> str:
+def _outcome(kind: str, path: Path, run: bool) -> str:
     try:
-        judge(kind, path)
+        judge(kind, path, run)
     except ArchsimError as error:
         placed = kind not in YAML or all(_PLACE.search(line) for line in _problems(str(error)))
         return "refused" if placed else f"no place: {error}"
@@ -120,7 +143,7 @@ def _peak_kib() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def campaign(mutants: int, seed: int, kinds: tuple[str, ...] = KINDS) -> dict[str, Tally]:
+def campaign(mutants: int, seed: int, kinds: tuple[str, ...] = KINDS, run: bool = False) -> dict[str, Tally]:
     """So many mutants, in turns of all kinds."""
     found = {kind: Tally() for kind in kinds}
     with tempfile.TemporaryDirectory() as made:
@@ -129,7 +152,7 @@ def campaign(mutants: int, seed: int, kinds: tuple[str, ...] = KINDS) -> dict[st
             (folder / name).write_bytes(data)
         for number in range(mutants):
             kind = kinds[number % len(kinds)]
-            one(kind, number // len(kinds), seed, folder, found[kind])
+            one(kind, number // len(kinds), seed, folder, found[kind], run)
     return found
 
 
@@ -139,9 +162,10 @@ def main() -> int:
     parser.add_argument("--mutants", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kinds", nargs="*", default=list(KINDS))
+    parser.add_argument("--run", action="store_true", help="also run what is accepted and small, on the golden chip")
     parser.add_argument("--examples", type=int, default=40)
     asked = parser.parse_args()
-    found = campaign(asked.mutants, asked.seed, tuple(asked.kinds))
+    found = campaign(asked.mutants, asked.seed, tuple(asked.kinds), asked.run)
     columns = ("accepted", "refused", "no place", "internal", "slow")
     print(f"{'kind':12}" + "".join(f"{name:>10}" for name in columns) + f"{'most CPU s':>12}{'most MiB':>10}")
     for kind, tally in found.items():

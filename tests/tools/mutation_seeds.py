@@ -45,7 +45,7 @@ models: [tiny.csv, {model: net.yaml, batch: 2, parameters: {size: 8}}]
 axes:
   l1.size: [8 KiB, 16 KiB]
   l1.banks: [4, 8]
-  dram.bandwidth: {log2: [8, 16]}
+  dram.bandwidth: {log2: [8 GB/s, 16 GB/s]}
   clock: {range: [0.8 GHz, 1.2 GHz], steps: 3}
 zip: [[l1.size, l1.banks]]
 constraints: ["area_mm2 <= 100", "power_avg_w <= 2"]

@@ -1,4 +1,4 @@
-"""Mutants of files: lines, words, numbers and characters of texts; fields and bytes of ONNX models. Equal for a seed."""
+"""Mutants of files: lines, words, numbers, characters of texts; fields and bytes of ONNX models. Equal for a seed."""
 
 from __future__ import annotations
 

@@ -27,13 +27,12 @@ from archsim.errors import nearest
 from archsim.frontend.workload_yaml.entries import add_entries
 from archsim.frontend.workload_yaml.options import Options
 from archsim.frontend.workload_yaml.writer import Writer
-from archsim.ir.check.workload import check_workload
-from archsim.ir.text import workload_from_yaml
+from archsim.ir.text import checked_workload
 from archsim.ops.graph.infer import infer
 from archsim.ops.graph.nodes import Graph
 from archsim.ops.lowering.lower import Lowered, lower_graph
 from archsim.spec.nodes import Node as Text
-from archsim.spec.nodes import read
+from archsim.spec.nodes import decoded, read
 
 SCHEMA = "archsim.workload/1"
 EXPLICIT = "archsim.einsums/1"  # the full text form that ``archsim.ir.text`` writes
@@ -84,12 +83,11 @@ def describe(path: Path) -> str:
 
 def _explicit(path: Path, options: Options, batch: int | None, parameters: Mapping[str, int] | None) -> Lowered:
     """A file in the full text form: read as it stands."""
-    workload = workload_from_yaml(path.read_text(encoding="utf-8-sig"), str(path))
+    workload = checked_workload(decoded(path.read_bytes(), path), str(path))
     if parameters or batch not in (None, workload.batch):
         options.fail(
             f"schema {EXPLICIT} states every extent (batch {workload.batch}); allowed without --batch", "schema"
         )
-    check_workload(workload)
     return Lowered(workload, None, {}, {})
 
 
