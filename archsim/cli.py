@@ -96,9 +96,14 @@ def validate(
 def show(
     kind: Annotated[
         str,
-        typer.Argument(metavar="KIND", help="chips, models, scenarios, dram, technologies, dataflows or topologies"),
+        typer.Argument(
+            metavar="KIND", help="chips, models, scenarios, dram, technologies, dataflows, topologies or schema"
+        ),
     ],
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="With 'chips': print this one resolved.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="With 'chips': print this one resolved; with 'schema': its JSON."),
+    ] = None,
 ) -> None:
     """What exists, one line each."""
     from archsim.lab import show as lists
@@ -108,9 +113,11 @@ def show(
         width = max((len(entry) for entry, _ in lines), default=0)
         put("\n".join(f"{entry:{width}}  {about}".rstrip() for entry, about in lines))
         return
-    if kind != "chips":
-        raise typer.BadParameter(f"only 'show chips NAME' prints one; 'show {kind}' lists them", param_hint="NAME")
-    put(lists.chip(name), end="")
+    printed = {"chips": lists.chip, "schema": lists.schema}
+    if kind not in printed:
+        said = f"only 'show chips NAME' and 'show schema NAME' print one; 'show {kind}' lists them"
+        raise typer.BadParameter(said, param_hint="NAME")
+    put(printed[kind](name), end="")
 
 
 @app.command()

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from archsim.errors import nearest
 from archsim.frontend.workload_yaml.entries import add_entries
+from archsim.frontend.workload_yaml.grammar import WORKLOAD
 from archsim.frontend.workload_yaml.options import Options
 from archsim.frontend.workload_yaml.writer import Writer
 from archsim.ir.text import checked_workload
@@ -34,7 +35,7 @@ from archsim.ops.lowering.lower import Lowered, lower_graph
 from archsim.spec.nodes import Node as Text
 from archsim.spec.nodes import decoded, read
 
-SCHEMA = "archsim.workload/1"
+SCHEMA = WORKLOAD
 EXPLICIT = "archsim.einsums/1"  # the full text form that ``archsim.ir.text`` writes
 
 
