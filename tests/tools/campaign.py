@@ -28,6 +28,7 @@ from tests.tools.mutation_seeds import GOLDEN, KINDS, SUFFIX, YAML, beside, seed
 from tests.tools.mutations import mutated
 
 LIMIT_S = 60
+LIMIT_BYTES = 5 << 29  # of addresses: beyond what a mutant may take; the libraries have half a GiB of their own
 MOST_MACS = 10**6  # of a model that is run
 _PLACE = re.compile(r"\.yaml:[0-9]+:[0-9]+: |\.yaml:[0-9]+: ")
 _KIB = 1024
@@ -112,6 +113,8 @@ def _outcome(kind: str, path: Path, run: bool) -> str:
         return "refused" if placed else f"no place: {error}"
     except SlowError:
         return f"slow: more than {LIMIT_S} s"
+    except MemoryError:
+        return f"large: more than {LIMIT_BYTES >> 20} MiB"
     except Exception as error:
         return f"internal: {type(error).__name__}: {error}"
     return "accepted"
@@ -165,8 +168,9 @@ def main() -> int:
     parser.add_argument("--run", action="store_true", help="also run what is accepted and small, on the golden chip")
     parser.add_argument("--examples", type=int, default=40)
     asked = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, LIMIT_BYTES))
     found = campaign(asked.mutants, asked.seed, tuple(asked.kinds), asked.run)
-    columns = ("accepted", "refused", "no place", "internal", "slow")
+    columns = ("accepted", "refused", "no place", "internal", "slow", "large")
     print(f"{'kind':12}" + "".join(f"{name:>10}" for name in columns) + f"{'most CPU s':>12}{'most MiB':>10}")
     for kind, tally in found.items():
         numbers = "".join(f"{tally.counts[name]:10}" for name in columns)

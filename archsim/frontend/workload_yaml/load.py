@@ -20,10 +20,11 @@ entries that come several times, is in ``entries.py``.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from archsim.errors import nearest
+from archsim.errors import ModelError, nearest, placed
 from archsim.frontend.workload_yaml.entries import add_entries
 from archsim.frontend.workload_yaml.grammar import WORKLOAD
 from archsim.frontend.workload_yaml.options import Options
@@ -74,7 +75,16 @@ def import_workload_yaml(
         outputs=tuple(writer.known(options, output, "outputs") for output in outputs),
     )
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return lower_graph(infer(graph), batch=sizes.get("batch", 1), sha256=digest, lookups=lookups)
+    try:
+        return lower_graph(infer(graph), batch=sizes.get("batch", 1), sha256=digest, lookups=lookups)
+    except ModelError as error:
+        raise placed(error, _place(writer, options, str(error))) from None
+
+
+def _place(writer: Writer, options: Options, said: str) -> str:
+    """Where the entry stands whose node a message begins with; the document where it names none."""
+    named = re.match(r"node '([^']*)'", said)
+    return writer.places.get(named[1] if named else "", options.place)
 
 
 def describe(path: Path) -> str:

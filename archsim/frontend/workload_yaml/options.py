@@ -25,6 +25,11 @@ class Options:
         self._parameters = parameters
         self._asked: dict[str, None] = {}
 
+    @property
+    def place(self) -> str:
+        """Where this mapping stands: file:line:column and key path."""
+        return f"{self._node.mark}: {self.path}"
+
     def fail(self, message: str, key: str = "") -> NoReturn:
         """Raise ConfigError at a key of this mapping (or at the mapping)."""
         place = self._node.mapping[key].mark if key in self._node.mapping else self._node.mark
