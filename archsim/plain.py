@@ -19,9 +19,9 @@ _HIDDEN = re.compile(
     "\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
 )
-_MARKDOWN = re.compile(r"[\\`*\[|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_MARKDOWN = re.compile(r"[\\`*|~$]|(?<=\])[(\[:]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _ENTITY = re.compile(r"&(?=#?\w{1,31};)")
-_OPENS_BLOCK = re.compile(r"([#>+=-]|[0-9]{1,9}[.)])")
+_OPENS_BLOCK = re.compile(r"(#{1,6}|[+-])(\s|$)|>|(=+|-+)\s*$")
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: full width
 _NUMBER = re.compile(r"[-+]?[0-9][0-9_,]*(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 
@@ -42,7 +42,7 @@ def markdown(text: str) -> str:
     """``text`` on one line of Markdown: no link, no emphasis, no element, no cell of a table, no block of its own."""
     line = visible(text.replace("\n", " "))
     line = _ENTITY.sub("&amp;", _MARKDOWN.sub(r"\\\g<0>", line)).replace("<", "&lt;")
-    return f"\\{line}" if _OPENS_BLOCK.match(line) and not line[0].isdigit() else _no_list(line)
+    return f"\\{line}" if _OPENS_BLOCK.match(line) else _no_list(line)
 
 
 def code(text: str) -> str:

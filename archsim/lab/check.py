@@ -7,13 +7,14 @@ from pathlib import Path
 
 from archsim.errors import ConfigError, nearest
 from archsim.lab.job import ASM, read_text
+from archsim.spec.locate import is_file
 
 SUFFIXES = (".yaml", ".yml", ".txt", ASM)
 
 
 def check_file(path: Path) -> str:
     """What the file is and holds, in a few words; raises an ArchsimError with every complaint otherwise."""
-    if not path.is_file():
+    if not is_file(path):
         raise ConfigError(f"{path}: no such file")
     if path.suffix not in SUFFIXES:
         raise ConfigError(f"{path}: found a '{path.suffix}' file; allowed {', '.join(SUFFIXES)}")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from archsim.errors import ConfigError, nearest
 from archsim.spec.architecture import Architecture
-from archsim.spec.locate import config_files
+from archsim.spec.locate import config_files, is_file
 from archsim.spec.nodes import MAX_DEPTH, Node, parse, read
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _find(name: str, folder: Path) -> Path:
         return known[name]
     if "/" in name or name.endswith((".yaml", ".yml")):
         path = folder / name
-        if not path.is_file():
+        if not is_file(path):
             raise ConfigError(f"{path}: no such file")
         return path
     raise ConfigError(f"no chip '{name}'; known: {', '.join(known) or 'none'}{nearest(name, known)}")

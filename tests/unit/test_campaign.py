@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from archsim.errors import ArchsimError, ConfigError, ModelError, ProgramError
+from archsim.frontend.load import import_model
 from archsim.ir.asm.magnitudes import MOST_COMMANDS
 from archsim.ir.asm.parser import parse_program
 from archsim.lab.check import check_file
@@ -99,3 +100,11 @@ def test_numbers_of_a_program_are_bounded_before_they_are_worked_with() -> None:
         parse_program(PROGRAM.replace("bytes 1152", f"bytes {10**40}", 1))
     with pytest.raises(ProgramError, match="powers of other numbers than 0"):
         parse_program(PROGRAM.replace("role inputs", "scale 0^-1 role inputs", 1))
+
+
+def test_a_name_that_no_file_can_have_is_no_such_file(tmp_path: Path) -> None:
+    for name in ("x" * 5000, "a\x00b"):
+        with pytest.raises(ModelError, match="no such file"):
+            import_model(tmp_path / f"{name}.onnx")
+        with pytest.raises(ConfigError, match="no such file"):
+            check_file(tmp_path / f"{name}.yaml")

@@ -102,7 +102,10 @@ def test_cells_of_spreadsheets_are_no_formulas(text: object, shown: object) -> N
     [
         ("a|b", "a\\|b"),
         ("<b>", "&lt;b>"),
-        ("[a](b)", "\\[a](b)"),
+        ("[a](b)", "[a]\\(b)"),
+        ("[a]: b", "[a]\\: b"),
+        ("core[2].array", "core[2].array"),
+        ("+14.4 %", "+14.4 %"),
         ("*a*", "\\*a\\*"),
         ("_a_ b_c", "\\_a\\_ b_c"),
         ("`a`", "\\`a\\`"),
@@ -113,7 +116,7 @@ def test_cells_of_spreadsheets_are_no_formulas(text: object, shown: object) -> N
         ("1. a", "1\\. a"),
         ("1.5 a", "1.5 a"),
         ("a\nb", "a b"),
-        ("\x1b[0m", "\\\\u001b\\[0m"),
+        ("\x1b[0m", "\\\\u001b[0m"),
     ],
 )
 def test_markdown_has_no_meaning_in_texts(text: str, shown: str) -> None:

@@ -83,7 +83,7 @@ def test_pages_hold_no_element_of_a_name(out: tuple[Path, str]) -> None:
 def test_markdown_holds_no_link_or_element_of_a_name(out: tuple[Path, str]) -> None:
     text = (out[0] / "report.md").read_text(encoding="utf-8")
     assert not hidden(text)
-    assert "<img" not in text and "\\[c](javascript" in text
+    assert "<img" not in text and "[c]\\(javascript" in text
     rows = [line for line in text.split("\n") if "Conv" in line and line.startswith("|")]
     assert len({line.replace("\\|", "").count("|") for line in rows}) == 1
 

@@ -19,6 +19,7 @@ from archsim.lab.sweep.form import Asked, Sweep, read
 from archsim.lab.sweep.points import Grid
 from archsim.lab.sweep.worker import COST
 from archsim.spec import load
+from archsim.spec.locate import is_file
 
 MOST_OF_GRID = 1_000_000  # points that are all run
 MOST = 2**63  # points that have numbers
@@ -57,7 +58,7 @@ def judge(path: Path) -> Judged:
 def _beside(path: Path, name: str) -> str:
     """A path relative to the sweep's folder, where there is such a file."""
     there = path.parent / name
-    return str(there) if Path(name).suffix and not Path(name).is_absolute() and there.is_file() else name
+    return str(there) if Path(name).suffix and not Path(name).is_absolute() and is_file(there) else name
 
 
 def _loaded(asked: Asked, sweep: Sweep, number: int) -> Workload | Loaded:
