@@ -19,7 +19,7 @@ import typer
 
 from archsim import cli_ending, cli_model, cli_noc, cli_report, cli_sweep
 from archsim import cli_options as opt
-from archsim.cli_print import progress, say_error
+from archsim.cli_print import progress, put, say_error
 from archsim.errors import ArchsimError
 from archsim.lab import uncollected
 
@@ -81,7 +81,7 @@ def dram(
     )  # fmt: skip
     with progress() as say:
         found = measure(asked, say)
-    print(dram_trace.to_json(found) if format_ is opt.Format.JSON else dram_trace.to_table(found))
+    put(dram_trace.to_json(found) if format_ is opt.Format.JSON else dram_trace.to_table(found))
 
 
 @app.command()
@@ -98,7 +98,7 @@ def validate(
     from archsim.report import validation
 
     result = suites.run(suite, reference)
-    print(validation.to_json(result) if format_ is opt.Format.JSON else validation.to_table(result))
+    put(validation.to_json(result) if format_ is opt.Format.JSON else validation.to_table(result))
     refused = result.incomplete if not allow_skipped else ""
     if refused:
         say_error(f"error: validate {suite}: {refused}; --allow-skipped accepts that")
@@ -110,9 +110,14 @@ def validate(
 def show(
     kind: Annotated[
         str,
-        typer.Argument(metavar="KIND", help="chips, models, scenarios, dram, technologies, dataflows or topologies"),
+        typer.Argument(
+            metavar="KIND", help="chips, models, scenarios, dram, technologies, dataflows, topologies or schema"
+        ),
     ],
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="With 'chips': print this one resolved.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="With 'chips': print this one resolved; with 'schema': its JSON."),
+    ] = None,
 ) -> None:
     """What exists, one line each."""
     from archsim.lab import show as lists
@@ -120,11 +125,13 @@ def show(
     if name is None:
         lines = lists.listing(kind)
         width = max((len(entry) for entry, _ in lines), default=0)
-        print("\n".join(f"{entry:{width}}  {about}".rstrip() for entry, about in lines))
+        put("\n".join(f"{entry:{width}}  {about}".rstrip() for entry, about in lines))
         return
-    if kind != "chips":
-        raise typer.BadParameter(f"only 'show chips NAME' prints one; 'show {kind}' lists them", param_hint="NAME")
-    sys.stdout.write(lists.chip(name))
+    printed = {"chips": lists.chip, "schema": lists.schema}
+    if kind not in printed:
+        said = f"only 'show chips NAME' and 'show schema NAME' print one; 'show {kind}' lists them"
+        raise typer.BadParameter(said, param_hint="NAME")
+    put(printed[kind](name), end="")
 
 
 @app.command()
@@ -149,7 +156,7 @@ def check(
     failed = False
     for path in files:
         try:
-            print(f"{path}: {check_file(path) if on is None else check_model(str(path), on, dtype, values)}")
+            put(f"{path}: {check_file(path) if on is None else check_model(str(path), on, dtype, values)}")
         except ArchsimError as error:
             failed = True
             say_error(str(error))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import typer
 
 from archsim import cli_options as opt
 from archsim import cli_scenario
-from archsim.cli_print import say_error, say_missed, work
+from archsim.cli_print import put, say_error, say_missed, work
 
 if TYPE_CHECKING:
     from archsim.lab.job import Job
@@ -146,7 +145,7 @@ def map_(
     for warning in found.warnings if mapping is not None else ():
         say_error(f"warning: {warning}")
     for text in texts(found.mapping, layer) if told is None else (told,):
-        print(text)
+        put(text)
     if export is not None:
         write(found.mapping, found.workload, export)
 
@@ -184,7 +183,7 @@ def asm(
     with work(limit_memory) as say:
         job = _job(no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported, lookups, parameter, mapping)
         program = with_numbers(job, say) if numbers else build(job, say).program
-    sys.stdout.write(print_program(program))
+    put(print_program(program), end="")
 
 
 def verify(
@@ -227,7 +226,7 @@ def verify(
         )
         asked = ask(job, layers, interleavings, numbers.value, inputs, against)
         outcome = verified(asked, say)
-    print(verification.to_json(outcome) if format_ is opt.Format.JSON else verification.to_table(outcome))
+    put(verification.to_json(outcome) if format_ is opt.Format.JSON else verification.to_table(outcome))
     if not outcome.met:
         raise typer.Exit(1)
 
@@ -264,10 +263,10 @@ def _print_run(summary: dict[str, Any], format_: opt.Format, paths: Sequence[Pat
     if format_ is opt.Format.JSON:
         from archsim.report.summary import to_text
 
-        sys.stdout.write(to_text(summary))
+        put(to_text(summary), end="")
         return
     from archsim.report import terminal
 
     terminal.show(summary, terminal.console())
     for path in paths:
-        print(path)
+        put(str(path))

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from archsim import cli_options as opt
-from archsim.cli_print import progress
+from archsim.cli_print import progress, put
 from archsim.errors import ConfigError
 from archsim.outputs import check_file, write
 
@@ -94,7 +94,7 @@ def noc(
         drawn = BytesIO()
         page.figure(found).savefig(drawn, dpi=130, format=plot.suffix[1:])
         write(plot, drawn.getvalue())
-    print(page.to_json(found) if format_ is opt.Format.JSON else page.to_table(found))
+    put(page.to_json(found) if format_ is opt.Format.JSON else page.to_table(found))
 
 
 def _check_alone(**drawn: object) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from archsim.plain import visible
+
 if TYPE_CHECKING:
     from archsim.lab.options import Requirement
 
@@ -37,15 +39,22 @@ def _spinner() -> Iterator[Callable[[str], None]]:
     if not sys.stderr.isatty():
         yield lambda step: None
         return
-    from rich.console import Console
+    from rich.text import Text
 
-    with Console(stderr=True).status("starting") as status:
-        yield status.update
+    from archsim.report.console import PlainConsole
+
+    with PlainConsole(stderr=True).status("starting") as status:
+        yield lambda step: status.update(Text(visible(step)))
+
+
+def put(text: str, end: str = "\n") -> None:
+    """Print a result on stdout; what is hidden in it is visible. JSON and Programs stay what they are."""
+    sys.stdout.write(visible(text, keep="\n") + end)
 
 
 def say_error(message: str) -> None:
     """Print a message for people, on stderr."""
-    print(message, file=sys.stderr)
+    print(visible(message, keep="\n"), file=sys.stderr)
 
 
 def say_missed(missed: Sequence[Requirement], summary: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from archsim import cli_options as opt
+from archsim.cli_print import put
 
 
 def compare(
@@ -29,11 +30,11 @@ def compare(
     found = compared(runs)
     paths = found.save(out) if out is not None else []
     if format_ is opt.Format.JSON:
-        print(compare_table.to_json(found.told))
+        put(compare_table.to_json(found.told))
         return
     compare_table.show(found.told, terminal.console(compare_table.width(found.told)))
     for path in paths:
-        print(path)
+        put(str(path))
 
 
 def report(
@@ -49,4 +50,4 @@ def report(
     from archsim.lab.stored import exported, rebuilt
 
     for path in [*rebuilt(directory), *(exported(directory, export) if export is not None else [])]:
-        print(path)
+        put(str(path))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archsim import cli_options as opt
-from archsim.cli_print import say_missed, work
+from archsim.cli_print import put, say_missed, work
 from archsim.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -38,14 +37,14 @@ def run(
     if format_ is opt.Format.JSON:
         from archsim.report.summary import to_text
 
-        sys.stdout.write(to_text(done.summary))
+        put(to_text(done.summary), end="")
     else:
         from archsim.report.scenario import terminal
         from archsim.report.terminal import console
 
         terminal.show(done.summary, console())
         for path in paths:
-            print(path)
+            put(str(path))
     say_missed(missed, done.summary)
 
 

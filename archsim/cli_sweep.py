@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from archsim.cli_print import say_error
+from archsim.cli_print import put, say_error
 
 MOST_SHOWN = 20  # rows of the front on a terminal
 
@@ -51,7 +51,7 @@ def sweep(
     folder = out or Path(judged.sweep.name)
     check_directory(folder)
     if dry_run:
-        print("\n".join(preview.lines(judged, folder, place)))
+        put("\n".join(preview.lines(judged, folder, place)))
         return
     try:
         with (
@@ -65,8 +65,8 @@ def sweep(
         say_error(f"stopped; {folder} keeps what was done: go on with --resume")
         raise typer.Exit(130) from None
     _print(table, [axis.key for axis in judged.sweep.axes], [goal.key for goal in judged.sweep.goals])
-    print(pace)
-    print(folder / RESULTS)
+    put(str(pace))
+    put(str(folder / RESULTS))
 
 
 @contextmanager
@@ -91,9 +91,9 @@ def _print(table: SweepTable, axes: list[str], goals: list[str]) -> None:
         _print_front(table, axes, goals)
     else:
         for model in digest(table)["models"]:
-            print(f"{model['model']}: {' '.join(model['says'])}")
+            put(f"{model['model']}: {' '.join(model['says'])}")
     counts = table["status"].value_counts()
-    print(f"{table.attrs['search']}; rows: {', '.join(f'{counts[status]} {status}' for status in counts.index)}")
+    put(f"{table.attrs['search']}; rows: {', '.join(f'{counts[status]} {status}' for status in counts.index)}")
     for _, row in table[table["status"] == "failed"].iterrows():
         say_error(f"failed: point {row['point']} of {row['model']}: {row['reason']}")
 
@@ -113,4 +113,4 @@ def _print_front(table: SweepTable, axes: list[str], goals: list[str]) -> None:
         front_rows.add_row(row["model"], str(row["point"]), *cells)
     terminal.console().print(front_rows)
     if len(front) > MOST_SHOWN:
-        print(f"and {len(front) - MOST_SHOWN} more")
+        put(f"and {len(front) - MOST_SHOWN} more")

@@ -54,6 +54,12 @@ class NotBuiltError(ArchsimError):
     """A documented name or option that this version does not have yet."""
 
 
+def placed(error: ArchsimError, place: str) -> ArchsimError:
+    """The same error with the place that led to it before its message."""
+    said = str(error)
+    return error if said.startswith(place) else type(error)(f"{place}: {said}")
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a ' (did you mean X?)' hint for ``name``, or '' when nothing known is near."""
     close = nearest_name(name, known)

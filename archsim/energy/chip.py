@@ -42,6 +42,7 @@ _PRICE: Mapping[type[Part], Callable[..., Priced]] = {
     Host: price_host,
 }
 
+MOST_MM2 = 1_000_000  # of a chip: a square metre, 14 wafers of 300 mm
 _BYTES = {
     "dram": ("pin_{}_bytes", 1),
     "registers": ("{}_bytes", 1),
@@ -52,12 +53,14 @@ _BYTES = {
 def tables_for(architecture: Architecture, dtypes: Mapping[str, str] | None = None) -> Tables:
     """Tables of every part. ``dtypes``: role -> number format of the run, where it differs from the chip's.
 
-    Raises ConfigError for an unknown technology, DRAM standard, dtype or action.
+    Raises ConfigError for an unknown technology, DRAM standard, dtype or action, and for a chip of more than MOST_MM2.
     """
     formats = {**architecture.dtypes, **(dtypes or {})}
     context = Context(load_technology(architecture.technology), formats, architecture.voltage_v)
     parts = {part.name: _table(part, _PRICE[type(part)](part, context)) for part in architecture.parts()}
-    return Tables(architecture.technology, parts)
+    tables = Tables(architecture.technology, parts)
+    _check_area(tables)
+    return tables
 
 
 def energy_per_byte(architecture: Architecture) -> dict[tuple[str, str], float]:
@@ -91,6 +94,18 @@ def _table(part: Part, priced: Priced) -> PartTable:
         charges["lane_ops"] if isinstance(part, Vector) else None,
         None if part.idle_w is None else part.idle_w.value * part.copies,
     )
+
+
+def _check_area(tables: Tables) -> None:
+    """A chip larger than can be built is a mistake in some size: the largest part is named."""
+    areas = tables.area_breakdown_mm2()
+    whole = sum(areas.values())
+    if not whole <= MOST_MM2:
+        part = max(areas, key=lambda name: areas[name])
+        raise ConfigError(
+            f"{part}: found an area of {areas[part]:.3g} mm2, {whole:.3g} mm2 of the whole chip; "
+            f"allowed at most {MOST_MM2:,} mm2 of the whole chip"
+        )
 
 
 def _check_actions(part: Part, priced: Priced) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from archsim import registry
-from archsim.energy.document import Document, find
+from archsim.energy.technology import Figures
 from archsim.spec.memories import Memory
 from archsim.spec.part import Sourced
 
 STANDARDS = "archsim.memory.dram.standards"
-SCHEMA = "archsim.dram_energy/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +47,25 @@ def widths(part: Memory, table: DramTable) -> tuple[float, float]:
 
 def load_dram(standard: str) -> DramTable:
     """The table of a DRAM standard in configs/dram; raises ConfigError naming those that exist."""
-    document = Document(find("dram", standard, "DRAM energy table"), SCHEMA)
-    closed = "precharged_mw" if "precharged_mw" in document.mapping() else "background_mw"
-    keys = (
-        "read_pj_per_bit",
-        "write_pj_per_bit",
-        "activate_pj",
-        "refresh_pj",
-        "background_mw",
-        closed,
-        "interface_mm2_per_bit",
+    from archsim.spec import tables
+
+    return read_dram(tables.find("dram", standard, "DRAM energy table"))
+
+
+def read_dram(path: Path) -> DramTable:
+    """The table of a file, called by its stem; raises ConfigError with file:line:column and key path."""
+    from archsim.spec import schema_tables, tables
+
+    table = tables.load(path, schema_tables.DramEnergyTable)
+    figure = Figures(table.sources)
+    return DramTable(
+        path.stem,
+        table.width_bits,
+        figure.of(table.read_pj_per_bit),
+        figure.of(table.write_pj_per_bit),
+        figure.of(table.activate_pj),
+        figure.of(table.refresh_pj),
+        figure.of(table.background_mw),
+        figure.of(table.precharged_mw or table.background_mw),
+        figure.of(table.interface_mm2_per_bit),
     )
-    width = document.number(document.mapping().get("width_bits"), "width_bits")
-    return DramTable(standard, width, *(document.figure(key) for key in keys))

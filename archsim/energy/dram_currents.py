@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from archsim.energy.document import Document, find
-from archsim.energy.dram import SCHEMA
+from archsim.energy.technology import Figures
+from archsim.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,14 @@ class CommandEnergy:
 
 def load_currents(standard: str) -> Currents:
     """The currents of a standard in configs/dram; raises ConfigError where its table has none."""
-    document = Document(find("dram", standard, "DRAM energy table"), SCHEMA)
-    found = document.mapping("currents")
-    names = [name for name in Currents.__dataclass_fields__ if name not in ("source", "width_bits")]
-    values = {name: document.number(found.get(name), "currents", name) for name in names}
-    width_bits = document.number(found.get("width_bits"), "currents", "width_bits")
-    return Currents(**values, width_bits=width_bits, source=document.source(found.get("source"), "currents"))
+    from archsim.spec import schema_tables, tables
+
+    path = tables.find("dram", standard, "DRAM energy table")
+    table = tables.load(path, schema_tables.DramEnergyTable)
+    if table.currents is None:
+        raise ConfigError(f"{path}:1: currents: missing; allowed a mapping of the currents of a data sheet")
+    stated = table.currents.model_dump()
+    return Currents(**stated | {"source": Figures(table.sources).source(table.currents.source)})
 
 
 def per_command(c: Currents, *, ras_ns: float, rp_ns: float, burst_ns: float, rfc_ns: float) -> CommandEnergy:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from archsim.energy.document import Document, find
 from archsim.energy.sram import Points, SramTable
 from archsim.errors import ConfigError
 from archsim.spec.part import Sourced
 
-SCHEMA = "archsim.technology/1"
+if TYPE_CHECKING:
+    from archsim.spec import schema_tables as st
+
 WORDS = {"word_64": 64, "word_256": 256}
 
 
@@ -51,39 +54,61 @@ class Technology:
 
 def load_technology(name: str) -> Technology:
     """The table ``name`` of configs/technology; raises ConfigError naming those that exist."""
-    document = Document(find("technology", name, "technology table"), SCHEMA)
+    from archsim.spec import tables
+
+    return read_technology(tables.find("technology", name, "technology table"))
+
+
+def read_technology(path: Path) -> Technology:
+    """The table of a file, called by its stem; raises ConfigError with file:line:column and key path."""
+    from archsim.spec import schema_tables, tables
+
+    table = tables.load(path, schema_tables.TechnologyTable)
+    figure = Figures(table.sources)
     return Technology(
-        name,
-        document.figure("voltage_v"),
-        {dtype: _arithmetic(document, dtype) for dtype in document.mapping("arithmetic")},
-        document.figure("logic", "leakage_mw_per_mm2"),
-        document.figure("registers", "pj_per_bit"),
-        document.figure("registers", "um2_per_bit"),
-        document.figure("wire", "pj_per_bit_mm"),
-        document.figure("router", "crossbar_track_um"),
-        document.figure("router", "arbitration_share"),
-        _sram(document),
-        document.figure("host", "pj_per_flop"),
-        document.figure("host", "link_pj_per_bit"),
+        path.stem,
+        figure.of(table.voltage_v),
+        {dtype: _arithmetic(figure, unit) for dtype, unit in table.arithmetic.items()},
+        figure.of(table.logic.leakage_mw_per_mm2),
+        figure.of(table.registers.pj_per_bit),
+        figure.of(table.registers.um2_per_bit),
+        figure.of(table.wire.pj_per_bit_mm),
+        figure.of(table.router.crossbar_track_um),
+        figure.of(table.router.arbitration_share),
+        _sram(figure, table.sram),
+        figure.of(table.host.pj_per_flop),
+        figure.of(table.host.link_pj_per_bit),
     )
 
 
-def _arithmetic(document: Document, dtype: str) -> Arithmetic:
-    keys = ("multiply_pj", "add_pj", "multiply_um2", "add_um2")
-    return Arithmetic(*(document.figure("arithmetic", dtype, key) for key in keys))
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Figures of a table with their sources looked up in its ``sources``."""
+
+    sources: Mapping[str, str]
+
+    def of(self, figure: st.Figure[Any]) -> Sourced:
+        """Value and source of a figure."""
+        return Sourced(figure.value, self.source(figure.source))
+
+    def source(self, text: str) -> str:
+        """What a key of ``sources`` stands for, or the text itself."""
+        return self.sources.get(text, text)
 
 
-def _sram(document: Document) -> SramTable:
-    columns = [str(column) for column in document.rows("sram", "columns")]
-    curves = {bits: _curves(document, key, columns) for key, bits in WORDS.items()}
-    sources = {
-        bits: document.source(document.mapping("sram", key).get("source"), "sram", key) for key, bits in WORDS.items()
+def _arithmetic(figure: Figures, unit: st.Arithmetic) -> Arithmetic:
+    return Arithmetic(*(figure.of(each) for each in (unit.multiply_pj, unit.add_pj, unit.multiply_um2, unit.add_um2)))
+
+
+def _sram(figure: Figures, sram: st.SramPoints) -> SramTable:
+    tables = {bits: getattr(sram, key) for key, bits in WORDS.items()}
+    curves = {bits: _curves(table, sram.columns) for bits, table in tables.items()}
+    return SramTable(
+        curves, {bits: figure.source(table.source) for bits, table in tables.items()}, figure.of(sram.extra_port)
+    )
+
+
+def _curves(table: st.Points, columns: list[str]) -> dict[str, Points]:
+    return {
+        column: tuple((row[0], row[index]) for row in table.points) for index, column in enumerate(columns) if index > 0
     }
-    return SramTable(curves, sources, document.figure("sram", "extra_port"))
-
-
-def _curves(document: Document, key: str, columns: list[str]) -> dict[str, Points]:
-    rows = [
-        [document.number(value, "sram", key, "points") for value in row] for row in document.rows("sram", key, "points")
-    ]
-    return {column: tuple((row[0], row[index]) for row in rows) for index, column in enumerate(columns) if index > 0}

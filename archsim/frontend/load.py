@@ -13,7 +13,7 @@ from pathlib import Path
 from archsim.errors import ConfigError, ModelError, NotBuiltError, nearest
 from archsim.ir.workload import Workload
 from archsim.ops.lowering.lower import Lowered
-from archsim.spec.locate import config_files
+from archsim.spec.locate import config_files, is_file
 
 LATER = (".pt2", ".mlir", ".mlirbc", ".json")
 FORMATS = (".onnx", ".yaml", ".yml", ".csv")
@@ -99,7 +99,7 @@ def find_model(name_or_path: str | Path) -> tuple[str, Path]:
     if path.suffix in LATER:
         raise NotBuiltError(f"{text}: format {path.suffix} is not built yet; allowed {', '.join(FORMATS)}")
     if path.suffix in FORMATS or "/" in text:
-        if not path.is_file():
+        if not is_file(path):
             raise ModelError(f"{text}: no such file")
         if path.suffix not in FORMATS:
             raise ModelError(f"{text}: unknown format; allowed files ending in {', '.join(FORMATS)}")

@@ -1,19 +1,20 @@
-"""Check files without running anything: chips, workloads, mappings, Programs."""
+"""Check files without running anything: chips, tables, workloads, mappings, sweeps, scenarios, clusters, Programs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from archsim.errors import ConfigError
+from archsim.errors import ConfigError, nearest
 from archsim.lab.job import ASM, read_text
+from archsim.spec.locate import is_file
 
 SUFFIXES = (".yaml", ".yml", ".txt", ".onnx", ASM)
 
 
 def check_file(path: Path) -> str:
     """What the file is and holds, in a few words; raises an ArchsimError with every complaint otherwise."""
-    if not path.is_file():
+    if not is_file(path):
         raise ConfigError(f"{path}: no such file")
     if path.suffix not in SUFFIXES:
         raise ConfigError(f"{path}: found a '{path.suffix}' file; allowed {', '.join(SUFFIXES)}")
@@ -46,23 +47,53 @@ def _noun(path: Path) -> str:
     """What a YAML file describes: the noun of its schema, else what its top-level keys say."""
     from archsim.spec.nodes import read
 
-    keys = read(path).mapping
+    root = read(path)
+    keys = root.mapping
     schema = str(keys["schema"].value) if "schema" in keys else ""
     noun = schema.removeprefix("archsim.").partition("/")[0]
     if noun in _CHECKS:
         return noun
     found = [name for name, marks in _MARKS.items() if any(mark in keys for mark in marks)]
     if schema or not found:
-        known = ", ".join(f"archsim.{name}/1" for name in _CHECKS)
-        raise ConfigError(f"{path}: schema: found '{schema or 'nothing'}'; allowed {known}")
+        known = [f"archsim.{name}/1" for name in _CHECKS]
+        place = keys["schema"].mark if "schema" in keys else root.mark
+        said = f"found '{schema or 'nothing'}'; allowed {', '.join(known)}{nearest(schema, known)}"
+        raise ConfigError(f"{place}: schema: {said}")
     return found[0]
 
 
 def _chip(path: Path) -> str:
-    from archsim.spec.load import load
+    from archsim.energy.chip import tables_for
+    from archsim.spec.load import load, where
 
     chip = load(path)
+    try:
+        tables_for(chip)
+    except ConfigError as error:
+        part = str(error).partition(":")[0]
+        raise ConfigError(f"{where(path, {}, f'{part}.size')}: {error}") from None
     return f"chip '{chip.name}', {len(list(chip.parts()))} parts"
+
+
+def _technology(path: Path) -> str:
+    from archsim.energy.technology import read_technology
+
+    found = read_technology(path)
+    return f"technology '{found.name}', {len(found.arithmetic)} number formats"
+
+
+def _dram_energy(path: Path) -> str:
+    from archsim.energy.dram import read_dram
+
+    return f"DRAM energy table '{read_dram(path).name}'"
+
+
+def _link(path: Path) -> str:
+    from archsim.spec import tables
+    from archsim.spec.schema_tables import Link
+
+    found = tables.load(path, Link)
+    return f"link '{found.name}', {found.lanes} lanes"
 
 
 def _workload(path: Path) -> str:
@@ -73,11 +104,9 @@ def _workload(path: Path) -> str:
 
 
 def _einsums(path: Path) -> str:
-    from archsim.ir.check.workload import check_workload
-    from archsim.ir.text import workload_from_yaml
+    from archsim.ir.text import checked_workload
 
-    workload = workload_from_yaml(read_text(path), str(path))
-    check_workload(workload)
+    workload = checked_workload(read_text(path), str(path))
     return f"workload '{workload.name}', {len(workload.layers)} layers"
 
 
@@ -130,6 +159,9 @@ def _program(path: Path) -> str:
 
 _CHECKS: Mapping[str, Callable[[Path], str]] = {
     "chip": _chip,
+    "technology": _technology,
+    "dram_energy": _dram_energy,
+    "link": _link,
     "workload": _workload,
     "einsums": _einsums,
     "mapping": _mapping,

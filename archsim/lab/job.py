@@ -200,14 +200,14 @@ def _alone(job: Job, architecture: Architecture, say: Progress) -> Callable[[Pro
     return cycles
 
 
-def load_chip(job: Job) -> Architecture:
-    """The job's chip with its values set."""
+def load_chip(job: Job, origin: str = "") -> Architecture:
+    """The job's chip with its values set; ``origin`` names them in messages, where they are no options."""
     from archsim.spec import load
 
     if isinstance(job.chip, Architecture):
-        found = load.replace(job.chip, job.values) if job.values else job.chip
+        found = load.replace(job.chip, job.values, origin=origin or "replace") if job.values else job.chip
     else:
-        found = load.load(job.chip, job.values or None)
+        found = load.load(job.chip, job.values or None, origin=origin or "--set")
     return with_fidelity(found, job.fidelity) if job.fidelity is not None else found
 
 
@@ -254,7 +254,10 @@ def read_program(job: Job) -> tuple[Program, str]:
 
 def read_text(path: Path) -> str:
     """The text of a file; raises ConfigError naming it when it cannot be read or is not UTF-8."""
+    from archsim.spec.nodes import decoded
+
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    return decoded(data, path)

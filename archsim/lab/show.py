@@ -34,6 +34,19 @@ def chip(name: str) -> str:
     return to_yaml(load(name))
 
 
+def schema(name: str) -> str:
+    """The JSON Schema of a kind of file, as text."""
+    from archsim.lab import schemas
+
+    return schemas.schema(name)
+
+
+def _schemas() -> Lines:
+    from archsim.lab import schemas
+
+    return list(schemas.names().items())
+
+
 def _chips() -> Lines:
     from archsim.spec.load import load, names
 
@@ -96,4 +109,5 @@ _LISTS: Mapping[str, Callable[[], Lines]] = {
     "technologies": _technologies,
     "dataflows": _dataflows,
     "topologies": _topologies,
+    "schema": _schemas,
 }

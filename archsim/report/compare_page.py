@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from archsim import __version__
+from archsim import __version__, plain
 from archsim.errors import ConfigError
 from archsim.outputs import write_all
 from archsim.report.charts.diverging import diverging
@@ -79,7 +78,7 @@ def markdown(told: Told) -> str:
     names = [run["name"] for run in told["runs"]]
     asked = table(["", *names], "l" + "l" * len(names), question_rows(told)) if told["question"] else ALIKE
     heads = figure_heads(told)
-    blocks = [f"# {_title(names)}", "## What was asked differently", asked]
+    blocks = [f"# {plain.markdown(_title(names))}", "## What was asked differently", asked]
     blocks += ["## Figures", table(heads, "l" + "r" * (len(heads) - 1), figure_rows(told))]
     for found in told["differences"]:
         blocks += _section(found)
@@ -89,14 +88,14 @@ def markdown(told: Told) -> str:
 def card(told: Told) -> str:
     """The fragment for a notebook: what was asked differently, the figures, the sentences."""
     names = [run["name"] for run in told["runs"]]
-    said = "".join(f"<li>{escape(text)}</li>" for found in told["differences"] for text in found["says"])
+    said = "".join(f"<li>{plain.html(text)}</li>" for found in told["differences"] for text in found["says"])
     tables = _fragment(["", *names], question_rows(told)) + _fragment(figure_heads(told), figure_rows(told))
-    return f"<div class='archsim'><h3>{escape(_title(names))}</h3>{tables}<ul>{said}</ul></div>"
+    return f"<div class='archsim'><h3>{plain.html(_title(names))}</h3>{tables}<ul>{said}</ul></div>"
 
 
 def _fragment(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    head = "".join(f"<th>{plain.html(cell)}</th>" for cell in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{plain.html(cell)}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"
 
 
@@ -125,7 +124,7 @@ def _section(found: Told) -> list[str]:
     texts, unit = _texts(found), found["unit"]
     pair = [found["base"], found["name"], "difference"]
     layers = [[row["name"], *row["texts"], row["why"], row["energy"], row["remark"]] for row in texts["layers"]]
-    blocks = [f"## {found['name']} against {found['base']}", bullets(found["says"])]
+    blocks = [f"## {plain.markdown(found['name'])} against {plain.markdown(found['base'])}", bullets(found["says"])]
     tables = (
         (f"Time by cause, {unit}", ["cause", *pair], "lrrr", texts["slots"]),
         (f"The arrays' time, {unit}", ["layer", "cause", *pair], "llrrr", texts["waits"]),

@@ -11,6 +11,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from archsim import plain
 from archsim.report.causes import bound_colour, bound_label, cause, in_order, label
 from archsim.report.charts.dram import HITS, READ, WRITTEN
 from archsim.report.charts.power import colours, largest_first
@@ -58,7 +59,8 @@ def timeline(summary: Summary) -> Figure:
         start, length = 1e3 * layer["cycles_start"] / hz, 1e3 * layer["cycles_total"] / hz
         axes.barh(-index, length, left=start, height=0.8, color=bound_colour(layer["bound_by"]))
         if layer["name"] in named:
-            axes.text(start + length, -index, f" {shorten(layer['name'], 30)}", va="center", fontsize=7)
+            name = plain.label(shorten(layer["name"], 30))
+            axes.text(start + length, -index, f" {name}", va="center", fontsize=7)
     axes.set_yticks([])
     axes.set_xlabel("time, ms")
     _legend(axes, {bound_label(row["bound_by"]): bound_colour(row["bound_by"]) for row in rows})
@@ -93,7 +95,9 @@ def energy(summary: Summary) -> Figure:
     """Joules by part, largest on top."""
     parts = sorted(summary["energy_breakdown_j"].items(), key=lambda item: (item[1], item[0]))
     figure, axes = _figure(0.35 * len(parts) + 1.2, f"{title(summary)}: {si(summary['energy_j'], 'J')}")
-    axes.barh([name for name, _ in parts], [1e3 * joules for _, joules in parts], color=cause("busy").colour)
+    axes.barh(
+        [plain.label(name) for name, _ in parts], [1e3 * joules for _, joules in parts], color=cause("busy").colour
+    )
     for index, (_, joules) in enumerate(parts):
         axes.text(1e3 * joules, index, f" {percent(joules, summary['energy_j'])}", va="center", fontsize=8)
     axes.set_xlabel("energy, mJ")
@@ -105,7 +109,7 @@ def stalls(summary: Summary) -> Figure:
     """The critical path of the slowest layers in cycles, by cause."""
     critical, rows = summary["details"]["critical"], slow_layers(summary, ROWS)[::-1]
     figure, axes = _figure(0.26 * len(rows) + 1.4, f"{title(summary)}: critical path")
-    names = [shorten(layer["name"], 34) for layer in rows]
+    names = [plain.label(shorten(layer["name"], 34)) for layer in rows]
     causes = in_order(sorted({key for layer in rows for key in critical.get(layer["name"], {})}))
     left = [0.0] * len(rows)
     for key in causes:
@@ -124,7 +128,7 @@ def dram(summary: Summary) -> Figure:
     parts = parts_with_rows(summary)
     figure = Figure(figsize=(WIDTH_IN, 3.6 * max(len(parts), 1)), layout="constrained")
     found = "DRAM over time" if parts else "no DRAM with rows"
-    figure.suptitle(f"{title(summary)}: {found}", x=0.01, ha="left", fontsize=11)
+    figure.suptitle(plain.label(f"{title(summary)}: {found}"), x=0.01, ha="left", fontsize=11)
     grid = figure.add_gridspec(2 * max(len(parts), 1), 1, height_ratios=[2, 1] * max(len(parts), 1))
     for index, (name, part) in enumerate(parts.items()):
         above = figure.add_subplot(grid[2 * index])
@@ -143,7 +147,7 @@ def power(summary: Summary) -> Figure:
     low = [0.0] * count
     for name, colour in colours(names).items():
         high = [start + joules * count / summary["latency_s"] for start, joules in zip(low, windows[name], strict=True)]
-        axes.stairs(high, edges, baseline=low, fill=True, color=colour, label=name)
+        axes.stairs(high, edges, baseline=low, fill=True, color=colour, label=plain.label(name))
         low = high
     axes.axhline(summary["power_avg_w"], color="#1c2530", linewidth=1.0, linestyle="--")
     axes.set_xlabel("time, ms")
@@ -161,7 +165,7 @@ def _bandwidth(axes: Axes, name: str, part: Mapping[str, Any]) -> None:
     axes.stairs(both, edges, baseline=read, fill=True, color=WRITTEN, label="written")
     axes.stairs(read, edges, fill=True, color=READ, label="read")
     axes.axhline(part["peak_bytes_per_s"] * 1e-9, color="#1c2530", linewidth=1.4, label="peak")
-    axes.set_ylabel(f"{name}, GB/s")
+    axes.set_ylabel(plain.label(f"{name}, GB/s"))
     axes.legend(frameon=False, fontsize=8, ncols=3)
 
 
@@ -178,7 +182,7 @@ def _row_hits(axes: Axes, part: Mapping[str, Any]) -> None:
 def _figure(height_in: float, heading: str) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(WIDTH_IN, height_in), layout="constrained")
     axes = figure.add_subplot()
-    axes.set_title(heading, loc="left", fontsize=11)
+    axes.set_title(plain.label(heading), loc="left", fontsize=11)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     return figure, axes
@@ -187,5 +191,5 @@ def _figure(height_in: float, heading: str) -> tuple[Figure, Axes]:
 def _legend(axes: Axes, colours: Mapping[str, str]) -> None:
     from matplotlib.patches import Patch
 
-    handles = [Patch(color=colour, label=name) for name, colour in sorted(colours.items())]
+    handles = [Patch(color=colour, label=plain.label(name)) for name, colour in sorted(colours.items())]
     axes.legend(handles=handles, frameon=False, fontsize=8)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from archsim import units
+from archsim.plain import visible
 
 NONE = "\N{EN DASH}"
 
@@ -40,7 +41,8 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def shorten(text: str, length: int) -> str:
-    """``text`` cut in the middle to at most ``length`` characters."""
+    """``text``, made visible, cut in the middle to at most ``length`` characters."""
+    text = visible(text)
     if len(text) <= length:
         return text
     head = (length - 1) * 2 // 3

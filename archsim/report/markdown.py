@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from archsim.plain import code
+from archsim.plain import markdown as escaped
 from archsim.report.assumptions import estimated
 from archsim.report.bottlenecks import ranked
 from archsim.report.causes import cause, in_order, label
@@ -24,8 +26,8 @@ Alignment = str  # one letter per column: l or r
 def render(summary: Mapping[str, Any]) -> str:
     """The report as Markdown text with a closing newline."""
     blocks = [
-        f"# {_escape(title(summary))}",
-        "  \n".join(_escape(line) for line in setting(summary)),
+        f"# {escaped(title(summary))}",
+        "  \n".join(escaped(line) for line in setting(summary)),
         _headline(summary),
         bullets(sentences(summary)),
     ]
@@ -42,7 +44,7 @@ def render(summary: Mapping[str, Any]) -> str:
     blocks += [
         "## Energy",
         _energy(summary),
-        power_sentence(summary),
+        escaped(power_sentence(summary)),
         _area(summary),
         "## Layers",
         _layers(summary),
@@ -61,12 +63,8 @@ def render(summary: Mapping[str, Any]) -> str:
 def table(headings: Sequence[str], alignment: Alignment, rows: Sequence[Sequence[str]]) -> str:
     """A pipe table; ``alignment`` has one letter per column, ``r`` for numbers."""
     rule = ["---:" if letter == "r" else "---" for letter in alignment]
-    lines = [[_escape(cell) for cell in headings], rule, *([_escape(cell) for cell in row] for row in rows)]
+    lines = [[escaped(cell) for cell in headings], rule, *([escaped(cell) for cell in row] for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def _escape(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 
 
 def _headline(summary: Mapping[str, Any]) -> str:
@@ -75,7 +73,7 @@ def _headline(summary: Mapping[str, Any]) -> str:
 
 def bullets(texts: Sequence[str]) -> str:
     """A list, one line for each text."""
-    return "\n".join(f"- {_escape(text)}" for text in texts)
+    return "\n".join(f"- {escaped(text)}" for text in texts)
 
 
 def _warnings(summary: Mapping[str, Any]) -> list[str]:
@@ -114,7 +112,7 @@ def _why(summary: Mapping[str, Any]) -> list[str]:
     if not rows:
         return []
     found = table(headings, "llrrrrrr", [[row[key] for key in keys] for row in rows])
-    return ["## What would help", found, *map(_escape, why_notes(summary["details"]["why"]))]
+    return ["## What would help", found, *map(escaped, why_notes(summary["details"]["why"]))]
 
 
 def _bottlenecks(summary: Mapping[str, Any]) -> list[str]:
@@ -130,13 +128,13 @@ def _refined(summary: Mapping[str, Any]) -> list[str]:
     keys = ("name", "bound", "alone", "over", "span", "proof")
     headings = ("layer", "predicted, cycles", "simulated alone", "above", "span in the run", "search")
     rows = [[row[key] for key in keys] for row in refined_rows(summary)]
-    return ["## Predicted and simulated", refinement(summary), table(headings, "lrrrrl", rows)]
+    return ["## Predicted and simulated", escaped(refinement(summary)), table(headings, "lrrrrl", rows)]
 
 
 def _drams(summary: Mapping[str, Any]) -> list[str]:
     headings = ("from", "read", "written", "row hits", "conflicts")
     blocks = [
-        f"{_escape(sentence(name, part))}\n\n{table(headings, 'rrrrr', table_rows(part))}"
+        f"{escaped(sentence(name, part))}\n\n{table(headings, 'rrrrr', table_rows(part))}"
         for name, part in parts_with_rows(summary).items()
     ]
     return ["## DRAM over time", *blocks] if blocks else []
@@ -192,8 +190,8 @@ def _layers(summary: Mapping[str, Any]) -> str:
 
 def _assumptions(summary: Mapping[str, Any]) -> str:
     sources = summary["details"].get("sources", {})
-    lacking = [f"- not modelled: {_escape(text)}" for text in summary["details"].get("not_modelled", [])]
-    guessed = [f"- `{keys}`: {_escape(text)}" for keys, text in estimated(sources)]
+    lacking = [f"- not modelled: {escaped(text)}" for text in summary["details"].get("not_modelled", [])]
+    guessed = [f"- {code(keys)}: {escaped(text)}" for keys, text in estimated(sources)]
     return "\n".join([*lacking, *(guessed or ["Every figure used has a published source."])])
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from typing import Any
 
+from archsim.plain import html
 from archsim.report.charts.waterfall import waterfall
 from archsim.report.headline import headline, setting, title
 from archsim.report.verdict import sentences
@@ -20,11 +20,11 @@ _STYLE = (
 def card(summary: Mapping[str, Any]) -> str:
     """The fragment; its style applies inside ``.archsim`` only."""
     rows = "".join(
-        f"<tr><td>{escape(name)}</td><td class='n'>{escape(figure)}</td><td class='dim'>{escape(remark)}</td></tr>"
+        f"<tr><td>{html(name)}</td><td class='n'>{html(figure)}</td><td class='dim'>{html(remark)}</td></tr>"
         for name, figure, remark in headline(summary)
     )
-    words = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences(summary))
-    under = "<br>".join(escape(line) for line in setting(summary))
+    words = "".join(f"<li>{html(sentence)}</li>" for sentence in sentences(summary))
+    under = "<br>".join(html(line) for line in setting(summary))
     picture = waterfall(summary["mac_breakdown"], summary["cycles_total"])
-    head = f"<h3>{escape(title(summary))}</h3><p class='dim'>{under}</p>"
+    head = f"<h3>{html(title(summary))}</h3><p class='dim'>{under}</p>"
     return f"<div class='archsim'>{_STYLE}{head}<table>{rows}</table><ul>{words}</ul>{picture}</div>"

@@ -10,6 +10,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from archsim.plain import visible
+
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -22,5 +24,14 @@ def page(template: str, values: Mapping[str, Any]) -> str:
 @cache
 def _environment() -> Environment:
     return Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        finalize=_shown,
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
     )
+
+
+def _shown(value: Any) -> Any:
+    """Text with what is hidden in it visible; markup is made of such text already."""
+    return value if isinstance(value, Markup) or not isinstance(value, str) else visible(value, keep="\n\t")

@@ -33,7 +33,7 @@ PROMISES: tuple[tuple[str, str, str, str], ...] = (
         "NoC",
         "flit: within 2 % of BookSim to 90 % of the knee; link: within 5 % below half load",
         "loads beyond those ranges",
-        "yes: in chips, and alone (`archsim noc`)",
+        "yes: in chips, and alone (archsim noc)",
     ),
     ("host", "event-level latencies", "what the host does between events", "yes"),
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from html import escape
 from math import ceil, floor, log10
+
+from archsim.plain import html
 
 WIDTH = 1120.0  # user units of every chart: one per CSS pixel in a page of 1280
 
@@ -19,7 +20,7 @@ def tag(name: str, content: str = "", **attributes: Attribute) -> str:
 
 def text(x: float, y: float, words: str, css: str = "", anchor: str = "start", **attributes: Attribute) -> str:
     """A line of text with its baseline at ``y``."""
-    return tag("text", escape(words), x=x, y=y, class_=css or "t", text_anchor=anchor, **attributes)
+    return tag("text", html(words), x=x, y=y, class_=css or "t", text_anchor=anchor, **attributes)
 
 
 def rect(x: float, y: float, width: float, height: float, fill: str, tip: str = "", **attributes: Attribute) -> str:
@@ -34,7 +35,7 @@ def line(x1: float, y1: float, x2: float, y2: float, css: str = "grid") -> str:
 
 def title(tip: str) -> str:
     """A tooltip as child element, '' for none."""
-    return f"<title>{escape(tip)}</title>" if tip else ""
+    return f"<title>{html(tip)}</title>" if tip else ""
 
 
 def picture(height: float, description: str, parts: list[str]) -> str:
@@ -75,4 +76,4 @@ def _value(value: Attribute) -> str:
 @lru_cache(maxsize=256)
 def _escaped(value: str) -> str:
     """Of attributes, which are often the same: colours, classes."""
-    return escape(value, quote=True)
+    return html(value)

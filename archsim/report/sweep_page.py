@@ -8,6 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from archsim import __version__
+from archsim.plain import markdown as escaped
 from archsim.report.charts.parallel import parallel
 from archsim.report.charts.scatter import scatter
 from archsim.report.charts.tornado import tornado
@@ -24,13 +25,13 @@ def html(digest: Digest) -> str:
 
 def markdown(digest: Digest) -> str:
     """The same in words and tables."""
-    lines = [f"# Sweep {digest['title']}", "", setting(digest), ""]
+    lines = [f"# Sweep {escaped(digest['title'])}", "", escaped(setting(digest)), ""]
     columns = [*digest["axes"], *(goal["key"] for goal in digest["goals"])]
     for model in digest["models"]:
-        lines += [f"## {model['model']}", "", *[f"- {sentence}" for sentence in model["says"]], ""]
-        lines += [f"| point | {' | '.join(columns)} | loses most to |", "|" + "---|" * (2 + len(columns))]
+        lines += [f"## {escaped(model['model'])}", "", *[f"- {escaped(sentence)}" for sentence in model["says"]], ""]
+        lines += [f"| point | {' | '.join(map(escaped, columns))} | loses most to |", "|" + "---|" * (2 + len(columns))]
         for point in model["front"]:
-            cells = (str(point["shown"][key]) for key in columns)
+            cells = (escaped(str(point["shown"][key])) for key in columns)
             lines.append(f"| {point['point']} | {' | '.join(cells)} | {point['bound']} |")
         lines.append("")
     return "\n".join(lines)

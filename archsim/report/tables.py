@@ -7,6 +7,8 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
+from archsim.plain import cell
+
 # What a bare number of the column is in; columns without one are names, counts or shares.
 UNITS = {
     "cycles_start": "cycles",
@@ -48,11 +50,11 @@ def layers_csv(summary: Mapping[str, Any]) -> str:
     writer = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else ["name"], lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow({key: _cell(value) for key, value in row.items()})
+        writer.writerow({key: cell(_flat(value)) for key, value in row.items()})
     return out.getvalue()
 
 
-def _cell(value: Any) -> Any:
+def _flat(value: Any) -> Any:
     if isinstance(value, Mapping):
         return ";".join(f"{key}={item}" for key, item in value.items())
     if isinstance(value, list | tuple):

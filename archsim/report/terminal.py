@@ -12,12 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from archsim.report.causes import cause, in_order
+from archsim.report.console import WIDTH, console
 from archsim.report.format import count, percent, shorten
 from archsim.report.headline import headline, setting, title
 from archsim.report.rows import layer_row, refinement, why_notes, why_rows
 from archsim.report.verdict import sentences, slow_layers
 
-WIDTH = 100
+__all__ = ["WIDTH", "console", "figures_grid", "show", "show_why", "waterfall"]
+
 BAR = 44
 LAYERS = 10
 
@@ -40,13 +42,6 @@ def show(summary: Mapping[str, Any], console: Console) -> None:
     show_why(summary, console)
     for warning in summary["provenance"].get("warnings", []):
         console.print(Text(f"warning: {warning}", style="yellow"))
-
-
-def console(width: int | None = None) -> Console:
-    """A console on stdout: the terminal's width up to WIDTH, WIDTH in a pipe; colour only on a terminal."""
-    made = Console(highlight=False)
-    made.width = width or (min(made.width, WIDTH) if made.is_terminal else WIDTH)
-    return made
 
 
 def waterfall(summary: Mapping[str, Any]) -> Table:

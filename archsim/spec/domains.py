@@ -1,44 +1,45 @@
-"""What a value of a chip file may be: one object that checks, converts, and says in words what is allowed.
-
-A ``Domain`` stands in the annotation of a schema field. Validation, error messages and the documentation page
-all come from it.
-"""
+"""What single values of files may be: quantities, numbers, words, flags, texts, names. Lists: ``domains_lists``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
-
-from pydantic import GetCoreSchemaHandler
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from archsim import units
-from archsim.errors import ConfigError, NotBuiltError, nearest
+from archsim.errors import ConfigError, NotBuiltError
+from archsim.spec import json_forms as j
+from archsim.spec.domain import Domain, hint, in_range, not_one_of
+from archsim.spec.domains_lists import parts, places, row, sequence, subset, texts
+
+__all__ = [
+    "Domain",
+    "Measured",
+    "amount",
+    "choice",
+    "count",
+    "file_name",
+    "flag",
+    "measured",
+    "name",
+    "number",
+    "pair",
+    "parts",
+    "places",
+    "ratio",
+    "real",
+    "row",
+    "sequence",
+    "source",
+    "subset",
+    "text",
+    "texts",
+    "whole",
+    "word_or_whole",
+]
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
-
-
-@dataclass(frozen=True)
-class Domain:
-    """``allowed``: the allowed values in words; ``convert`` raises ConfigError for everything else."""
-
-    allowed: str
-    convert: Callable[[object], object]
-
-    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Make pydantic call ``convert`` and nothing else for a field with this domain."""
-        return core_schema.no_info_plain_validator_function(self._checked)
-
-    def _checked(self, value: object) -> object:
-        try:
-            return self.convert(value)
-        except NotBuiltError as error:
-            raise PydanticCustomError("not_built", "{message}", {"message": str(error)}) from None
-        except ConfigError as error:
-            raise PydanticCustomError("domain", "{message}", {"message": str(error)}) from None
+_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,10 @@ def whole(kind: units.Kind, low: str, high: str) -> Domain:
 
     def convert(value: object) -> int:
         amount = units.parse_whole(value, kind)
-        _in_range(value, least <= amount <= most, f"{low} to {high}")
+        in_range(value, least <= amount <= most, f"{low} to {high}")
         return amount
 
-    return Domain(f"{low} to {high}, in {kind.unit_list}", convert)
+    return Domain(f"{low} to {high}, in {kind.unit_list}", convert, j.quantity(kind))
 
 
 def word_or_whole(words: tuple[str, ...], kind: units.Kind, low: str, high: str) -> Domain:
@@ -72,9 +73,9 @@ def word_or_whole(words: tuple[str, ...], kind: units.Kind, low: str, high: str)
         try:
             return size.convert(value)
         except ConfigError as error:
-            raise ConfigError(f"found {units.shown(value)}; allowed {allowed}{_hint(value, words)}") from error
+            raise ConfigError(f"found {units.shown(value)}; allowed {allowed}{hint(value, words)}") from error
 
-    return Domain(allowed, convert)
+    return Domain(allowed, convert, j.any_of(j.words(words), j.quantity(kind)))
 
 
 def real(kind: units.Kind, low: str, high: str) -> Domain:
@@ -83,10 +84,39 @@ def real(kind: units.Kind, low: str, high: str) -> Domain:
 
     def convert(value: object) -> float:
         amount = units.parse(value, kind)
-        _in_range(value, least <= amount <= most, f"{low} to {high}")
+        in_range(value, least <= amount <= most, f"{low} to {high}")
         return float(amount)
 
-    return Domain(f"{low} to {high}, in {kind.unit_list}", convert)
+    return Domain(f"{low} to {high}, in {kind.unit_list}", convert, j.quantity(kind))
+
+
+def amount(kind: units.Kind, low: str, high: str, *, positive: bool = False) -> Domain:
+    """An exact amount in the base unit between two quantities; ``positive``: above ``low``."""
+    least, most = units.parse(low, kind), units.parse(high, kind)
+    allowed = f"{'above ' if positive else ''}{low} to {high}, in {kind.unit_list}"
+
+    def convert(value: object) -> Fraction:
+        found = units.parse(value, kind)
+        in_range(value, least <= found <= most and (found > least or not positive), allowed)
+        return found
+
+    return Domain(allowed, convert, j.quantity(kind))
+
+
+def number(low: str, high: str, unit: str = "", *, positive: bool = False) -> Domain:
+    """A float between two numbers, in the unit that the key ends in; ``positive``: above ``low`` (0)."""
+    least, most = Fraction(low), Fraction(high)
+    allowed = f"a number {'above ' if positive else ''}{low} to {high}{', in ' if unit else ''}{unit}"
+
+    def convert(value: object) -> float:
+        try:
+            amount = units.number(value)
+        except ConfigError:
+            raise ConfigError(f"found {units.shown(value)}; allowed {allowed}") from None
+        in_range(value, least <= amount <= most and (amount > least or not positive), allowed)
+        return float(amount)
+
+    return Domain(allowed, convert, j.exact(float(least), float(most)))
 
 
 def measured(allowed: str, *kinds: units.Kind, positive: bool = False, endless: str = "") -> Domain:
@@ -98,10 +128,11 @@ def measured(allowed: str, *kinds: units.Kind, positive: bool = False, endless: 
         if endless and value == endless:
             return None
         amount, kind = units.parse_kind(value, *kinds)
-        _in_range(value, not positive or amount > 0, described)
+        in_range(value, not positive or amount > 0, described)
         return Measured(amount, kind.base)
 
-    return Domain(described, convert)
+    form = j.quantity(*kinds)
+    return Domain(described, convert, j.any_of(form, j.words([endless])) if endless else form)
 
 
 def count(low: int, high: int) -> Domain:
@@ -109,10 +140,10 @@ def count(low: int, high: int) -> Domain:
 
     def convert(value: object) -> int:
         ok = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-        _in_range(value, ok, f"whole numbers {low} to {high}")
+        in_range(value, ok, f"whole numbers {low} to {high}")
         return int(str(value))
 
-    return Domain(f"whole numbers {low} to {high}", convert)
+    return Domain(f"whole numbers {low} to {high}", convert, j.whole(low, high))
 
 
 def ratio(low: str, high: str) -> Domain:
@@ -121,10 +152,10 @@ def ratio(low: str, high: str) -> Domain:
 
     def convert(value: object) -> Fraction:
         amount = units.number(value)
-        _in_range(value, Fraction(low) <= amount <= Fraction(high), allowed)
+        in_range(value, Fraction(low) <= amount <= Fraction(high), allowed)
         return amount
 
-    return Domain(allowed, convert)
+    return Domain(allowed, convert, j.exact(float(Fraction(low)), float(Fraction(high))))
 
 
 def choice(*names: str, later: tuple[str, ...] = ()) -> Domain:
@@ -134,10 +165,11 @@ def choice(*names: str, later: tuple[str, ...] = ()) -> Domain:
         if value in later:
             raise NotBuiltError(f"'{value}' is not built yet; this version has: {', '.join(names)}")
         if value not in names:
-            raise ConfigError(_not_one_of(value, names))
+            raise ConfigError(not_one_of(value, names))
         return str(value)
 
-    return Domain(" or ".join(names) if len(names) < 3 else "one of " + ", ".join(names), convert)
+    words = " or ".join(names) if len(names) < 3 else "one of " + ", ".join(names)
+    return Domain(words, convert, j.words(names))
 
 
 def flag() -> Domain:
@@ -148,7 +180,7 @@ def flag() -> Domain:
             raise ConfigError(f"found {units.shown(value)}; allowed true or false")
         return value
 
-    return Domain("true or false", convert)
+    return Domain("true or false", convert, {"type": "boolean"})
 
 
 def text(allowed: str = "text") -> Domain:
@@ -159,7 +191,7 @@ def text(allowed: str = "text") -> Domain:
             raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
         return value.strip()
 
-    return Domain(allowed, convert)
+    return Domain(allowed, convert, j.text())
 
 
 def source() -> Domain:
@@ -173,7 +205,7 @@ def source() -> Domain:
             raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
         return words
 
-    return Domain(allowed, convert)
+    return Domain(allowed, convert, j.text())
 
 
 def name(allowed: str = "a name of letters, digits and underscores that begins with a letter") -> Domain:
@@ -184,82 +216,19 @@ def name(allowed: str = "a name of letters, digits and underscores that begins w
             raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
         return value
 
-    return Domain(allowed, convert)
+    return Domain(allowed, convert, j.text(_NAME.pattern))
 
 
-def texts() -> Domain:
-    """A list of texts."""
+def file_name() -> Domain:
+    """A name that a folder may have: no path, nothing hidden, no control characters."""
+    allowed = "a name of letters, digits and . _ - that begins with a letter, a digit or _, at most 100 characters"
 
-    def convert(value: object) -> tuple[str, ...]:
-        if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
-            raise ConfigError(f"found {units.shown(value)}; allowed a list of texts")
-        return tuple(item.strip() for item in value)
-
-    return Domain("a list of texts", convert)
-
-
-def parts() -> Domain:
-    """The list of parts; what is in it is checked part by part."""
-    allowed = "a list of parts, outermost first, such as '- sram: {name: l1, ...}'"
-
-    def convert(value: object) -> list[object]:
-        if not isinstance(value, list) or not value:
+    def convert(value: object) -> str:
+        if not isinstance(value, str) or not _FILE_NAME.fullmatch(value):
             raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
         return value
 
-    return Domain(allowed, convert)
-
-
-def subset(names: tuple[str, ...], everything: str = "") -> Domain:
-    """A list of some of ``names``, returned in their order; the word ``everything`` stands for all."""
-    word = f"{everything}, or " if everything else ""
-    allowed = f"{word}a list of {', '.join(names)}"
-
-    def convert(value: object) -> tuple[str, ...]:
-        if everything and value == everything:
-            return names
-        if not isinstance(value, list):
-            raise ConfigError(f"found {units.shown(value)}; allowed {allowed}{_hint(value, (*names, everything))}")
-        for item in value:
-            if item not in names:
-                raise ConfigError(_not_one_of(item, names))
-        return tuple(item for item in names if item in value)
-
-    return Domain(allowed, convert)
-
-
-def sequence(lengths: int | tuple[int, int], low: int, high: int) -> Domain:
-    """A list of whole numbers between ``low`` and ``high``, as many as ``lengths`` or between them."""
-    least, most = (lengths, lengths) if isinstance(lengths, int) else lengths
-    many = f"{least}" if least == most else f"{least} to {most}"
-    allowed = f"a list of {many} whole numbers {low} to {high}"
-
-    def convert(value: object) -> tuple[int, ...]:
-        items = value if isinstance(value, list) else []
-        inside = all(_is_whole(item) and low <= item <= high for item in items)
-        if not least <= len(items) <= most or not inside:
-            found = f"[{', '.join(str(item) for item in items[:8])}]" if items else units.shown(value)
-            raise ConfigError(f"found {found}; allowed {allowed}")
-        return tuple(items)
-
-    return Domain(allowed, convert)
-
-
-def places() -> Domain:
-    """A list of places, each a list of whole numbers: coordinates of routers."""
-    allowed = "a list of coordinates such as [[0, 0], [0, 3]]"
-
-    def convert(value: object) -> tuple[tuple[int, ...], ...]:
-        found = value if isinstance(value, list) else []
-        if not found or not all(isinstance(item, list) and item and all(map(_is_whole, item)) for item in found):
-            raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
-        return tuple(tuple(item) for item in found)
-
-    return Domain(allowed, convert)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return Domain(allowed, convert, j.text(_FILE_NAME.pattern))
 
 
 def pair(names: tuple[str, ...]) -> Domain:
@@ -270,20 +239,8 @@ def pair(names: tuple[str, ...]) -> Domain:
         inputs, _, weights = str(value).partition("x")
         for dtype in (inputs, weights or inputs):
             if dtype not in names:
-                raise ConfigError(f"found {units.shown(value)}; allowed {allowed}{_hint(dtype, names)}")
+                raise ConfigError(f"found {units.shown(value)}; allowed {allowed}{hint(dtype, names)}")
         return inputs, weights or inputs
 
-    return Domain(allowed, convert)
-
-
-def _in_range(value: object, inside: bool, allowed: str) -> None:
-    if not inside:
-        raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
-
-
-def _not_one_of(value: object, names: tuple[str, ...]) -> str:
-    return f"found {units.shown(value)}; allowed {', '.join(names)}{_hint(value, names)}"
-
-
-def _hint(value: object, names: Iterable[str]) -> str:
-    return nearest(value, names) if isinstance(value, str) else ""
+    spelled = "|".join(names)
+    return Domain(allowed, convert, j.text(f"({spelled})(x({spelled}))?"))

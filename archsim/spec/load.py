@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from archsim.errors import ConfigError, nearest
 from archsim.spec.architecture import Architecture
-from archsim.spec.locate import config_files
+from archsim.spec.locate import config_files, is_file
 from archsim.spec.nodes import MAX_DEPTH, Node, parse, read
 
 if TYPE_CHECKING:
@@ -57,15 +57,15 @@ def loads(
     return _resolve(_extended(parse(text, file), file, ()), values, facts, origin)
 
 
-def replace(chip: Architecture | str | Path, values: Mapping[str, object]) -> Architecture:
+def replace(chip: Architecture | str | Path, values: Mapping[str, object], *, origin: str = "replace") -> Architecture:
     """A variant of a chip with values set by key path; an Architecture is left as it is.
 
     Fan-outs and registers of an array are derived anew when its shape or dataflow is set. Raises ConfigError
     for a key path that the chip does not have (with the nearest one) and for every value that is not allowed.
     """
     if isinstance(chip, Architecture):
-        return loads(to_yaml(chip), values, file=chip.name, origin="replace")
-    return load(chip, values, origin="replace")
+        return loads(to_yaml(chip), values, file=chip.name, origin=origin)
+    return load(chip, values, origin=origin)
 
 
 def to_yaml(chip: Architecture) -> str:
@@ -139,7 +139,7 @@ def _find(name: str, folder: Path) -> Path:
         return known[name]
     if "/" in name or name.endswith((".yaml", ".yml")):
         path = folder / name
-        if not path.is_file():
+        if not is_file(path):
             raise ConfigError(f"{path}: no such file")
         return path
     raise ConfigError(f"no chip '{name}'; known: {', '.join(known) or 'none'}{nearest(name, known)}")

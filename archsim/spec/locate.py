@@ -32,6 +32,14 @@ def config_files(kind: str) -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; a name that no file can have (too long, with NUL) is of none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def _extra_directories() -> list[Path]:
     directories = [Path(text) for text in os.environ.get(CONFIGS_VARIABLE, "").split(os.pathsep) if text]
     for directory in directories:

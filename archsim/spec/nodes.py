@@ -21,6 +21,7 @@ import yaml
 from archsim.errors import ConfigError
 
 MAX_BYTES = 2**20
+NEWLINE = b"\n"
 MAX_NODES = 20_000  # after expansion of aliases
 MAX_ALIASES = 100
 MAX_DEPTH = 32
@@ -88,11 +89,21 @@ def read(path: str | Path) -> Node:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     if len(data) > MAX_BYTES:
-        raise ConfigError(f"{path}: more than {MAX_BYTES} bytes; allowed files of at most 1 MiB")
+        raise ConfigError(f"{_place(path, data)}: more than {MAX_BYTES} bytes; allowed files of at most 1 MiB")
+    return parse(decoded(data, path), str(path))
+
+
+def decoded(data: bytes, path: str | Path) -> str:
+    """The text of a file's bytes; raises ConfigError with file:line:column for what is not UTF-8."""
     try:
-        return parse(data.decode("utf-8-sig"), str(path))
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8 text (byte {error.start})") from None
+        raise ConfigError(f"{_place(path, data[: error.start])}: not UTF-8 text (byte {error.start})") from None
+
+
+def _place(path: str | Path, before: bytes) -> str:
+    """The place in a file behind some of its bytes."""
+    return f"{path}:{before.count(NEWLINE) + 1}:{len(before) - before.rfind(NEWLINE)}"
 
 
 def parse(text: str, file: str = "<text>", most: int = MAX_NODES) -> Node:
@@ -107,7 +118,14 @@ def parse(text: str, file: str = "<text>", most: int = MAX_NODES) -> Node:
     except yaml.MarkedYAMLError as error:
         raise ConfigError(_syntax_message(error, file)) from None
     except yaml.YAMLError as error:
-        raise ConfigError(f"{file}: not YAML text: {str(error).splitlines()[0]}") from None
+        raise ConfigError(f"{_of_character(text, error, file)}: not YAML: {str(error).splitlines()[0]}") from None
+
+
+def _of_character(text: str, error: yaml.YAMLError, file: str) -> str:
+    """The place of the character that a YAML reader refuses."""
+    refused = getattr(error, "character", None)
+    at = text.find(refused if isinstance(refused, str) else chr(refused)) if refused is not None else 0
+    return _place(file, text[: max(at, 0)].encode("utf-8", "surrogatepass"))
 
 
 def scalar(text: str) -> Scalar:
@@ -145,7 +163,7 @@ class _Builder:
         """The one document of the stream, a mapping."""
         next(self._events)
         if isinstance(next(self._events), yaml.StreamEndEvent):
-            raise ConfigError(f"{self._file}: empty; allowed a mapping of keys to values")
+            raise ConfigError(f"{self._file}:1:1: empty; allowed a mapping of keys to values")
         root = self._node(next(self._events), depth=0)
         if not isinstance(root.value, dict):
             raise ConfigError(f"{root.mark}: the document is not a mapping; allowed lines such as 'name: my_chip'")

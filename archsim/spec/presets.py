@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from archsim.errors import ConfigError, nearest
+from archsim.errors import nearest
 from archsim.spec.locate import config_files
 from archsim.spec.nodes import Node, read
 from archsim.spec.problems import Problems
 from archsim.spec.tree import placed
 
 KIND = "links"
-SCHEMA = "archsim.link/1"
 _KEY = "phy"
 _NOT_NUMBERS = ("schema", "name", "description", "source", "sources")
 
@@ -35,18 +34,15 @@ def _expand(section: Node, named: Node, path: str, problems: Problems) -> None:
 
 def preset(name: str) -> Node:
     """The numbers of a file in configs/links, each with its source. Raises ConfigError for one without."""
+    from archsim.spec import tables
+    from archsim.spec.schema_tables import Link
+
     document = read(config_files(KIND)[name])
-    schema = document.mapping.get("schema")
-    if schema is None or schema.value != SCHEMA:
-        raise ConfigError(f"{document.mark}: schema: found {schema and schema.value!r}; allowed '{SCHEMA}'")
-    stated = document.mapping.get("sources", document).mapping
+    link = tables.of_node(document, Link)
     found = Node({}, document.mark)
     for key, node in document.mapping.items():
-        if key in _NOT_NUMBERS:
-            continue
-        source = stated.get(key) if "sources" in document.mapping else None
-        if source is None or not isinstance(source.value, str):
-            raise ConfigError(f"{node.mark}: {key}: no source; allowed one in `sources`")
-        node.source = f"{name}: {source.value}" if not source.value.startswith("estimated:") else source.value
-        found.mapping[key] = node
+        if key not in _NOT_NUMBERS:
+            source = link.sources[key]
+            node.source = source if source.startswith("estimated:") else f"{name}: {source}"
+            found.mapping[key] = node
     return found

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, get_args, get_origin
+from collections.abc import Iterable, Mapping, Sequence
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -48,6 +49,11 @@ class Problems:
         self.add(mark, path, message)
         self._later = True
 
+    def take(self, other: Problems) -> None:
+        """The problems of ``other`` too, without its key paths that are not there."""
+        self._lines += other._lines
+        self._later = self._later or other._later
+
     @property
     def found(self) -> bool:
         """Whether there are any."""
@@ -86,6 +92,13 @@ def validate(model: type[M], node: Node, prefix: str, problems: Problems) -> M |
             _add(problems, model, node, prefix, dict(details))
         return None
     return None if nothing else instance
+
+
+def validate_part(model: type[BaseModel], node: Node, prefix: str, problems: Problems) -> None:
+    """As ``validate`` for a node that holds only some keys of a ``model``: those that are missing are no problems."""
+    found = Problems()
+    validate(model, node, prefix, found)
+    problems.take(found)
 
 
 def _add(problems: Problems, model: type[BaseModel], node: Node, prefix: str, details: Mapping[str, Any]) -> None:
@@ -138,11 +151,18 @@ def allowed_text(annotation: object, metadata: Iterable[object] = ()) -> str:
     if get_origin(annotation) is dict:
         return f"a mapping of {allowed_text(arguments[0])} to {allowed_text(arguments[1])}"
     if get_origin(annotation) is list:
-        return f"a list of entries with the keys {', '.join(keys(arguments[0]))}"
+        return _allowed_entries(arguments[0])
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return f"a mapping with the keys {', '.join(keys(annotation))}"
     wanted = [item for item in arguments if item is not type(None)]
     return allowed_text(wanted[0]) if wanted else "text"
+
+
+def _allowed_entries(entry: Any) -> str:
+    section = submodel(entry)
+    if section is None:
+        return f"a list, each item {allowed_text(entry)}"
+    return f"a list of entries with the keys {', '.join(keys(section))}"
 
 
 def keys(model: type[BaseModel]) -> list[str]:
@@ -179,29 +199,45 @@ def _walk(node: Node, location: tuple[object, ...]) -> tuple[Node, int]:
     return node, len(location)
 
 
-def _section(model: type[BaseModel], location: tuple[object, ...]) -> tuple[type[BaseModel] | None, FieldInfo | None]:
-    info: FieldInfo | None = None
-    section: type[BaseModel] | None = model
+def _inside(annotation: Any, step: object) -> tuple[Any, Sequence[object]]:
+    """Annotation and metadata of what stands under a key or number of an annotated value; None where nothing may."""
+    for option in _options(annotation):
+        arguments = get_args(option)
+        if isinstance(option, type) and issubclass(option, BaseModel):
+            info = field_of(option, str(step))
+            return (info.annotation, info.metadata) if info is not None else (None, ())
+        if get_origin(option) is dict:
+            return arguments[1], ()
+        if get_origin(option) is list:
+            return arguments[0], ()
+    return None, ()
+
+
+def _options(annotation: Any) -> list[Any]:
+    """What a value may be: the types of a union, without their annotations."""
+    if getattr(annotation, "__metadata__", ()):
+        return _options(get_args(annotation)[0])
+    if isinstance(annotation, UnionType) or get_origin(annotation) is Union:
+        return [option for item in get_args(annotation) for option in _options(item)]
+    return [annotation]
+
+
+def _at(model: type[BaseModel], location: tuple[object, ...]) -> tuple[Any, Sequence[object]]:
+    annotation: Any = model
+    metadata: Sequence[object] = ()
     for step in location:
-        if isinstance(step, int):
-            continue
-        if section is None:
-            return None, info
-        info = field_of(section, str(step))
-        if info is None:
-            return None, None
-        section = submodel(info.annotation)
-    return section, info
+        annotation, metadata = _inside(annotation, step)
+    return annotation, metadata
 
 
 def _keys(model: type[BaseModel], location: tuple[object, ...]) -> list[str]:
-    section, _ = _section(model, location)
+    section = submodel(_at(model, location)[0])
     return keys(section) if section is not None else []
 
 
 def _allowed(model: type[BaseModel], location: tuple[object, ...]) -> str:
-    _, info = _section(model, location)
-    return allowed_text(info.annotation, info.metadata) if info is not None else "a value"
+    annotation, metadata = _at(model, location)
+    return allowed_text(annotation, metadata) if annotation is not None else "a value"
 
 
 def _dotted(location: tuple[object, ...]) -> str:

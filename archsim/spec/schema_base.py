@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 from archsim import units
 from archsim.spec import domains as d
@@ -26,6 +28,21 @@ NONE_CYCLES = d.Measured(Fraction(0), "cycles")
 def for_all(value: object) -> object:
     """One number for all entries of a table: ``2`` is ``{all: 2}``."""
     return value if isinstance(value, dict) else {"all": value}
+
+
+@dataclass(frozen=True)
+class Short:
+    """In the annotation of a section: any value that is no mapping stands for ``{key: value}``. ``domain``: of it."""
+
+    key: str
+    domain: d.Domain
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Make a mapping of a short form before the section is read."""
+        return core_schema.no_info_before_validator_function(self._long, handler(source))
+
+    def _long(self, value: object) -> object:
+        return value if isinstance(value, dict) else {self.key: value}
 
 
 class Section(BaseModel):

@@ -13,7 +13,7 @@ from archsim.spec.problems import Problems, field_of, keys, submodel
 from archsim.spec.schema import PARTS, PARTS_LATER, Chip
 
 PARALLEL = "parallel"
-_FIXED = ("schema", "name", "extends", "hierarchy", "source", "sources")
+FIXED = ("schema", "name", "extends", "hierarchy", "source", "sources")
 _DEFAULT_NAMES = ("dma", "host")
 
 
@@ -107,15 +107,15 @@ def _entry(item: Node) -> str:
 
 def known_paths(root: Node) -> list[str]:
     """Every key path that ``replace`` and ``--set`` accept on this document, sorted."""
-    paths = [key for key in keys(Chip) if key not in _FIXED]
-    paths += [f"{key}.{inner}" for key in paths for inner in _inner_paths(Chip, key)]
+    paths = [key for key in keys(Chip) if key not in FIXED]
+    paths += [f"{key}.{inner}" for key in paths for inner in inner_paths(Chip, key)]
     for part in placed(root):
         model = PARTS.get(part.kind)
         if model is None or not part.name:
             continue
-        own = [key for key in keys(model) if key not in _FIXED]
+        own = [key for key in keys(model) if key not in FIXED]
         paths += [f"{part.name}.{key}" for key in own]
-        paths += [f"{part.name}.{key}.{inner}" for key in own for inner in _inner_paths(model, key)]
+        paths += [f"{part.name}.{key}.{inner}" for key in own for inner in inner_paths(model, key)]
     return sorted(paths)
 
 
@@ -123,18 +123,18 @@ def has_open_keys(root: Node, path: str) -> bool:
     """Whether ``path`` is an entry of a table with free keys, such as ``mxu.rates.int8``."""
     first, _, rest = path.partition(".")
     key = rest.partition(".")[0]
-    if key in _FIXED:
+    if key in FIXED:
         return False
     model = next((PARTS.get(part.kind) for part in placed(root) if part.name == first), None)
     info = field_of(model, key) if model is not None else None
     return info is not None and rest.count(".") == 1 and "dict[" in str(info.annotation)
 
 
-def _inner_paths(model: type[BaseModel], key: str) -> list[str]:
+def inner_paths(model: type[BaseModel], key: str) -> list[str]:
     """Key paths below a key that holds a section, of sections in it too."""
     info = field_of(model, key)
     section = submodel(info.annotation) if info is not None else None
     if section is None or "list[" in str(info and info.annotation):
         return []
     own = keys(section)
-    return own + [f"{name}.{inner}" for name in own for inner in _inner_paths(section, name)]
+    return own + [f"{name}.{inner}" for name in own for inner in inner_paths(section, name)]

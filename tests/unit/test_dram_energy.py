@@ -47,7 +47,7 @@ def test_formulas() -> None:
     found = per_command(currents, ras_ns=40, rp_ns=20, burst_ns=4, rfc_ns=100)
     assert (found.activate_pj, found.read_pj, found.write_pj, found.refresh_pj) == (8000, 1600, 1200, 80_000)
     assert (found.open_mw, found.closed_mw) == (80, 40)
-    with pytest.raises(ConfigError, match="currents: found 'None'"):
+    with pytest.raises(ConfigError, match="currents: missing; allowed a mapping of the currents"):
         load_currents("lpddr5")
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from fixtures_chip import small_chip
 
 from archsim.energy.chip import energy_per_byte, tables_for
-from archsim.energy.document import Document
 from archsim.energy.dram import load_dram
 from archsim.energy.sram import log_line
 from archsim.energy.tables import Tables
@@ -190,17 +187,3 @@ def test_energy_per_byte_for_the_compiler() -> None:
     found = energy_per_byte(small_chip())
     assert found["l1", "read"] == pytest.approx(25.87 / 8)
     assert found["dram", "write"] == pytest.approx(8 * 14.98)
-
-
-def test_errors_in_tables_name_file_and_key(tmp_path: Path) -> None:
-    path = tmp_path / "t.yaml"
-    path.write_text("schema: s/1\na: {value: -1, source: x}\nb: {value: 1}\nc: 3\n", encoding="utf-8")
-    document = Document(path, "s/1")
-    with pytest.raises(ConfigError, match=r"t\.yaml: a\.value: found '-1'; allowed a number of 0 or more"):
-        document.figure("a")
-    with pytest.raises(ConfigError, match=r"b\.source: found 'None'; allowed where the number comes from"):
-        document.figure("b")
-    with pytest.raises(ConfigError, match=r"c: found '3'; allowed a mapping"):
-        document.figure("c")
-    with pytest.raises(ConfigError, match="allowed 's/2'"):
-        Document(path, "s/2")

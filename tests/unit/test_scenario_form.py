@@ -6,31 +6,33 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from fixtures_scenario import TEXT, scenario
+from fixtures_scenario import CHIP, TEXT, scenario
 
 from archsim.errors import ConfigError, ModelError
 from archsim.frontend.load import names as models
 from archsim.lab.check import check_file
+from archsim.lab.job import Job
 from archsim.lab.scenario.find import find, is_scenario, load, names
 from archsim.lab.scenario.form import OperatingPoint, Scenario, Sleep, Stream, read
 from archsim.lab.scenario.frames import frames_of, hyperperiod_ps, released
+from archsim.lab.scenario.run import execute
 
 MISTAKES = [
     ("schema: archsim.scenario/1", "schema: archsim.scenario/2", "allowed archsim.scenario/1"),
-    ("name: two_streams", "nam: two_streams", "name: missing"),
+    ("name: two_streams", "nam: two_streams", "unknown key 'nam'; allowed description, name, points, queue, schema"),
     ("source: \"by definition: round numbers for tests\"\n", "", "source: missing"),
     ("rate: 30 kHz", "rate: 30", "streams.small.rate: found 30, a bare number where a unit is due"),
-    ("rate: 30 kHz", "rate: 0 Hz", "streams.small.rate: found '0 Hz'; allowed a frequency above 0"),
+    ("rate: 30 kHz", "rate: 0 Hz", "streams.small.rate: found '0 Hz'; allowed 1/3600 Hz to 1000 GHz, in Hz,"),
     ("rate: 30 kHz", "rate: 0.0001 Hz", "allowed 1/3600 Hz to 1000 GHz"),
     ("rate: 30 kHz, ", "", "streams.small.rate: missing"),
-    ("deadline: 90 us", "deadline: 0 us", "streams.large.deadline: found '0 us'; allowed a time above 0"),
-    ("offset: 5 us", "offset: 0.1 ps", "streams.large.offset: found '0.1 ps'; allowed a whole number of picoseconds"),
-    ("batch: 1", "batch: 0", "streams.large.batch: found 0; allowed 1 or more"),
+    ("deadline: 90 us", "deadline: 0 us", "streams.large.deadline: found '0 us'; allowed above 0 s to 3600 s, in ps"),
+    ("offset: 5 us", "offset: 0.1 ps", "streams.large.offset: found '0.1 ps', which is not a whole number of ps"),
+    ("batch: 1", "batch: 0", "streams.large.batch: found 0; allowed whole numbers 1 to"),
     ("dtype: int8", "dtype: int9", "streams.large.dtype: "),
-    ("rate: 30 kHz", "rat: 30 kHz", "streams.small.rate: missing"),
+    ("rate: 30 kHz", "rat: 30 kHz", "streams.small.rat: unknown key 'rat'; allowed batch, deadline, dtype, "),
     ("batch: 1", "batches: 1", "streams.large.batches: unknown key"),
     ("  small:", "  2nd:", "found the name '2nd'; allowed letters, digits and underscores"),
-    ("  small:", "  idle:", "found the name 'idle'; allowed letters, digits and underscores, not idle, sleep, wake"),
+    ("  small:", "  idle:", "found the name 'idle'; allowed letters, digits and underscores, a letter first, not"),
     ("policy: edf", "policy: edff", "queue.policy: found 'edff'; allowed edf, rate_monotonic, fifo (did you mean"),
     ("preempt: layer", "preempt: tile", "queue.preempt: found 'tile'; allowed never, layer"),
     ("wake: 1 us, ", "", "sleep.wake: missing"),
@@ -52,7 +54,7 @@ def test_mistakes_of_form(old: str, new: str, message: str) -> None:
 
 
 def test_a_scenario_has_streams() -> None:
-    with pytest.raises(ConfigError, match="streams: missing; allowed names of streams"):
+    with pytest.raises(ConfigError, match="streams: missing; allowed a mapping of .* with the keys model, rate"):
         read("schema: archsim.scenario/1\nname: none\nsource: made up\n")
 
 
@@ -141,3 +143,39 @@ def test_shipped_scenarios_have_sources_and_models(name: str) -> None:
     assert found.scenario.name == name and found.scenario.description and found.scenario.source
     assert all(point.source for point in found.scenario.points)
     assert set(found.workloads) == {stream.name for stream in found.scenario.streams}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("clock: 1 GHz", "clokc: 1 GHz", "points.full.set.clokc: no such key path in any chip (did you mean 'clock'?)"),
+        ("clock: 1 GHz", "clock: 1 rocket", "points.full.set.clock: found '1 rocket'; allowed a frequency"),
+        ("clock: 1 GHz", "clock: 200 GHz", "points.full.set.clock: found '200 GHz'; allowed 1 kHz to 100 GHz"),
+        ("0.7 V", "-0.7 V", "points.full.set.technology.voltage: found '-0.7 V'; a voltage cannot be negative"),
+        ("technology.voltage: 0.7", "technology.volage: 0.7", "technology.volage: unknown key 'volage'; allowed n"),
+        ("technology.voltage: 0.7", "technolgy.voltage: 0.7", "(did you mean 'technology.voltage'?)"),
+        ("clock: 1 GHz", "l1.siz: 1 MiB", "l1.siz: no such key path in any chip (did you mean 'l1.size'?)"),
+        ("clock: 1 GHz", "l1.size: 1 MHz", "points.full.set.l1.size: found '1 MHz'; allowed a size"),
+        ("clock: 1 GHz", "mxu.rates.int9: 1", "points.full.set.mxu.rates.int9: found 'int9'; allowed"),
+        ("clock: 1 GHz", "l1.: 1", "no such key path in any chip"),
+        ("{clock: 1 GHz, technology.voltage: 0.7 V}", "{}", "points.full.set: found none; allowed key paths"),
+        ("{clock: 1 GHz, technology.voltage: 0.7 V}", "[1]", "points.full.set: found a list of 1; allowed a mapping"),
+    ],
+)  # fmt: skip
+def test_operating_points_are_judged_without_a_chip(old: str, new: str, said: str, tmp_path: Path) -> None:
+    """What no chip has, and what no chip takes, is refused where it stands."""
+    with pytest.raises(ConfigError) as error:
+        check_file(scenario(tmp_path, (old, new)))
+    assert said in str(error.value)
+    assert f"{tmp_path / 'two_streams.yaml'}:" in str(error.value)
+
+
+def test_operating_points_take_keys_that_some_part_has(tmp_path: Path) -> None:
+    keys = "{clock: 1 GHz, dram.capacity: 8 GiB, l1.size: 1 MiB, l1.slots.inputs: 3, mxu.rates.int8: 1/2, x.lanes: 8}"
+    check_file(scenario(tmp_path, ("{clock: 1 GHz, technology.voltage: 0.7 V}", keys)))
+
+
+def test_on_a_chip_that_lacks_a_key_the_place_is_named(tmp_path: Path) -> None:
+    path = scenario(tmp_path, ("clock: 1 GHz", "l9.size: 1 MiB"))
+    with pytest.raises(ConfigError, match=r"two_streams.yaml:\d+:\d+: points.full.set l9.size: no such key path"):
+        execute(Job(path, CHIP))

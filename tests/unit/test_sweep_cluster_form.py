@@ -45,7 +45,7 @@ def test_a_file_says_it_all() -> None:
         ("kind: slurm", "", "f:2:1: kind: missing"),
         ("queue:", "queu:", "f:8:1: queu: unknown key; allowed schema, kind, jobs, cores, memory, walltime, queue,"),
         ("queue:", "queu:", "(did you mean 'queue'?)"),
-        ("jobs: 8", "jobs: 0", "f:4:1: jobs: found 0; allowed 1 or more"),
+        ("jobs: 8", "jobs: 0", "f:4:1: jobs: found 0; allowed 1 to 100000"),
         ("jobs: 8", "", "f:2:1: jobs: missing"),
         ("jobs: 8", "jobs: many", "f:4:1: jobs: found 'many'; allowed an integer of 0 or more"),
         ("64 GiB", "64", "f:6:1: memory: found 64, a bare number where a unit is due"),

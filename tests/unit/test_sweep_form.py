@@ -20,8 +20,8 @@ SWEEP = (Path(GOLDEN) / "sweep.yaml").read_text(encoding="utf-8")
 
 SWEEPS = [
     ("schema: archsim.sweep/1", "schema: archsim.sweep/2", "schema: found 'archsim.sweep/2'; allowed archsim.sweep/1"),
-    ("name: l1", "nam: l1", "name: missing"),
-    ("models: [conv_pair]", "models: []", "models: missing; allowed a list of one or more"),
+    ("name: l1", "nam: l1", "nam: unknown key 'nam'; allowed axes, chip,"),
+    ("models: [conv_pair]", "models: []", "models: found none; allowed a list of one or more"),
     ("models: [conv_pair]", "models: [conv_pair, conv_pair]", "models[1]: found 'conv_pair'; allowed each once"),
     ("objectives: [", "objectives: [max area_mm2, area_mm2, ", "objectives[1]: found 'area_mm2'; allowed each once"),
     ("l1.banks: [4, 8]", "l1.banks: 4", "axes.l1.banks: found 4; allowed a list of values, {log2: [low, high]} or"),
@@ -38,11 +38,25 @@ SWEEPS = [
     ("area_mm2 <= 100", "area_mm2 under 100", "allowed a comparison such as"),
     ("fidelity: exact", "fidelity: exakt", "allowed cost, fast, exact (did you mean 'exact'?)"),
     ("method: grid", "method: random", "search.trials: missing"),
-    ("method: grid, seed: 1", "method: tpe, trials: 0", "search.trials: found 0; allowed 1 or more"),
-    ("seed: 1", "seed: 4294967296", "search.seed: found 4294967296; allowed 0 to 4294967295"),
+    ("method: grid, seed: 1", "method: tpe, trials: 0", "search.trials: found 0; allowed whole numbers 1 to"),
+    ("seed: 1", "seed: 4294967296", "search.seed: found 4294967296; allowed whole numbers 0 to 4294967295"),
     ("method: grid", "method: nsga3", "found 'nsga3'; allowed grid, nsga2, qmc, random, tpe (did you mean 'nsga2'?)"),
-    ("objectives:", "objectivs:", "objectives: missing"),
+    ("objectives:", "objectivs:", "objectivs: unknown key 'objectivs'; allowed axes,"),
     ("search:", "search2:", "search2: unknown key"),
+    ("name: l1", "name: ../l1", "name: found '../l1_vs_bandwidth'; allowed a name of letters, digits and . _ -"),
+    ("name: l1", "name: /tmp/l1", "name: found '/tmp/l1_vs_bandwidth'; allowed a name of letters, digits and . _ -"),
+    ("name: l1", "name: .l1", "name: found '.l1_vs_bandwidth'; allowed a name of letters, digits and . _ -"),
+    ("name: l1", 'name: "l1\\e[31m" #', "allowed a name of letters, digits and . _ -"),
+    (
+        "models: [conv_pair]",
+        "models: [{model: conv_pair, bach: 2}]",
+        "models[0].bach: unknown key 'bach'; allowed batch,",
+    ),
+    (
+        "search:",
+        "limits: {time: 0 s}\nsearch:",
+        "limits.time: found '0 s'; allowed above 0 s to 1000 h, in ps, ns, us,",
+    ),
 ]
 
 
@@ -167,8 +181,8 @@ objectives: [latency_s]
         ("l1.size", "l2.size", ":5:8: axes.l2.size: no such key path in chip 'edge_npu' (did you mean 'l1.size'?)"),
         ("2 MiB", "2 MHz", ":5:8: axes.l1.size: found '2 MHz'; allowed a size"),
         ("[1 GHz]", "[1 THz]", "axes.clock: found '1 THz'; allowed"),
-        ("latency_s", "latency", "no 'latency' in a result (did you mean 'latency_s'?)"),
-        ("chip: edge_npu", "chip: edge_npuu", "edge_npuu"),
+        ("latency_s", "latency", ":6:14: objectives[0]: no 'latency' in a result (did you mean 'latency_s'?)"),
+        ("chip: edge_npu", "chip: edge_npuu", ":3:1: chip: no chip 'edge_npuu'"),
         ("1 MiB, 2 MiB", "1 MiB, 1 MiB", ":5:8: axes.l1.size: found 1 MiB twice; allowed each once"),
         ("[1 GHz]", "{range: [1 GHz, 1 GHz], steps: 2}", "axes.clock: found 1 GHz twice; allowed each once"),
         (
@@ -195,7 +209,9 @@ def test_mistakes_that_the_chip_tells(old: str, new: str, message: str, tmp_path
 def test_models_are_loaded_before_the_first_point(tmp_path: Path) -> None:
     path = tmp_path / "sweep.yaml"
     path.write_text(WHOLE.replace("eye_tracking", "eye_trackin"))
-    with pytest.raises(ModelError, match="did you mean 'eye_tracking'"):
+    with pytest.raises(
+        ModelError, match=r"sweep.yaml:4:10: models\[0\]: no model 'eye_trackin'; .*did you mean 'eye_tracking'"
+    ):
         judge(path)
 
 

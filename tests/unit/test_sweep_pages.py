@@ -100,7 +100,7 @@ def test_pages_escape_names_and_are_the_same_each_time() -> None:
     assert page.count("<svg") == 3 and "<nav>" in page
     text = markdown(said())
     assert "grid: 4 of 4 points; rows: 6 ok, 1 impossible" in text and "grid: 4 of 4 points" in page
-    assert "## a<b" in text and "| 1 | 1 KiB | 2 | 2.2 ms | 40.0 % |" in text
+    assert "## a&lt;b" in text and "| 1 | 1 KiB | 2 | 2.2 ms | 40.0 % |" in text
 
 
 def test_a_winner_says_what_it_loses_most_to() -> None:

@@ -112,6 +112,8 @@ def _check_external(path: Path, tensor: onnx.TensorProto) -> None:
     """The contents are never read, but a place outside the model's folder is refused."""
     folder = path.resolve().parent
     location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
+    if "\0" in location:
+        raise ModelError(f"{path}: tensor '{tensor.name}' has its data at {location!r}; allowed paths without NUL")
     target = Path(location)
     if not location or target.is_absolute() or not (folder / target).resolve().is_relative_to(folder):
         raise ModelError(

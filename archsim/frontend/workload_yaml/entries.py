@@ -15,12 +15,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from archsim.errors import ConfigError, nearest
+from archsim.frontend.workload_yaml.grammar import SECTIONS
 from archsim.frontend.workload_yaml.layers import KINDS, MAIN
 from archsim.frontend.workload_yaml.options import Options
 from archsim.frontend.workload_yaml.writer import Writer
 from archsim.spec.nodes import Node as Text
 
 REPEAT = "repeat"
+KEYS = {kind: frozenset(section.model_fields) for kind, section in SECTIONS.items()}
 ALL_KINDS = (*KINDS, REPEAT)
 ALL_MAIN = {**MAIN, REPEAT: "times"}
 
@@ -31,7 +33,7 @@ def add_entries(writer: Writer, options: Options, sizes: Mapping[str, int]) -> N
     for index, entry in enumerate(options.entries("layers")):
         path = f"{where}layers[{index}]"
         kind, node = _entry(entry, path)
-        found = Options(node, f"{path}.{kind}", sizes)
+        found = Options(node, f"{path}.{kind}", sizes, KEYS[kind])
         name = found.text("name", f"{kind}{index}")
         if kind == REPEAT:
             _repeat(writer, found, name, sizes)

@@ -20,22 +20,23 @@ entries that come several times, is in ``entries.py``.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from archsim.errors import nearest
+from archsim.errors import ModelError, nearest, placed
 from archsim.frontend.workload_yaml.entries import add_entries
+from archsim.frontend.workload_yaml.grammar import WORKLOAD
 from archsim.frontend.workload_yaml.options import Options
 from archsim.frontend.workload_yaml.writer import Writer
-from archsim.ir.check.workload import check_workload
-from archsim.ir.text import workload_from_yaml
+from archsim.ir.text import checked_workload
 from archsim.ops.graph.infer import infer
 from archsim.ops.graph.nodes import Graph
 from archsim.ops.lowering.lower import Lowered, lower_graph
 from archsim.spec.nodes import Node as Text
-from archsim.spec.nodes import read
+from archsim.spec.nodes import decoded, read
 
-SCHEMA = "archsim.workload/1"
+SCHEMA = WORKLOAD
 EXPLICIT = "archsim.einsums/1"  # the full text form that ``archsim.ir.text`` writes
 
 
@@ -74,7 +75,16 @@ def import_workload_yaml(
         outputs=tuple(writer.known(options, output, "outputs") for output in outputs),
     )
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return lower_graph(infer(graph), batch=sizes.get("batch", 1), sha256=digest, lookups=lookups)
+    try:
+        return lower_graph(infer(graph), batch=sizes.get("batch", 1), sha256=digest, lookups=lookups)
+    except ModelError as error:
+        raise placed(error, _place(writer, options, str(error))) from None
+
+
+def _place(writer: Writer, options: Options, said: str) -> str:
+    """Where the entry stands whose node a message begins with; the document where it names none."""
+    named = re.match(r"node '([^']*)'", said)
+    return writer.places.get(named[1] if named else "", options.place)
 
 
 def describe(path: Path) -> str:
@@ -84,12 +94,11 @@ def describe(path: Path) -> str:
 
 def _explicit(path: Path, options: Options, batch: int | None, parameters: Mapping[str, int] | None) -> Lowered:
     """A file in the full text form: read as it stands."""
-    workload = workload_from_yaml(path.read_text(encoding="utf-8-sig"), str(path))
+    workload = checked_workload(decoded(path.read_bytes(), path), str(path))
     if parameters or batch not in (None, workload.batch):
         options.fail(
             f"schema {EXPLICIT} states every extent (batch {workload.batch}); allowed without --batch", "schema"
         )
-    check_workload(workload)
     return Lowered(workload, None, {}, {})
 
 

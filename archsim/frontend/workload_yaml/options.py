@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import NoReturn
@@ -17,12 +17,18 @@ Shape = tuple[int, ...]
 class Options:
     """A mapping of the file at key ``path``; ``finish`` refuses keys that no look-up asked for."""
 
-    def __init__(self, node: Text, path: str, parameters: Mapping[str, int]) -> None:
-        """``parameters``: names usable in sizes."""
+    def __init__(self, node: Text, path: str, parameters: Mapping[str, int], known: Collection[str] = ()) -> None:
+        """``parameters``: names usable in sizes; ``known``: the keys of the grammar, () where any may be asked for."""
         self.path = path
+        self._known = known
         self._node = node
         self._parameters = parameters
         self._asked: dict[str, None] = {}
+
+    @property
+    def place(self) -> str:
+        """Where this mapping stands: file:line:column and key path."""
+        return f"{self._node.mark}: {self.path}"
 
     def fail(self, message: str, key: str = "") -> NoReturn:
         """Raise ConfigError at a key of this mapping (or at the mapping)."""
@@ -31,6 +37,8 @@ class Options:
 
     def has(self, key: str) -> bool:
         """Whether the file gives ``key``."""
+        if self._known and key not in self._known:
+            raise TypeError(f"{self.path}: '{key}' is read and stands in no section of the grammar")
         self._asked[key] = None
         return key in self._node.mapping
 

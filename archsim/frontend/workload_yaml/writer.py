@@ -49,6 +49,7 @@ class Writer:
         self.nodes: list[Node] = []
         self.values: dict[str, Value] = {}
         self.inputs: list[str] = []
+        self.places: dict[str, str] = {}  # node -> the entry that it comes from
         self.last = ""
 
     def add_input(self, name: str, shape: Shape, dtype: str = "float32") -> str:
@@ -159,6 +160,7 @@ class Writer:
                 options.fail(f"its result has the shape {list(shape)}; allowed sizes from 1")
             self.values[output] = Value(output, shape, "activation")
         self.nodes.append(node)
+        self.places[node.name] = options.place
 
     def _refuse_twice(self, options: Options, name: str) -> None:
         words = [scope.prefix + word for scope in self._scopes for word in scope.names]

@@ -102,6 +102,8 @@ class Cursor:
             return sign * float(value) ** exponent
         except OverflowError:
             self.fail(f"{value}^{exponent} is too large; allowed numbers below 2^1024")
+        except ZeroDivisionError:
+            self.fail(f"{value}^{exponent} is no number; allowed powers of other numbers than 0")
 
     def names(self, what: str, known: Iterable[str] | None = None) -> tuple[str, ...]:
         """Read one or more names between commas."""

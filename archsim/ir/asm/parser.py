@@ -11,10 +11,12 @@ from archsim.ir.asm.commands import read_command
 from archsim.ir.asm.cursor import Clause, Cursor, read_clauses
 from archsim.ir.asm.fragments import Scope
 from archsim.ir.asm.lexer import Line, Word, read_lines
+from archsim.ir.asm.magnitudes import check_magnitudes
 from archsim.ir.asm.printer import dense_strides
 from archsim.ir.dtypes import BYTES
 from archsim.ir.program import Loop, Node, Program, Queue, Ring, Semaphore, Tensor
 
+MOST_LOOPS = 32  # in one another
 ENGINES = ("load", "store", "array", "vector", "host")
 
 
@@ -23,7 +25,12 @@ def parse_program(text: str, path: str = "<text>") -> Program:
     lines = read_lines(text, path)
     if not lines:
         raise ProgramError(f"{path}:1: expected 'program NAME on CHIP', found nothing")
-    return _Parser(lines, path).program()
+    program = _Parser(lines, path).program()
+    try:
+        check_magnitudes(program)
+    except ProgramError as error:
+        raise ProgramError(f"{path}: {error}") from None
+    return program
 
 
 class _Parser:
@@ -189,6 +196,8 @@ class _Parser:
         var = self._new(cursor, "loop variable")
         cursor.keyword(("in",), "the trips")
         trips = cursor.integer("a number of trips")
+        if len(scope.variables) >= MOST_LOOPS:
+            cursor.fail(f"at most {MOST_LOOPS} loops in one another")
         self._colon(cursor)
         inner = replace(scope, variables=(*scope.variables, var))
         return Loop(var, trips, self._body(indent, inner))

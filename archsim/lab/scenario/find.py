@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archsim.errors import ConfigError, nearest
+from archsim.errors import ArchsimError, ConfigError, nearest, placed
 from archsim.lab.job import read_text
 from archsim.lab.scenario.form import SCHEMA, Scenario, Stream, read
-from archsim.spec.locate import config_files
+from archsim.spec.locate import config_files, is_file
 from archsim.spec.nodes import read as read_nodes
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def is_scenario(name_or_path: object) -> bool:
     if str(name_or_path) in config_files(FOLDER):
         return True
     path = Path(name_or_path)
-    return path.suffix in _SUFFIXES and path.is_file() and _text(path, "schema") == SCHEMA
+    return path.suffix in _SUFFIXES and is_file(path) and _text(path, "schema") == SCHEMA
 
 
 def find(name_or_path: str | Path) -> Path:
@@ -58,7 +58,7 @@ def find(name_or_path: str | Path) -> Path:
     if str(name_or_path) in known:
         return known[str(name_or_path)]
     path = Path(name_or_path)
-    if path.suffix in _SUFFIXES and path.is_file():
+    if path.suffix in _SUFFIXES and is_file(path):
         return path
     raise ConfigError(f"no scenario '{name_or_path}'{nearest(str(name_or_path), known)}; known: {', '.join(known)}")
 
@@ -82,14 +82,17 @@ def _workload(stream: Stream, known: dict[tuple[object, ...], Workload]) -> Work
 
     key = (stream.model, stream.batch, tuple(sorted(stream.parameters.items())))
     if key not in known:
-        known[key] = load_model(stream.model, batch=stream.batch, parameters=dict(stream.parameters) or None)
+        try:
+            known[key] = load_model(stream.model, batch=stream.batch, parameters=dict(stream.parameters) or None)
+        except ArchsimError as error:
+            raise placed(error, stream.place) from None
     return known[key]
 
 
 def _beside(path: Path, name: str) -> str:
     """A path relative to the scenario's folder, where there is such a file."""
     there = path.parent / name
-    return str(there) if Path(name).suffix and not Path(name).is_absolute() and there.is_file() else name
+    return str(there) if Path(name).suffix and not Path(name).is_absolute() and is_file(there) else name
 
 
 def _text(path: Path, key: str) -> str:

@@ -14,25 +14,18 @@ points:                                          # operating points, each tried;
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from archsim import units
-from archsim.errors import ConfigError
-from archsim.ir.forms.fields import Fields, fail, integer_of
-from archsim.lab.options import parse_dtypes
-from archsim.spec.nodes import Node, parse
+from archsim.lab.scenario import schema
+from archsim.lab.scenario.keys import SCENARIO
+from archsim.spec import settings
+from archsim.spec.nodes import Mark, Node, parse
+from archsim.spec.problems import Problems, validate
 
-SCHEMA = "archsim.scenario/1"
-POLICIES = ("edf", "rate_monotonic", "fifo")
-PREEMPTS = ("never", "layer")
-IDLE = "idle"
-RESERVED = (IDLE, "sleep", "wake")  # names beside those of streams in results
+SCHEMA = SCENARIO
 PS_PER_S = 10**12
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_SLOWEST_S = 3600  # period that a stream may have
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +40,7 @@ class Stream:
     batch: int | None = None
     parameters: Mapping[str, int] = field(default_factory=dict)
     dtype: str | None = None
+    place: str = field(default="", compare=False)  # where the file names the model
 
     @property
     def rate_hz(self) -> Fraction:
@@ -70,6 +64,7 @@ class OperatingPoint:
     name: str
     values: Mapping[str, object]
     source: str
+    marks: Mapping[str, Mark] = field(default_factory=dict, compare=False)  # key path -> where it is set
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,116 +82,53 @@ class Scenario:
 
 
 def read(text: str, path: str = "<text>") -> Scenario:
-    """The scenario of a file's text; raises ConfigError with file:line:column, key path and what is allowed."""
-    fields = Fields(parse(text, path), "")
-    fields.text("schema", (SCHEMA,))
-    found = Scenario(
-        fields.text("name"),
-        fields.text("description") if fields.has("description") else "",
-        fields.text("source"),
-        _streams(fields),
-        *_queue(fields),
-        _sleep(Fields(fields.child("sleep"), "sleep")) if fields.has("sleep") else None,
-        tuple(_point(name, Fields(node, at)) for name, node, at in fields.entries("points")),
+    """The scenario of a file's text; raises ConfigError with file:line:column, key path and what is allowed.
+
+    Values of operating points are judged as far as that can be without a chip.
+    """
+    root = parse(text, path)
+    problems = Problems()
+    found = validate(schema.Scenario, root, "", problems)
+    _check(root, problems)
+    problems.raise_all()
+    if found is None:
+        raise TypeError("a scenario was refused without a reason")
+    queue = found.queue or schema.Queue.model_validate({})
+    return Scenario(
+        found.name,
+        found.description,
+        found.source,
+        tuple(_stream(name, stream, root.mapping["streams"].mapping[name]) for name, stream in found.streams.items()),
+        queue.policy,
+        queue.preempt,
+        Sleep(found.sleep.power, found.sleep.wake, found.sleep.source) if found.sleep else None,
+        tuple(_point(name, point, root.mapping["points"].mapping[name]) for name, point in found.points.items()),
     )
-    fields.end()
-    return found
 
 
-def _streams(fields: Fields) -> tuple[Stream, ...]:
-    entries = fields.entries("streams")
-    if not entries:
-        raise ConfigError(f"{fields.node.mark}: streams: missing; allowed names of streams, each with model and rate")
-    return tuple(_stream(name, Fields(node, at)) for name, node, at in entries)
+def _check(root: Node, problems: Problems) -> None:
+    """A scenario has streams; an operating point sets something, and what chips have."""
+    streams = root.mapping.get("streams")
+    if streams is not None and streams.value == {}:
+        problems.add(streams.mark, "streams", "found none; allowed names of streams, each with model and rate")
+    points = root.mapping.get("points")
+    for name, point in (points.mapping if points is not None else {}).items():
+        values = point.mapping.get("set")
+        if values is not None and values.value == {}:
+            said = "found none; allowed key paths of the chip with values"
+            problems.add(values.mark, f"points.{name}.set", said)
+        if values is not None:
+            settings.check(values.mapping, f"points.{name}.set", problems)
 
 
-def _stream(name: str, fields: Fields) -> Stream:
-    if not _NAME.fullmatch(name) or name in RESERVED:
-        said = f"letters, digits and underscores, not {', '.join(RESERVED)}"
-        raise ConfigError(f"{fields.node.mark}: {fields.path}: found the name '{name}'; allowed {said}")
-    period = _period(fields)
-    deadline = _positive(fields, "deadline", units.TIME) if fields.has("deadline") else period
-    batch = fields.integer("batch") if fields.has("batch") else None
-    if batch == 0:
-        fail(fields.child("batch"), fields.at("batch"), batch, "1 or more")
-    if fields.has("source"):
-        fields.text("source")
-    found = Stream(
-        name,
-        fields.text("model"),
-        period,
-        deadline,
-        _whole_ps(fields, "offset") if fields.has("offset") else 0,
-        batch,
-        {key: integer_of(value, place) for key, value, place in fields.entries("parameters")},
-        _dtype(fields) if fields.has("dtype") else None,
-    )
-    fields.end()
-    return found
+def _stream(name: str, found: schema.Stream, node: Node) -> Stream:
+    period = PS_PER_S / found.rate
+    due = period if found.deadline is None else found.deadline
+    place = f"{node.mapping['model'].mark}: streams.{name}.model"
+    return Stream(name, found.model, period, due, found.offset, found.batch, found.parameters, found.dtype, place)
 
 
-def _period(fields: Fields) -> Fraction:
-    rate = _positive(fields, "rate", units.FREQUENCY)
-    if not Fraction(1, _SLOWEST_S) <= rate <= PS_PER_S:
-        allowed = f"1/{_SLOWEST_S} Hz to 1000 GHz"
-        fail(fields.child("rate"), fields.at("rate"), fields.child("rate").plain(), allowed)
-    return PS_PER_S / rate
-
-
-def _dtype(fields: Fields) -> str:
-    text = fields.text("dtype")
-    try:
-        parse_dtypes(text)
-    except ConfigError as error:
-        said = str(error).removeprefix("--dtype: ")
-        raise ConfigError(f"{fields.child('dtype').mark}: {fields.at('dtype')}: {said}") from None
-    return text
-
-
-def _queue(fields: Fields) -> tuple[str, str]:
-    if not fields.has("queue"):
-        return POLICIES[0], PREEMPTS[0]
-    queue = Fields(fields.child("queue"), "queue")
-    found = (
-        queue.text("policy", POLICIES) if queue.has("policy") else POLICIES[0],
-        queue.text("preempt", PREEMPTS) if queue.has("preempt") else PREEMPTS[0],
-    )
-    queue.end()
-    return found
-
-
-def _sleep(fields: Fields) -> Sleep:
-    found = Sleep(_quantity(fields, "power", units.POWER), _whole_ps(fields, "wake"), fields.text("source"))
-    fields.end()
-    return found
-
-
-def _point(name: str, fields: Fields) -> OperatingPoint:
-    values = {key: node.plain() for key, node, _ in fields.entries("set")}
-    if not values:
-        raise ConfigError(f"{fields.node.mark}: {fields.at('set')}: missing; allowed key paths of the chip with values")
-    found = OperatingPoint(name, values, fields.text("source"))
-    fields.end()
-    return found
-
-
-def _whole_ps(fields: Fields, key: str) -> int:
-    found = _quantity(fields, key, units.TIME)
-    if found.denominator != 1:
-        fail(fields.child(key), fields.at(key), fields.child(key).plain(), "a whole number of picoseconds")
-    return int(found)
-
-
-def _positive(fields: Fields, key: str, kind: units.Kind) -> Fraction:
-    found = _quantity(fields, key, kind)
-    if not found:
-        fail(fields.child(key), fields.at(key), fields.child(key).plain(), f"a {kind.name} above 0")
-    return found
-
-
-def _quantity(fields: Fields, key: str, kind: units.Kind) -> Fraction:
-    node: Node = fields.child(key)
-    try:
-        return units.parse(node.plain(), kind)
-    except ConfigError as error:
-        raise ConfigError(f"{node.mark}: {fields.at(key)}: {error}") from None
+def _point(name: str, found: schema.Point, node: Node) -> OperatingPoint:
+    stated = node.mapping["set"].mapping
+    marks = {key: child.mark for key, child in stated.items()}
+    return OperatingPoint(name, {key: child.plain() for key, child in stated.items()}, found.source, marks)

@@ -15,6 +15,7 @@ from archsim.errors import ConfigError
 from archsim.lab.scenario.form import Stream
 
 MOST_FRAMES = 100_000  # of a hyperperiod
+_LONG_PS = 10**24
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -33,9 +34,11 @@ def hyperperiod_ps(streams: Sequence[Stream]) -> int:
     frames = sum(frames_of(stream, found) for stream in streams)
     if frames > MOST_FRAMES:
         rates = ", ".join(f"{stream.name} {float(stream.rate_hz):g} Hz" for stream in streams)
+        place, _, _ = streams[0].place.partition(": ")
+        after = f"{found / 1e12:g}" if found < _LONG_PS else f"more than {_LONG_PS / 1e12:g}"
         raise ConfigError(
-            f"streams: rates {rates} meet again after {found / 1e12:g} s and {frames:,} frames; allowed rates whose "
-            f"common period holds at most {MOST_FRAMES:,}"
+            f"{place}{': ' if place else ''}streams: rates {rates} meet again after {after} s and {frames:,} frames; "
+            f"allowed rates whose common period holds at most {MOST_FRAMES:,}"
         )
     return found
 

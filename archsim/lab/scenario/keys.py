@@ -1,8 +1,12 @@
-"""The schema of a scenario's result, and first words of the numbers that requirements and objectives may name of it."""
+"""Words of scenarios and of their results, and first words of the numbers that requirements may name of a result."""
 
 from __future__ import annotations
 
 SCHEMA = "archsim.scenario_result/1"
+SCENARIO = "archsim.scenario/1"  # of the file
+PREEMPTS = ("never", "layer")
+IDLE = "idle"
+RESERVED = (IDLE, "sleep", "wake")  # names beside those of streams in results
 KEYS = (
     "architecture",
     "hyperperiod_s",

@@ -25,6 +25,7 @@ from archsim.lab.scenario.outcome import Outcome, check_load, outcome
 from archsim.lab.scenario.outcome import load as load_of
 from archsim.lab.scenario.result import numbers, scalars_of, timeline
 from archsim.lab.scenario.serve import Service, services
+from archsim.plain import cell
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
@@ -123,13 +124,26 @@ def _check_points(scenario: Scenario, job: Job) -> None:
 
 
 def _try(loaded: Loaded, point: OperatingPoint | None, job: Job, say: Progress) -> Tried:
-    chip = load_chip(replace(job, values={**job.values, **point.values} if point else job.values))
+    chip = _chip(job, point)
     on = replace(job, chip=chip, values={}, fidelity=None)
     told = f"{point.name}: " if point else ""
     found = services(loaded, on, lambda step: say(told + step))
     if load_of(found) > 1:
         return Tried(point, found, None)
     return Tried(point, found, outcome(loaded.scenario, found, idle_nw(chip)))
+
+
+def _chip(job: Job, point: OperatingPoint | None) -> Architecture:
+    """The chip at an operating point; what it refuses there is said with the place in the scenario's file."""
+    chip = load_chip(job)
+    if point is None:
+        return chip
+    there = replace(job, values={**job.values, **point.values})
+    try:
+        return load_chip(there)
+    except ConfigError:
+        load_chip(there, f"{next(iter(point.marks.values()), job.model)}: points.{point.name}.set")
+        raise
 
 
 def idle_nw(chip: Architecture) -> dict[str, int]:
@@ -212,5 +226,5 @@ def _csv(streams: Mapping[str, Mapping[str, Any]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["stream", *next(iter(streams.values()))])
-    writer.writerows([name, *row.values()] for name, row in streams.items())
+    writer.writerows([cell(value) for value in (name, *row.values())] for name, row in streams.items())
     return text.getvalue()

@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from archsim import units
+from archsim.errors import ConfigError
 from archsim.ir.forms.fields import Fields, fail
 from archsim.spec.nodes import Node
 
@@ -80,7 +81,10 @@ def _number(node: Node, path: str) -> tuple[Fraction, str]:
     match = _QUANTITY.fullmatch(str(node.value)) if isinstance(node.value, int | str | Decimal) else None
     if match is None or isinstance(node.value, bool):
         fail(node, path, node.plain(), "a number or a quantity such as 1 MiB")
-    return units.number(match[1]), match[2] or ""
+    try:
+        return units.number(match[1]), match[2] or ""
+    except ConfigError as error:
+        raise ConfigError(f"{node.mark}: {path}: {error}") from None
 
 
 def _value(number: Fraction, unit: str) -> object:

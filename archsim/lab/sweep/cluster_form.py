@@ -34,6 +34,8 @@ BATCH = ("slurm", "lsf", "pbs")
 _MINUTE_S = 60
 _ADDRESS = re.compile(r"[\w.-]*:\d{1,5}")  # host:port, or :port on all interfaces
 MOST_PORT = 65535
+_MOST_JOBS = 100_000
+_MOST_CORES = 4096  # of a job, or of this machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,10 @@ def read(text: str, path: str = "<text>") -> Local | Batch:
     if fields.has("schema"):
         fields.text("schema", (SCHEMA,))
     kind = fields.text("kind", (*BATCH, LOCAL))
-    found = Local(_count(fields, "workers"), _address(fields, "dashboard")) if kind == LOCAL else _batch(fields, kind)
+    if kind == LOCAL:
+        found: Local | Batch = Local(_count(fields, "workers", _MOST_CORES), _address(fields, "dashboard"))
+    else:
+        found = _batch(fields, kind)
     fields.end()
     return found
 
@@ -76,8 +81,8 @@ def read(text: str, path: str = "<text>") -> Local | Batch:
 def _batch(fields: Fields, kind: str) -> Batch:
     return Batch(
         kind,
-        _count(fields, "jobs"),
-        _count(fields, "cores"),
+        _count(fields, "jobs", _MOST_JOBS),
+        _count(fields, "cores", _MOST_CORES),
         _whole(fields, "memory", units.SIZE, 1, "whole bytes"),
         _whole(fields, "walltime", DURATION, _MINUTE_S * PS_PER_S, "whole minutes") * _MINUTE_S,
         _optional(fields, "queue"),
@@ -90,10 +95,10 @@ def _batch(fields: Fields, kind: str) -> Batch:
     )
 
 
-def _count(fields: Fields, key: str) -> int:
+def _count(fields: Fields, key: str, most: int) -> int:
     found = fields.integer(key)
-    if not found:
-        fail(fields.child(key), fields.at(key), found, "1 or more")
+    if not 1 <= found <= most:
+        fail(fields.child(key), fields.at(key), found, f"1 to {most}")
     return found
 
 

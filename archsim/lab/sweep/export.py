@@ -12,6 +12,7 @@ import pandas as pd
 from archsim.errors import ConfigError
 from archsim.lab.sweep import publish
 from archsim.outputs import write
+from archsim.plain import cell
 
 if TYPE_CHECKING:
     from archsim.lab.sweep.questions import SweepTable
@@ -20,7 +21,7 @@ EXTRA = "studies"  # what Excel and SQL need is installed with it
 
 
 def _csv(table: SweepTable) -> str:
-    return str(table.to_csv(index=False, lineterminator="\n"))
+    return str(_plain(table).to_csv(index=False, lineterminator="\n"))
 
 
 def _xlsx(table: SweepTable) -> bytes:
@@ -30,8 +31,15 @@ def _xlsx(table: SweepTable) -> bytes:
     made = BytesIO()
     with pd.ExcelWriter(made, engine="openpyxl") as book:
         for name, rows in (("results", table), ("front", publish.publication(table)), ("units", units)):
-            pd.DataFrame(rows).to_excel(book, sheet_name=name, index=False, freeze_panes=(1, 0))
+            _plain(rows).to_excel(book, sheet_name=name, index=False, freeze_panes=(1, 0))
     return made.getvalue()
+
+
+def _plain(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with texts that no program takes for formulas; a frame of its own."""
+    made = pd.DataFrame(rows).map(cell)
+    made.columns = pd.Index([cell(name) for name in made.columns])
+    return made
 
 
 FORMATS: Mapping[str, tuple[str, Callable[[SweepTable], str | bytes]]] = {

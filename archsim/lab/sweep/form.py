@@ -14,28 +14,21 @@ limits: {time: 10 min, memory: 4 GiB}            # of a point
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from archsim import units
 from archsim.errors import ConfigError, nearest
-from archsim.ir.forms.fields import Fields, fail, integer_of, text_of
-from archsim.lab.explore import catalogue
-from archsim.lab.options import OBJECTIVES, Requirement
+from archsim.lab.options import Requirement
+from archsim.lab.sweep import schema
 from archsim.lab.sweep.axis import Axis, axis
-from archsim.lab.sweep.quantity import DURATION, PS_PER_S, quantity
+from archsim.lab.sweep.quantity import PS_PER_S
 from archsim.spec.nodes import Node, parse
+from archsim.spec.problems import Problems, validate
 
-SCHEMA = "archsim.sweep/1"
-FIDELITIES = ("cost", "fast", "exact")
-SEEDS = 2**32  # from 0, as the generators of random numbers take them
 MORE_IS_BETTER = (
     "throughput_per_s", "utilization", "utilization_dtype", "slack_min_s", "dram.row_hit_rate",
     "dram.bandwidth_utilization",
 )  # fmt: skip
-_GOAL = re.compile(r"\s*(?:(min|max)\s+)?([A-Za-z_][A-Za-z0-9_.]*)\s*")
-_CONSTRAINT = re.compile(r"[a-z_][a-z0-9_.]*\s*(<=|>=|<|>|==)\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,132 +92,128 @@ class Sweep:
     objective: str = "latency"
     dtype: str | None = None
     marks: Mapping[str, str] = field(default_factory=dict, compare=False)  # axis -> file:line:column
+    places: Mapping[str, str] = field(default_factory=dict, compare=False)  # other key paths -> file:line:column
+
+    def place(self, key: str) -> str:
+        """Where a key other than an axis stands: ``file:line:column: key``."""
+        return f"{self.places[key]}: {key}" if key in self.places else key
 
 
 def read(text: str, path: str = "<text>") -> Sweep:
     """The sweep of a file's text; raises ConfigError with file:line:column, key path and what is allowed."""
-    fields = Fields(parse(text, path), "")
-    if fields.has("schema"):
-        fields.text("schema", (SCHEMA,))
-    name, chip = fields.text("name"), fields.text("chip")
-    models = tuple(_model(node, at) for node, at in _some(fields, "models"))
-    goals = tuple(_goal(node, at) for node, at in _some(fields, "objectives"))
-    _differ(fields, "models", [asked.label for asked in models])
-    _differ(fields, "objectives", [goal.key for goal in goals])
-    entries = fields.entries("axes")
-    if not entries:
-        raise ConfigError(f"{fields.node.mark}: axes: missing; allowed key paths of the chip with their values")
-    axes = tuple(axis(key, node, at) for key, node, at in entries)
-    found = Sweep(
-        name,
-        chip,
+    root = parse(text, path)
+    problems = Problems()
+    found = validate(schema.Sweep, root, "", problems)
+    problems.raise_all()
+    if found is None:
+        raise TypeError("a sweep was refused without a reason")
+    stated = root.mapping
+    axes = tuple(axis(key, node, f"axes.{key}") for key, node in stated["axes"].mapping.items())
+    models = tuple(Asked(each.model, each.batch, each.parameters) for each in found.models)
+    goals = tuple(goal_of(text) for text in found.objectives)
+    for key, names in (("models", [each.label for each in models]), ("objectives", [goal.key for goal in goals])):
+        _check_some(stated[key], key, names, problems)
+    if not axes:
+        problems.add(stated["axes"].mark, "axes", "found none; allowed key paths of the chip with their values")
+    zips = _zips(stated["zip"], axes, problems) if "zip" in stated else ()
+    search = _search(found.search, stated, problems)
+    constraints = tuple(
+        _constraint(text, stated["constraints"], n, problems) for n, text in enumerate(found.constraints)
+    )
+    problems.raise_all()
+    return Sweep(
+        found.name,
+        found.chip,
         models,
         axes,
-        _zips(fields, axes),
-        tuple(_constraint(node, at) for node, at in fields.items("constraints")),
+        zips,
+        tuple(each for each in constraints if each is not None),
         goals,
-        fields.text("fidelity", FIDELITIES) if fields.has("fidelity") else "fast",
-        _search(Fields(fields.child("search"), "search")) if fields.has("search") else Search(),
-        _limits(Fields(fields.child("limits"), "limits")) if fields.has("limits") else Limits(),
-        fields.text("objective", OBJECTIVES) if fields.has("objective") else "latency",
-        fields.text("dtype") if fields.has("dtype") else None,
-        {key: str(node.mark) for key, node, _ in entries},
+        found.fidelity,
+        search,
+        _limits(found.limits),
+        found.objective,
+        found.dtype,
+        {key: str(node.mark) for key, node in stated["axes"].mapping.items()},
+        _places(root),
     )
-    fields.end()
+
+
+def _places(root: Node) -> dict[str, str]:
+    """Key path of each key, and of each item of its list, to where it stands."""
+    found = {key: str(node.mark) for key, node in root.mapping.items()}
+    for key, node in root.mapping.items():
+        found |= {f"{key}[{number}]": str(item.mark) for number, item in enumerate(node.items)}
     return found
 
 
-def _some(fields: Fields, key: str) -> list[tuple[Node, str]]:
-    """A list of one or more."""
-    found = fields.items(key)
-    if not found:
-        raise ConfigError(f"{fields.node.mark}: {key}: missing; allowed a list of one or more")
-    return found
-
-
-def _differ(fields: Fields, key: str, names: list[str]) -> None:
-    """Each item of a list is another one."""
-    for number, (node, at) in enumerate(fields.items(key)):
-        if names[number] in names[:number]:
-            fail(node, at, names[number], "each once")
-
-
-def _model(node: Node, at: str) -> Asked:
-    if isinstance(node.value, str):
-        return Asked(node.value)
-    fields = Fields(node, at)
-    batch = fields.integer("batch") if fields.has("batch") else None
-    parameters = {key: integer_of(value, place) for key, value, place in fields.entries("parameters")}
-    found = Asked(fields.text("model"), batch, parameters)
-    fields.end()
-    return found
+def _check_some(node: Node, key: str, names: list[str], problems: Problems) -> None:
+    """A list of one or more, each item another one."""
+    if not names:
+        problems.add(node.mark, key, "found none; allowed a list of one or more")
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            problems.add(node.items[number].mark, f"{key}[{number}]", f"found '{name}'; allowed each once")
 
 
 def goal_of(text: str) -> Goal:
     """``latency_s``, ``max utilization``; raises ConfigError for another form."""
-    match = _GOAL.fullmatch(text)
+    match = schema.GOAL.fullmatch(text)
     if match is None:
         raise ConfigError(f"found {text!r}; allowed a number of the result such as latency_s, or 'max utilization'")
     way, key = match[1], match[2]
     return Goal(key, way == "max" if way else key in MORE_IS_BETTER)
 
 
-def _goal(node: Node, at: str) -> Goal:
-    try:
-        return goal_of(text_of(node, at))
-    except ConfigError as error:
-        raise ConfigError(f"{node.mark}: {at}: {error}") from None
-
-
-def _constraint(node: Node, at: str) -> Requirement:
-    text = text_of(node, at).strip()
-    if not _CONSTRAINT.fullmatch(text):
-        fail(node, at, node.value, "a comparison such as 'area_mm2 <= 100'")
+def _constraint(text: str, node: Node, number: int, problems: Problems) -> Requirement | None:
     try:
         return Requirement.parse(text)
     except ConfigError as error:
-        raise ConfigError(f"{node.mark}: {at}: {str(error).removeprefix('--require: ')}") from None
+        said = str(error).removeprefix("--require: ")
+        problems.add(node.items[number].mark, f"constraints[{number}]", said)
+        return None
 
 
-def _zips(fields: Fields, axes: tuple[Axis, ...]) -> tuple[tuple[int, ...], ...]:
+def _zips(node: Node, axes: tuple[Axis, ...], problems: Problems) -> tuple[tuple[int, ...], ...]:
     """Axes that move together are listed above, have as many values, and are zipped once."""
     names = [axis.key for axis in axes]
     used: list[str] = []
     found = []
-    for group, at in fields.items("zip"):
-        zipped = [text_of(item, at) for item in group.items]
-        if len(zipped) < 2:
-            fail(group, at, group.plain(), "a list of two axes or more")
-        for name in zipped:
-            if name in used:
-                fail(group, at, name, "axes of this file that are not zipped yet")
-            if name not in names:
-                fail(group, at, name, f"axes of this file{nearest(name, names)}")
-            used.append(name)
-        numbers = tuple(names.index(name) for name in zipped)
-        if len({len(axes[number].values) for number in numbers}) > 1:
-            fail(group, at, zipped, "axes of the same number of values")
-        found.append(numbers)
+    for at, group in enumerate(node.items):
+        zipped = [str(item.value) for item in group.items]
+        wrong = _wrong_group(zipped, names, used, axes)
+        if wrong:
+            problems.add(group.mark, f"zip[{at}]", wrong)
+            continue
+        used += zipped
+        found.append(tuple(names.index(name) for name in zipped))
     return tuple(found)
 
 
-def _search(fields: Fields) -> Search:
-    method = fields.text("method", catalogue.names())
-    trials = fields.integer("trials") if method != "grid" or fields.has("trials") else 0
-    if fields.has("trials") and trials < 1:
-        fail(fields.child("trials"), "search.trials", trials, "1 or more")
-    seed = fields.integer("seed") if fields.has("seed") else 0
-    if not 0 <= seed < SEEDS:
-        fail(fields.child("seed"), "search.seed", seed, f"0 to {SEEDS - 1}")
-    fields.end()
-    return Search(method, trials if method != "grid" else 0, seed)
+def _wrong_group(zipped: list[str], names: list[str], used: list[str], axes: tuple[Axis, ...]) -> str:
+    """What is wrong with a list of axes that move together, '' for nothing."""
+    shown = f"[{', '.join(zipped)}]"
+    if len(zipped) < 2:
+        return f"found {shown}; allowed a list of two axes or more"
+    for number, name in enumerate(zipped):
+        if name in used or name in zipped[:number]:
+            return f"found '{name}'; allowed axes of this file that are not zipped yet"
+        if name not in names:
+            return f"found '{name}'; allowed axes of this file{nearest(name, names)}"
+    if len({len(axes[names.index(name)].values) for name in zipped}) > 1:
+        return f"found {shown}; allowed axes of the same number of values"
+    return ""
 
 
-def _limits(fields: Fields) -> Limits:
-    seconds = memory = None
-    if fields.has("time"):
-        seconds = float(quantity(fields, "time", DURATION) / PS_PER_S)
-    if fields.has("memory"):
-        memory = int(quantity(fields, "memory", units.SIZE))
-    fields.end()
-    return Limits(seconds, memory)
+def _search(found: schema.Search | None, stated: Mapping[str, Node], problems: Problems) -> Search:
+    if found is None:
+        return Search()
+    if found.method != "grid" and found.trials is None:
+        problems.add(stated["search"].mark, "search.trials", "missing; allowed a number of points")
+    return Search(found.method, (found.trials or 0) if found.method != "grid" else 0, found.seed)
+
+
+def _limits(found: schema.Limits | None) -> Limits:
+    if found is None:
+        return Limits()
+    return Limits(None if found.time is None else float(found.time / PS_PER_S), found.memory)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 
-from archsim.errors import ArchsimError, ConfigError, nearest
+from archsim.errors import ArchsimError, ConfigError, nearest, placed
 from archsim.ir.workload import Workload
 from archsim.lab.estimate import SIMULATED, SIMULATED_KINDS
 from archsim.lab.job import read_text
-from archsim.lab.options import parse_dtypes, public_keys
+from archsim.lab.options import public_keys
 from archsim.lab.scenario.find import Loaded, is_scenario
 from archsim.lab.scenario.find import load as load_scenario
 from archsim.lab.scenario.keys import KEYS
@@ -19,6 +19,7 @@ from archsim.lab.sweep.form import Asked, Sweep, read
 from archsim.lab.sweep.points import Grid
 from archsim.lab.sweep.worker import COST
 from archsim.spec import load
+from archsim.spec.locate import is_file
 
 MOST_OF_GRID = 1_000_000  # points that are all run
 MOST = 2**63  # points that have numbers
@@ -45,38 +46,40 @@ def judge(path: Path) -> Judged:
         chip=_beside(path, sweep.chip),
         models=tuple([replace(asked, model=_beside(path, asked.model)) for asked in sweep.models]),
     )
-    parse_dtypes(sweep.dtype)
-    _check_size(sweep, path)
+    _check_size(sweep)
     _check_choices(sweep)
     _check_axes(sweep)
-    models = tuple([_loaded(asked, sweep, path) for asked in sweep.models])
+    models = tuple([_loaded(asked, sweep, number) for number, asked in enumerate(sweep.models)])
     for model in models:
-        _check_goals(sweep, path, model)
+        _check_goals(sweep, model)
     return Judged(sweep, models, str(path))
 
 
 def _beside(path: Path, name: str) -> str:
     """A path relative to the sweep's folder, where there is such a file."""
     there = path.parent / name
-    return str(there) if Path(name).suffix and not Path(name).is_absolute() and there.is_file() else name
+    return str(there) if Path(name).suffix and not Path(name).is_absolute() and is_file(there) else name
 
 
-def _loaded(asked: Asked, sweep: Sweep, path: Path) -> Workload | Loaded:
+def _loaded(asked: Asked, sweep: Sweep, number: int) -> Workload | Loaded:
     from archsim.frontend.load import load_model
 
-    if is_scenario(asked.model):
-        return _scenario(asked, sweep, path)
-    return load_model(asked.model, batch=asked.batch, parameters=dict(asked.parameters) or None)
+    where = sweep.place(f"models[{number}]")
+    try:
+        if is_scenario(asked.model):
+            return _scenario(asked, sweep, where)
+        return load_model(asked.model, batch=asked.batch, parameters=dict(asked.parameters) or None)
+    except ArchsimError as error:
+        raise placed(error, where) from None
 
 
-def _check_size(sweep: Sweep, path: Path) -> None:
+def _check_size(sweep: Sweep) -> None:
     """No more points than can be listed, or numbered."""
     points, most = prod(Grid(sweep).shape), MOST if sweep.search.trials else MOST_OF_GRID
     if points > most:
         other = "" if sweep.search.trials else "; random, qmc, nsga2 and tpe run some of them"
-        raise ConfigError(
-            f"{path}: axes: found {points:,} points; allowed at most {most:,} of a {sweep.search.method} search{other}"
-        )
+        allowed = f"allowed at most {most:,} of a {sweep.search.method} search{other}"
+        raise ConfigError(f"{sweep.place('axes')}: found {points:,} points; {allowed}")
 
 
 def _check_choices(sweep: Sweep) -> None:
@@ -91,7 +94,10 @@ def _check_choices(sweep: Sweep) -> None:
 
 def _check_axes(sweep: Sweep) -> None:
     """Each key path is one of the chip, each value one that it may have as far as it alone can tell."""
-    chip = load.load(sweep.chip)
+    try:
+        chip = load.load(sweep.chip)
+    except ArchsimError as error:
+        raise placed(error, sweep.place("chip")) from None
     known = load.key_paths(sweep.chip)
     for axis in sweep.axes:
         where = f"{sweep.marks[axis.key]}: axes.{axis.key}"
@@ -106,31 +112,34 @@ def _check_axes(sweep: Sweep) -> None:
                     raise ConfigError(f"{where}: {reason}") from None
 
 
-def _scenario(asked: Asked, sweep: Sweep, path: Path) -> Loaded:
+def _scenario(asked: Asked, sweep: Sweep, where: str) -> Loaded:
     """A scenario, whose streams state batch, parameters and dtype, and whose points no axis sets."""
     if asked.batch is not None or asked.parameters or sweep.dtype is not None:
-        raise ConfigError(f"{path}: models: {asked.model} is a scenario; its streams state batch, parameters, dtype")
+        raise ConfigError(f"{asked.model} is a scenario; its streams state batch, parameters, dtype")
     if sweep.fidelity == COST:
-        raise ConfigError(f"{path}: fidelity: found '{COST}'; {asked.model} is a scenario; allowed fast, exact")
+        place = sweep.place("fidelity")
+        raise ConfigError(f"{place}: found '{COST}'; {asked.model} is a scenario; allowed fast, exact")
     found = load_scenario(asked.model)
     for point in found.scenario.points:
         for key in point.values:
             if key in sweep.marks:
                 said = f"the operating point '{point.name}' of scenario '{found.scenario.name}' sets it"
                 raise ConfigError(f"{sweep.marks[key]}: axes.{key}: {said}; allowed one of them")
+        origin = f"{next(iter(point.marks.values()))}: points.{point.name}.set"
+        load.load(sweep.chip, point.values, origin=origin)
     return found
 
 
-def _check_goals(sweep: Sweep, path: Path, model: Workload | Loaded) -> None:
+def _check_goals(sweep: Sweep, model: Workload | Loaded) -> None:
     """What is to be best or bounded is a number of the model's, or the scenario's, result."""
     known = KEYS if isinstance(model, Loaded) else public_keys()
     what = "a scenario's result" if isinstance(model, Loaded) else "a result"
-    named = [("objectives", goal.key) for goal in sweep.goals]
-    for place, key in [*named, *[("constraints", item.key) for item in sweep.constraints]]:
+    named = [(f"objectives[{number}]", goal.key) for number, goal in enumerate(sweep.goals)]
+    named += [(f"constraints[{number}]", item.key) for number, item in enumerate(sweep.constraints)]
+    for path, key in named:
+        place = sweep.place(path)
         if key.partition(".")[0] not in known:
             hint = nearest(key, known)
-            raise ConfigError(f"{path}: {place}: no '{key}' in {what}{hint}; it has: {', '.join(known)}")
+            raise ConfigError(f"{place}: no '{key}' in {what}{hint}; it has: {', '.join(known)}")
         if sweep.fidelity == COST and (key in SIMULATED or key.startswith(SIMULATED_KINDS)):
-            raise ConfigError(
-                f"{path}: {place}: '{key}' is known by simulation alone; allowed with fidelity fast or exact"
-            )
+            raise ConfigError(f"{place}: '{key}' is known by simulation alone; allowed with fidelity fast or exact")

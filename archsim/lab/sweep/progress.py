@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from archsim.lab.sweep.worker import FAILED, OK, Row
+from archsim.report.console import PlainConsole
 
 
 class Bar:
@@ -17,12 +17,12 @@ class Bar:
         """``goal``: key of a number, behind ``max`` or ``min``."""
         self._way, _, self._key = goal.partition(" ")
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[said]}"),
+            TextColumn("{task.fields[said]}", markup=False),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
+            console=PlainConsole(stderr=True),
         )
         self._task: TaskID | None = None
         self._failed = 0

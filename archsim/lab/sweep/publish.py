@@ -10,6 +10,7 @@ import pandas as pd
 
 from archsim.lab.account import BOUNDS
 from archsim.lab.options import Requirement
+from archsim.plain import visible
 from archsim.report.format import NONE, number
 from archsim.report.markdown import table as markdown_table
 from archsim.report.quantity import COUNT, PLAIN, SHARE, bare, unit_of
@@ -30,12 +31,12 @@ def publication(table: SweepTable) -> pd.DataFrame:
     figures += [Requirement.parse(text).key for text in table.attrs["constraints"]]
     made = pd.DataFrame(index=front.index)
     if front["model"].nunique() > 1:
-        made["model"] = front["model"]
+        made["model"] = front["model"].map(visible)
     for key in [*table.axis_keys, *dict.fromkeys(figures)]:
         is_axis = key in table.axis_keys
         unit = table.attrs["units"].get(key) if is_axis else unit_of(key)
         head, texts = _column(key if is_axis else _worded(key), front[key].tolist(), unit)
-        made[head] = pd.Series(texts, index=front.index, dtype=object)
+        made[visible(head)] = pd.Series([visible(text) for text in texts], index=front.index, dtype=object)
     made["fidelity"] = front["fidelity"]
     return made
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from typing import Any
 
 from markupsafe import Markup
 
+from archsim import plain
+from archsim.plain import html as escaped
 from archsim.report.assumptions import estimated, sourced
 from archsim.report.charts.frames import MISSED, WAKE, colours, frames
 from archsim.report.charts.parts import parts
@@ -69,32 +70,36 @@ def _legend(summary: Summary) -> list[tuple[str, str]]:
 
 def markdown(summary: Summary) -> str:
     """The same in words and tables."""
-    lines = [f"# {title(summary)}", "", *[f"{line}  " for line in setting(summary)], ""]
-    lines += [f"- {sentence}" for sentence in sentences(summary)]
+    lines = [f"# {plain.markdown(title(summary))}", ""]
+    lines += [*[f"{plain.markdown(line)}  " for line in setting(summary)], ""]
+    lines += [f"- {plain.markdown(sentence)}" for sentence in sentences(summary)]
     lines += ["", *_table((("", "", ""), [*headline(summary)])), "", "## Streams", "", *_table(rows.streams(summary))]
     if summary["points"]:
         lines += ["", "## Operating points", "", *_table(rows.points(summary))]
-    lines += ["", "## Power at rest", "", rows.assumed(summary), "", *_table(rows.rest(summary)), ""]
-    lines += ["## Not modelled", "", *[f"- {text}" for text in summary["details"]["not_modelled"]]]
-    lines += [f"- estimated: `{keys}`: {text}" for keys, text in estimated(summary["details"]["sources"])]
-    lines += [f"- warning: {text}" for text in summary["provenance"]["warnings"]]
+    lines += ["", "## Power at rest", "", plain.markdown(rows.assumed(summary)), "", *_table(rows.rest(summary)), ""]
+    lines += ["## Not modelled", "", *[f"- {plain.markdown(text)}" for text in summary["details"]["not_modelled"]]]
+    lines += [
+        f"- estimated: {plain.code(keys)}: {plain.markdown(text)}"
+        for keys, text in estimated(summary["details"]["sources"])
+    ]
+    lines += [f"- warning: {plain.markdown(text)}" for text in summary["provenance"]["warnings"]]
     return "\n".join(lines) + "\n"
 
 
 def _table(table: rows.Table) -> list[str]:
     heads, body = table
-    lines = [heads, ("---",) * len(heads), *body]
-    return [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines]
+    texts = [[plain.markdown(cell) for cell in line] for line in (heads, *body)]
+    return [f"| {' | '.join(line)} |" for line in (texts[0], ["---"] * len(heads), *texts[1:])]
 
 
 def card(summary: Summary) -> str:
     """What a notebook shows: headline, sentences and the timeline; its style applies inside ``.archsim`` only."""
     cells = "".join(
-        f"<tr><td>{escape(name)}</td><td class='n'>{escape(figure)}</td><td class='dim'>{escape(remark)}</td></tr>"
+        f"<tr><td>{escaped(name)}</td><td class='n'>{escaped(figure)}</td><td class='dim'>{escaped(remark)}</td></tr>"
         for name, figure, remark in headline(summary)
     )
-    words = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences(summary))
-    under = "<br>".join(escape(line) for line in setting(summary))
+    words = "".join(f"<li>{escaped(sentence)}</li>" for sentence in sentences(summary))
+    under = "<br>".join(escaped(line) for line in setting(summary))
     picture = frames(summary["details"]["timeline"], list(summary["streams"]))
-    head = f"<h3>{escape(title(summary))}</h3><p class='dim'>{under}</p>"
+    head = f"<h3>{escaped(title(summary))}</h3><p class='dim'>{under}</p>"
     return f"<div class='archsim'>{_STYLE}{head}<table>{cells}</table><ul>{words}</ul>{picture}</div>"

@@ -1,0 +1,171 @@
+"""The grammar of tables of numbers: technologies, energies of DRAM standards, links between chips.
+
+A figure of a technology or DRAM table is ``{value: NUMBER, source: TEXT}`` in the unit that its key ends in; TEXT may
+be a key of the file's ``sources``. A link states quantities with their units and a source for each under ``sources``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Generic, TypeVar
+
+from pydantic import Field
+
+from archsim.spec import domains as d
+from archsim.spec.schema_base import DTYPES, Section, Source
+from archsim.spec.schema_noc import Phy
+
+TECHNOLOGY = "archsim.technology/1"
+DRAM_ENERGY = "archsim.dram_energy/1"
+LINK = "archsim.link/1"
+COLUMNS = ("size_kib", "read_pj", "write_pj", "area_um2", "leakage_uw")
+_MOST_OF_ROW = 1e12
+
+V = TypeVar("V")
+
+
+class Figure(Section, Generic[V]):
+    """A number and where it comes from."""
+
+    value: V = Field(description="the number, in the unit that the key ends in")
+    source: Source = Field(description="where it comes from: a key of the file's `sources`, or the text itself")
+
+
+Volts = Annotated[float, d.number("0.3", "2", "V")]
+Pj = Annotated[float, d.number("0", "10000", "pJ")]
+PjPerBit = Annotated[float, d.number("0", "1000", "pJ")]
+Um2 = Annotated[float, d.number("0", "1e6", "um2")]
+Um2PerBit = Annotated[float, d.number("0", "1000", "um2")]
+Um = Annotated[float, d.number("0", "100", "um", positive=True)]
+MwPerMm2 = Annotated[float, d.number("0", "10000", "mW/mm2")]
+Share = Annotated[float, d.number("0", "10")]
+CommandPj = Annotated[float, d.number("0", "1e8", "pJ")]
+Milliwatts = Annotated[float, d.number("0", "100000", "mW")]
+Mm2PerBit = Annotated[float, d.number("0", "10", "mm2")]
+WidthBits = Annotated[float, d.number("0", "65536", "bits", positive=True)]
+Milliamperes = Annotated[float, d.number("0", "10000", "mA")]
+
+
+class Table(Section):
+    """What every table of figures states."""
+
+    name: Annotated[str, d.file_name()] = Field("", description="name of the table; the name of the file")
+    description: Annotated[str, d.text()] = Field("", description="one line for `show`")
+    sources: dict[Annotated[str, d.name()], Source] = Field({}, description="short name to a source that figures share")
+
+
+class Arithmetic(Section):
+    """One number format: a multiplier and an adder."""
+
+    multiply_pj: Figure[Pj] = Field(description="energy of a multiplication")
+    add_pj: Figure[Pj] = Field(description="energy of an addition")
+    multiply_um2: Figure[Um2] = Field(description="area of a multiplier")
+    add_um2: Figure[Um2] = Field(description="area of an adder")
+
+
+class Logic(Section):
+    """`logic`: what stands in any gates."""
+
+    leakage_mw_per_mm2: Figure[MwPerMm2] = Field(description="static power of logic by area")
+
+
+class RegisterBits(Section):
+    """`registers`: a bit of a register."""
+
+    pj_per_bit: Figure[PjPerBit] = Field(description="energy of a read or of a write")
+    um2_per_bit: Figure[Um2PerBit] = Field(description="area")
+
+
+class Wire(Section):
+    """`wire`: a bit on a millimetre."""
+
+    pj_per_bit_mm: Figure[PjPerBit] = Field(description="energy of random data")
+
+
+class Router(Section):
+    """`router`: what flits cost beside buffers."""
+
+    crossbar_track_um: Figure[Um] = Field(description="pitch of a crossbar's wires")
+    arbitration_share: Figure[Share] = Field(description="of the energy of buffers and crossbar")
+
+
+class Points(Section):
+    """Banks of one word width: a row of `columns` for each size."""
+
+    source: Source = Field(description="where the points come from: a key of the file's `sources`, or the text itself")
+    points: list[Annotated[tuple[float, ...], d.row(len(COLUMNS), _MOST_OF_ROW)]] = Field(
+        description="rows of the columns, from the smallest size to the largest, two or more"
+    )
+
+
+class SramPoints(Section):
+    """`sram`: banks of tabulated sizes."""
+
+    columns: list[Annotated[str, d.choice(*COLUMNS)]] = Field(
+        description="what a row of points says: size_kib first, then the energy of a read and of a write, area, leakage"
+    )
+    word_64: Points = Field(description="banks of words of 64 b")
+    word_256: Points = Field(description="banks of words of 256 b")
+    extra_port: Figure[Share] = Field(description="growth of area and leakage with each port beyond the first")
+
+
+class HostEnergy(Section):
+    """`host`: the host's processor and its link."""
+
+    pj_per_flop: Figure[Pj] = Field(description="energy of a floating point operation")
+    link_pj_per_bit: Figure[PjPerBit] = Field(description="energy of a bit between host and chip")
+
+
+class TechnologyTable(Table):
+    """Top level of a technology table: energy and area of one process node."""
+
+    schema_: Annotated[str, d.choice(TECHNOLOGY)] = Field(alias="schema", description="version of this grammar")
+    voltage_v: Figure[Volts] = Field(description="supply at which the figures hold")
+    arithmetic: dict[Annotated[str, d.choice(*DTYPES)], Arithmetic] = Field(description="number format to its figures")
+    logic: Logic = Field(description="static power of logic")
+    registers: RegisterBits = Field(description="bits of registers")
+    wire: Wire = Field(description="wires")
+    router: Router = Field(description="routers of networks")
+    sram: SramPoints = Field(description="banks of SRAM")
+    host: HostEnergy = Field(description="the host")
+
+
+class Currents(Section):
+    """`currents`: those of a data sheet, of one device."""
+
+    width_bits: WidthBits = Field(description="data lines of a channel of the devices")
+    devices: Annotated[float, d.number("1", "1024")] = Field(description="devices that work in step")
+    vdd_v: Annotated[float, d.number("0.3", "5", "V")] = Field(description="supply of the devices")
+    idd0_ma: Milliamperes = Field(description="activate and precharge, row after row")
+    idd2n_ma: Milliamperes = Field(description="no row open")
+    idd3n_ma: Milliamperes = Field(description="a row open")
+    idd4r_ma: Milliamperes = Field(description="reads without a break")
+    idd4w_ma: Milliamperes = Field(description="writes without a break")
+    idd5_ma: Milliamperes = Field(description="refreshes without a break")
+    source: Source = Field(description="the data sheet")
+
+
+class DramEnergyTable(Table):
+    """Top level of a DRAM energy table: of one standard, outside the chip but for the interface's area."""
+
+    schema_: Annotated[str, d.choice(DRAM_ENERGY)] = Field(alias="schema", description="version of this grammar")
+    read_pj_per_bit: Figure[PjPerBit] = Field(description="a bit read, on the pins, whole bursts")
+    write_pj_per_bit: Figure[PjPerBit] = Field(description="a bit written, on the pins, whole bursts")
+    width_bits: WidthBits = Field(description="channel for which commands and power hold; in proportion at others")
+    activate_pj: Figure[CommandPj] = Field(description="an activate and its precharge")
+    refresh_pj: Figure[CommandPj] = Field(description="a refresh")
+    background_mw: Figure[Milliwatts] = Field(description="standing power of a rank with a row open")
+    precharged_mw: Figure[Milliwatts] | None = Field(None, description="of a rank with none; the same unless stated")
+    interface_mm2_per_bit: Figure[Mm2PerBit] = Field(description="pins and drivers on the chip, a data line")
+    currents: Currents | None = Field(None, description="currents from which the figures by command are computed")
+
+
+class Link(Phy):
+    """Top level of a link's file: the numbers of a `phy` by name."""
+
+    schema_: Annotated[str, d.choice(LINK)] = Field(alias="schema", description="version of this grammar")
+    name: Annotated[str, d.file_name()] = Field("", description="name of the link; the name of the file")
+    description: Annotated[str, d.text()] = Field("", description="one line for `show`")
+    source: Source | None = Field(None, description="where the link as a whole comes from")
+    sources: dict[Annotated[str, d.choice(*Phy.model_fields)], Source] = Field(
+        {}, description="key to where its number comes from; every number has one"
+    )

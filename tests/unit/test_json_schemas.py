@@ -1,0 +1,137 @@
+"""JSON Schemas for editors: files that are shipped are valid, misspelt keys are not; and they follow the definition."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from archsim.cli import main
+from archsim.errors import ConfigError
+from archsim.frontend.workload_yaml.entries import ALL_KINDS
+from archsim.frontend.workload_yaml.grammar import SECTIONS
+from archsim.lab import schemas
+from archsim.lab.job import Job
+from archsim.lab.run import execute
+from archsim.spec.nodes import read
+from archsim.spec.schema import PARTS
+
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "tests" / "golden"
+FOLDERS = {
+    "chip": "configs/accelerators",
+    "technology": "configs/technology",
+    "dram_energy": "configs/dram",
+    "link": "configs/links",
+    "scenario": "configs/scenarios",
+    "workload": "configs/workloads",
+    "sweep": "studies/sweeps",
+}
+FILES = [(kind, path) for kind, folder in FOLDERS.items() for path in sorted((ROOT / folder).glob("*.yaml"))]
+FILES += [(kind, GOLDEN / f"{kind}.yaml") for kind in ("chip", "scenario", "sweep", "workload")]
+
+
+def validator(kind: str) -> Draft202012Validator:
+    schema = json.loads(schemas.schema(kind))
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+VALIDATORS = {kind: validator(kind) for kind in schemas.names()}
+
+
+def plain(value: Any) -> Any:
+    """As an editor reads it: decimals are numbers."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return float(value) if isinstance(value, Decimal) else value
+
+
+def mappings(value: Any) -> list[dict[str, Any]]:
+    """Every mapping in a document whose keys are words of the grammar."""
+    if isinstance(value, list):
+        return [found for item in value for found in mappings(item)]
+    return [value, *(found for item in value.values() for found in mappings(item))] if isinstance(value, dict) else []
+
+
+@pytest.mark.parametrize(("kind", "path"), FILES, ids=lambda value: value if isinstance(value, str) else value.stem)
+def test_every_file_that_is_shipped_is_valid(kind: str, path: Path) -> None:
+    errors = [
+        f"{list(error.absolute_path)}: {error.message[:200]}"
+        for error in VALIDATORS[kind].iter_errors(plain(read(path).plain()))
+    ]
+    assert errors == []
+
+
+@pytest.mark.parametrize("kind", FOLDERS)
+def test_a_misspelt_key_is_refused(kind: str) -> None:
+    """At the top of a file, and in each mapping whose keys are the grammar's own."""
+    path = next(path for found, path in FILES if found == kind)
+    document = plain(read(path).plain())
+    wrong = deepcopy(document)
+    wrong["descripton"] = wrong.pop("description", "x")
+    assert not VALIDATORS[kind].is_valid(wrong)
+    refused = 0
+    for number in range(len(mappings(document))):
+        wrong = deepcopy(document)
+        mappings(wrong)[number]["misspelt_key"] = 1
+        refused += not VALIDATORS[kind].is_valid(wrong)
+    assert refused >= len(mappings(document)) / 2  # names of streams, sources, axes and parameters are free
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "value"),
+    [
+        ("chip", "clock", 3),
+        ("chip", "clock", "3 rocket"),
+        ("sweep", "name", "../x"),
+        ("sweep", "fidelity", "exakt"),
+        ("scenario", "streams", []),
+        ("technology", "voltage_v", {"value": -1, "source": "x"}),
+        ("link", "lanes", 0),
+        ("workload", "layers", [{"conv": {"kernel": 3, "strid": 2}}]),
+        ("workload", "layers", [{"convv": {"kernel": 3}}]),
+    ],
+)
+def test_wrong_values_are_refused(kind: str, key: str, value: object) -> None:
+    path = next(path for found, path in FILES if found == kind)
+    document = plain(read(path).plain())
+    assert VALIDATORS[kind].is_valid(document)
+    assert not VALIDATORS[kind].is_valid({**document, key: value})
+
+
+def test_a_chip_that_extends_another_may_leave_keys_out() -> None:
+    assert VALIDATORS["chip"].is_valid({"name": "x", "extends": "edge_npu", "hierarchy": [{"sram": {"name": "l1"}}]})
+    assert not VALIDATORS["chip"].is_valid({"name": "x", "extends": "edge_npu", "hierarchy": [{"srm": {"name": "l1"}}]})
+    assert not VALIDATORS["chip"].is_valid({"name": "x"})
+
+
+def test_parts_and_entries_are_those_of_the_definition() -> None:
+    chip = json.loads(schemas.schema("chip"))
+    kinds = chip["else"]["properties"]["hierarchy"]["items"]["properties"]
+    assert set(kinds) == {*PARTS, "parallel"}
+    assert set(SECTIONS) == set(ALL_KINDS)
+
+
+def test_the_summary_of_a_run_is_valid_and_a_key_too_many_is_not(tmp_path: Path) -> None:
+    (tmp_path / "tiny.csv").write_text("Layer,M,N,K,\nfc,4,4,4,\n", encoding="utf-8")
+    summary = json.loads(json.dumps(execute(Job(tmp_path / "tiny.csv", GOLDEN / "chip.yaml")).summary))
+    assert [error.message for error in VALIDATORS["result"].iter_errors(summary)] == []
+    assert not VALIDATORS["result"].is_valid({**summary, "latncy_s": 1})
+    assert not VALIDATORS["result"].is_valid({key: value for key, value in summary.items() if key != "latency_s"})
+
+
+def test_show_schema_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["show", "schema", "sweep"])
+    assert ended.value.code == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(schemas.schema("sweep"))
+    with pytest.raises(ConfigError, match="no schema 'chp' .did you mean 'chip'"):
+        schemas.schema("chp")
