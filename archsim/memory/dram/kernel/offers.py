@@ -46,16 +46,20 @@ def offered(askers: Any, transfer: Transfer, burst: int) -> int:
 @inlined
 def accept(spread: Spread, words: Any, askers: Any, transfer: Transfer, now: int) -> None:
     """A burst is taken in: the next one of its askers, if it has any."""
-    if transfer.bursts == 0:
-        return
-    spread.offers -= 1
-    for i in range(ASKERS):
-        if transfer.askers[i] != NONE:
-            _accept(spread, words, askers[transfer.askers[i]], now)
+    if transfer.bursts:
+        _accept(spread, words, askers, transfer, now)
 
 
 @njit
-def _accept(spread: Spread, words: Any, asker: Asker, now: int) -> None:
+def _accept(spread: Spread, words: Any, askers: Any, transfer: Transfer, now: int) -> None:
+    spread.offers -= 1
+    for i in range(ASKERS):
+        if transfer.askers[i] != NONE:
+            _count(spread, words, askers[transfer.askers[i]], now)
+
+
+@inlined
+def _count(spread: Spread, words: Any, asker: Asker, now: int) -> None:
     words[asker.words + asker.taken % asker.requests] = now
     asker.taken += 1
     asker.ready = now

@@ -21,13 +21,20 @@ def next_place(spread: Spread, words: Any, askers: Any, feed: Feed, transfer: An
     """The place of the request that the next burst belongs to; NONE while it may not be asked for."""
     place = 0
     if transfer.most or transfer.bursts:
-        at = _free_at(spread, words, askers, feed, transfer, cursor)
-        if transfer.most:
-            place = request(spread, words, feed.number, transfer, cursor) % transfer.most
-        if at > now:
-            feed.release_at = min(feed.release_at, at)
-            place = NONE
+        place = _place(spread, words, askers, feed, transfer, cursor, now)
     return place
+
+
+@njit
+def _place(spread: Spread, words: Any, askers: Any, feed: Feed, transfer: Any, cursor: Any, now: int) -> int:
+    at = _free_at(spread, words, askers, feed, transfer, cursor)
+    if at > now:
+        feed.release_at = min(feed.release_at, at)
+        return NONE
+    if transfer.most:
+        place: int = request(spread, words, feed.number, transfer, cursor) % transfer.most
+        return place
+    return 0
 
 
 @inlined

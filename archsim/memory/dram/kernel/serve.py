@@ -284,8 +284,9 @@ def _take(
     """Take bursts in from the rings, as far as there is room."""
     _begin_cycle(feed, now)
     for write in range(2):
+        left = feed.room[write]
         while feed.tails[write] != NONE and has_room(rules, ch, write):
-            if feed.room[write] == 0:
+            if left == 0:
                 feed.take_at = now + 1
                 break
             slot = cursors[feed.tails[write]].following
@@ -295,7 +296,7 @@ def _take(
                 remove_head(feed, cursors, write)
                 park(feed, transfers, cursors, slot)
                 continue
-            feed.room[write] -= 1
+            left -= 1
             accept(spread, words, askers, transfer, now)
             if take_in(rules, ch, now, write, cursor.local, slot + (place << OWNER_BITS)) == QUEUED:
                 transfer.queued += 1
@@ -311,6 +312,7 @@ def _take(
                     insert_ending(transfers, ending, slot)
             elif feed.turns[write] >= spread.turn:
                 next_turn(feed, cursors, write)
+        feed.room[write] = left
 
 
 @inlined
