@@ -1,13 +1,14 @@
 # make demo   ResNet-50 on edge_npu, with its report in demo/
 # make test   every test; make test-fast is the first ring: unit tests
-# make browser   install Chromium, which the tests of pages and PDF need; without it they are skipped by name
+# make browser   install Chromium (Debian), or say how; without a browser the tests of pages are skipped by name
 # make lint types contracts   style, types, who may import whom
+# make yardstick   how fast this machine is at the moment: user CPU seconds divided by it compare between machines
 # make replay   rewrite tests/golden/replay.json after a meant change of numbers; laws   rewrite docs/laws.md
 #
 # Each makes its own virtual environment in .venv first. Needs Python 3.11 or newer; PYTHON=... names one.
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-fast browser lint types contracts replay laws clean
+.PHONY: demo test test-fast browser lint types contracts yardstick replay laws clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -38,6 +39,9 @@ types: $(VENV)/.dev
 
 contracts: $(VENV)/.dev
 	$(BIN)/lint-imports
+
+yardstick: $(VENV)/.archsim
+	$(BIN)/python studies/benchmarks/yardstick.py
 
 replay: $(VENV)/.dev
 	$(BIN)/python studies/replay.py --write

@@ -25,12 +25,23 @@ from archsim.lab import uncollected
 
 FULL = (ENOSPC, EDQUOT, EFBIG, EIO, EROFS)  # errors of the system that are a disk's
 
-app = typer.Typer(cls=opt.Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(cls=opt.Group, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        from archsim import __version__
+
+        put(f"archsim {__version__}")
+        raise typer.Exit
 
 
 @app.callback()
 def _root(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error; works anywhere.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and end.", callback=_tell_version, is_eager=True)
+    ] = False,
 ) -> None:
     """From a model and a chip to cycles, joules and mm2, with every lost cycle explained."""
 
@@ -220,3 +231,7 @@ def _fail(message: str, code: int, debug: bool) -> None:
     with suppress(OSError):
         say_error(message)
     sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -15,6 +15,8 @@ import sys
 import uuid
 from pathlib import Path
 
+from archsim.plain import visible
+
 AGAIN = "what it held is worked out again"
 _told: dict[str, str] = {}  # warning by what it is about
 
@@ -25,7 +27,7 @@ def warn(about: object, text: str) -> None:
         return
     _told[str(about)] = text
     with contextlib.suppress(OSError, AttributeError):  # stderr is closed, or there is none
-        print(f"warning: {text}", file=sys.stderr, flush=True)
+        print(visible(f"warning: {text}"), file=sys.stderr, flush=True)
 
 
 def told() -> tuple[str, ...]:

@@ -13,11 +13,11 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from archsim.lab import uncollected
 
-settings.register_profile("fixed", derandomize=True, deadline=None)
+settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fixed")
 
 NO_BROWSER = "no Chromium or Chrome; make browser"
@@ -54,6 +54,15 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
         report.longrepr = f"skipped, which CI=true does not allow: {_reason(report)}"
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report() -> Generator[None, Any, None]:
+    """The same of a whole file that leaves itself out (``importorskip`` at its top)."""
+    report = (yield).get_result()
+    if report.skipped and os.environ.get("CI") == "true":
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which CI=true does not allow: {_reason(report)}"
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """After everything else, name what was skipped and say what to do about it."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
@@ -64,7 +73,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         print(f"{number} skipped: {reason}")
 
 
-def _reason(report: pytest.TestReport) -> str:
-    """Why a test was skipped."""
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    """Why a test, or a file of them, was skipped."""
     told = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
     return told.removeprefix("Skipped: ")

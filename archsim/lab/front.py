@@ -86,6 +86,7 @@ def run(
     mapping: str | Path | None = None,
     refine: int = 0,
     workers: int = 1,
+    parameters: Mapping[str, int] | None = None,
 ) -> RunResult:
     """Map ``model``, simulate it on the chip ``on`` and account for it.
 
@@ -97,11 +98,13 @@ def run(
     the last of which gives ``throughput_per_s``;
     ``repeat``: exact | steady (equal runs are reused, refresh aligned). ``lookups``: as of ``load_model``.
     ``mapping``: a mapping file, whose layers are taken instead of searched. ``refine``: how many mappings of each layer
-    the simulator may rank (0: the analytic best is taken). ``workers``: processes that search. Raises the children of
+    the simulator may rank (0: the analytic best is taken). ``workers``: processes that search. ``parameters``: of a
+    workload file, e.g. ``{"seq": 128}``; of a Workload they were stated when it was loaded. Raises the children of
     ArchsimError.
     """
     _check_model(model)
     job = Job(model, on, batch, objective, dtype, set or {}, seed, on_unsupported, lookups=lookups or {})
+    job = replace(job, parameters=dict(parameters or {}))
     job = replace(job, fidelity=fidelity, warm=warm, repeat=repeat)
     job = replace(job, mapping=None if mapping is None else Path(mapping), refine=refine, workers=workers)
     done = execute(job)

@@ -61,10 +61,14 @@ def render(summary: Mapping[str, Any]) -> str:
 
 
 def table(headings: Sequence[str], alignment: Alignment, rows: Sequence[Sequence[str]]) -> str:
-    """A pipe table; ``alignment`` has one letter per column, ``r`` for numbers."""
+    """A pipe table; ``alignment`` has one letter per column, ``r`` for numbers. What its cells hold is text."""
+    return pipes([escaped(cell) for cell in headings], alignment, [[escaped(cell) for cell in row] for row in rows])
+
+
+def pipes(headings: Sequence[str], alignment: Alignment, rows: Sequence[Sequence[str]]) -> str:
+    """As ``table``, of cells that are Markdown already, such as links."""
     rule = ["---:" if letter == "r" else "---" for letter in alignment]
-    lines = [[escaped(cell) for cell in headings], rule, *([escaped(cell) for cell in row] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(line) + " |" for line in [headings, rule, *rows])
 
 
 def _headline(summary: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from archsim.errors import ConfigError
 from archsim.outputs import write
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+BROWSERS = ("google-chrome", "google-chrome-stable", "chrome", "chromium", "chromium-browser")
 PLACES = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
@@ -26,6 +26,7 @@ FLAGS = (
     "--disable-component-update", "--disable-sync", "--no-first-run",
 )  # fmt: skip
 LIMIT_S = 120
+VERSION_S = 20
 END, MOST_BEHIND = b"%%EOF", 16  # what a PDF ends with, and bytes that may follow
 
 
@@ -46,14 +47,17 @@ def browser() -> str:
 
 
 def _fault(path: str) -> str | None:
-    """What a program says when it cannot tell its version; None where it can.
+    """Why a program cannot be the browser: what it says instead of its version; None where nothing is wrong.
 
-    A browser on Windows opens a window instead of telling, so there being found has to be enough.
+    A snap sees no files outside the home folder. A browser on Windows opens a window instead of telling its version, so
+    there being found has to be enough.
     """
-    if path.endswith(".exe"):
+    if path.lower().endswith(".exe"):
         return None
+    if path.startswith("/snap/") or Path(path).resolve().name == "snap":
+        return "a snap, which sees no files outside the home folder"
     try:
-        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=VERSION_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     if done.returncode == 0:

@@ -13,7 +13,7 @@ import archsim
 from archsim.errors import ProgramError
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.check.program import check
-from archsim.report.markdown import table
+from archsim.report.markdown import pipes
 
 HERE = Path(__file__).resolve().parent
 CHIP, MODEL = "edge_npu", "gemm.yaml"
@@ -44,7 +44,7 @@ def row(name: str) -> list[str]:
 
 def figures() -> str:
     """The table of all kernels and of what the compiler makes of the model."""
-    return table(HEADINGS, "lrrrrrrr", [row(name) for name in (*KERNELS, MODEL)])
+    return pipes(HEADINGS, "lrrrrrrr", [row(name) for name in (*KERNELS, MODEL)])
 
 
 def message(name: str) -> str:

@@ -53,6 +53,18 @@ def test_values_and_dtypes_reach_the_run(model: str, chip: ax.Architecture) -> N
     assert base.summary["utilization_dtype"] == base.summary["utilization"]
 
 
+def test_parameters_of_a_workload_file(chip: ax.Architecture, tmp_path: Path) -> None:
+    path = tmp_path / "product.yaml"
+    path.write_text(
+        "schema: archsim.workload/1\nname: product\nsource: 'definition'\nparameters: {size: 4}\n"
+        "layers:\n  - gemm: {name: gemm, m: size, n: size, k: size}\n"
+    )
+    assert ax.run(path, on=chip).summary["macs"] == 4**3
+    assert ax.run(path, on=chip, parameters={"size": 8}).summary["macs"] == 8**3
+    with pytest.raises(ax.ConfigError, match="siz"):
+        ax.run(path, on=chip, parameters={"siz": 8})
+
+
 def test_mistakes_raise_errors_of_the_tree(model: str, chip: ax.Architecture) -> None:
     with pytest.raises(ax.ConfigError, match="did you mean"):
         ax.load_chip("edge_npuu")

@@ -21,7 +21,7 @@ import pytest
 
 from archsim.lab.sweep.store import FILE
 from tests.tools.commands import COMMAND, Archsim, environment
-from tests.tools.processes import of_group
+from tests.tools.processes import of_session
 
 pytestmark = pytest.mark.slow  # a process for each command
 
@@ -175,6 +175,6 @@ def test_ctrl_c_leaves_nothing_behind(spec: Path, cache: Path, tmp_path: Path) -
     _, said = process.communicate(timeout=30)
     assert process.returncode == 130 and said.decode() == f"stopped; {out} keeps what was done: go on with --resume\n"
     began = time.monotonic()
-    while of_group(process.pid):
+    while of_session(process.pid):
         assert time.monotonic() - began < 10
         time.sleep(0.1)

@@ -26,7 +26,7 @@ def cache_of_its_own(place: Path) -> Path:
     place.mkdir(parents=True, exist_ok=True)
     shared = caches.folder()
     if shared is not None:
-        kernels = shared / "numba"
+        kernels = (shared / "numba").absolute()
         kernels.mkdir(parents=True, exist_ok=True)
         (place / "numba").symlink_to(kernels, target_is_directory=True)
     return place

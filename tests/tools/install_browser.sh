@@ -1,7 +1,9 @@
 #!/bin/sh
 # Installs what the tests of pages and `archsim report --export pdf` open pages with, where a package manager has it.
-for name in chromium chromium-browser google-chrome google-chrome-stable chrome; do
+for name in google-chrome google-chrome-stable chrome chromium chromium-browser \
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome" /Applications/Chromium.app/Contents/MacOS/Chromium; do
     if found=$(command -v "$name") && "$found" --version >/dev/null 2>&1; then
+        case "$(readlink -f "$found" 2>/dev/null || echo "$found")" in */snap | /snap/*) continue ;; esac
         echo "found: $found"
         exit 0
     fi

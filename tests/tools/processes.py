@@ -27,13 +27,13 @@ def ended(process: int) -> bool:
         return True
 
 
-def of_group(group: int) -> list[int]:
-    """Processes of a process group that still run."""
+def of_session(session: int) -> list[int]:
+    """Processes of a session that still run, whatever group they are of."""
     found = []
     for process in psutil.pids():
         try:
-            if os.getpgid(process) == group and not ended(process):
+            if os.getsid(process) == session and not ended(process):
                 found.append(process)
-        except ProcessLookupError:
+        except (ProcessLookupError, PermissionError):
             continue
     return found

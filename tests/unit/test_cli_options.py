@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import Any
@@ -19,6 +20,7 @@ from archsim.lab.job import Job, build
 from archsim.lab.options import Requirement, parse_dtypes, parse_lookups, parse_parameters, public_keys, scalars
 from archsim.lab.validate.suite import Scored, Skipped, summarize
 from archsim.report.summary import summarise
+from tests.tools.commands import ROOT
 
 
 def status(*arguments: str) -> int:
@@ -326,3 +328,17 @@ def test_front_door_has_few_names_and_all_of_them_work() -> None:
         assert getattr(archsim, name) is not None
     with pytest.raises(AttributeError):
         getattr(archsim, "explore")  # noqa: B009  (no name of the front door)
+
+
+@pytest.mark.parametrize("module", ["archsim", "archsim.cli"])
+def test_the_command_is_a_module_too(module: str) -> None:
+    command = [sys.executable, "-m", module, "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert (done.stdout, done.stderr) == (f"archsim {archsim.__version__}\n", "")
+
+
+def test_shells_complete_commands() -> None:
+    environment = {**os.environ, "_ARCHSIM_COMPLETE": "complete_bash", "COMP_WORDS": "archsim comp", "COMP_CWORD": "1"}
+    command = [sys.executable, "-m", "archsim"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=environment)
+    assert done.stdout.split() == ["compare"]

@@ -113,8 +113,9 @@ def test_tables_of_layers_are_kept_within_their_room(monkeypatch: pytest.MonkeyP
     assert 0 < kept.kept_bytes() < min(size, before) / 4
 
 
-def test_what_tables_take_is_counted_as_they_come() -> None:
+def test_what_tables_take_is_counted_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """The count that is kept beside the tables is that of all arrays in them."""
+    monkeypatch.setenv("ARCHSIM_NO_CACHE", "1")  # with mappings from the cache nothing is searched
     kept.forget()
     estimated(Job("eye_tracking", "edge_npu"))
     found = list(kept._kept.values())
@@ -122,3 +123,17 @@ def test_what_tables_take_is_counted_as_they_come() -> None:
     for each in found:
         arrays = sum(map(len, each.sizes.values())) + kept.WORK_ARRAYS * len(each.done)
         assert each.size_bytes == 8 * each.grid.size * arrays
+
+
+def test_the_oldest_work_of_a_layers_units_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More variants of the units than are kept: the count is that of what is there, made again or not."""
+    monkeypatch.setenv("ARCHSIM_NO_CACHE", "1")
+    kept.forget()
+    lanes = range(16, 16 + kept.UNITS + 1)
+    for number in (*lanes, lanes[0]):
+        estimated(Job("eye_tracking", "edge_npu", values={"vpu.lanes": number}))
+    full = [each for each in kept._kept.values() if len(each.done) == kept.UNITS]
+    assert full
+    for each in full:
+        arrays = sum(map(len, each.sizes.values())) + kept.WORK_ARRAYS * len(each.done)
+        assert each.arrays.number == arrays

@@ -151,9 +151,13 @@ ADDED = [node("Gather", ["t", "i"], ["e"], name="other"), node("Add", ["e", "r"]
 @pytest.mark.parametrize(
     ("nodes", "kind", "message"),
     [
-        ([node("Gather", ["t", "i"], ["y"], name="emb")], TensorProto.DOUBLE, "'i' have elements of type float64"),
+        ([node("Gather", ["t", "i"], ["y"], name="emb")], TensorProto.DOUBLE, "'i', has elements of type float64"),
         ([node("Cast", ["i"], ["j"], to=11), ROWS], TensorProto.INT64, "'j' have elements of type float64"),
-        ([*ADDED, node("Gather", ["t", "real"], ["r"], name="emb")], TensorProto.INT64, "'real' .* type float64"),
+        (
+            [*ADDED, node("Gather", ["t", "real"], ["r"], name="emb")],
+            TensorProto.INT64,
+            "'real', has elements of type float64",
+        ),
         (
             [*ADDED, node("Gather", ["t", "far"], ["r"], name="emb")],
             TensorProto.INT64,
