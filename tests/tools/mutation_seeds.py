@@ -95,6 +95,8 @@ def seeds(kind: str) -> Mapping[str, bytes]:
     }
     if kind in texts:
         return {name: text.encode() for name, text in texts[kind].items()}
+    if kind == "mapping":
+        return {"exported": _exported().encode(), "golden": (GOLDEN / "mapping.yaml").read_bytes()}
     own = {"workload": {"net": _NET.encode()}, "mapping_txt": {"golden": _mapping_text().encode()}}
     return own.get(kind, {}) | {path.stem: path.read_bytes() for path in _files(kind)}
 
@@ -114,10 +116,20 @@ def _files(kind: str) -> list[Path]:
     configs = {"chip": "accelerators", "technology": "technology", "dram": "dram", "link": "links"}
     configs |= {"workload": "workloads", "scenario": "scenarios"}
     golden = {"chip": "chip.yaml", "scenario": "scenario.yaml", "einsums": "workload.yaml"}
-    golden |= {"mapping": "mapping.yaml", "asm": "program.asm"}
+    golden |= {"asm": "program.asm"}
     found = sorted((ROOT / "configs" / configs[kind]).glob("*.yaml")) if kind in configs else []
     found += [GOLDEN / golden[kind]] if kind in golden else []
     return found + (sorted((ROOT / "studies" / "kernels").glob("*.asm")) if kind == "asm" else [])
+
+
+def _exported() -> str:
+    """A mapping of the golden workload that runs as it is."""
+    from archsim.ir.text import mapping_to_yaml, workload_from_yaml
+    from archsim.spec.load import load
+    from mapper.compile import Options, compile_model
+
+    workload = workload_from_yaml((GOLDEN / "workload.yaml").read_text(encoding="utf-8"))
+    return mapping_to_yaml(compile_model(workload, load(GOLDEN / "chip.yaml"), Options()).mapping)
 
 
 def _mapping_text() -> str:
