@@ -203,9 +203,10 @@ def _due(rules: Rules, ch: Channel, feed: Feed, log: Log, horizon: int) -> int:
         if log.limit == 0 and _is_idle(feed):
             skip(rules, ch, horizon)
         now = max(now, ch.refresh_due)
-        _plan(rules, ch, feed, now)
-    elif feed.plan_at <= now:
-        _plan(rules, ch, feed, now)
+    elif feed.plan_at > now:
+        return now
+    feed.plan_at = NEVER
+    _plan(rules, ch, feed, now)
     return now
 
 
@@ -222,7 +223,7 @@ def _plan_later(rules: Rules, spread: Spread, ch: Channel, feed: Feed, now: int)
 def _plan(rules: Rules, ch: Channel, feed: Feed, now: int) -> None:
     """Find the next command, from cycle ``now`` on."""
     plan(rules, ch, now)
-    feed.planned, feed.plan_at = next_at(rules, ch), NEVER
+    feed.planned = next_at(rules, ch)
 
 
 @njit
@@ -282,9 +283,9 @@ def _take(
     now: int,
 ) -> None:
     """Take bursts in from the rings, as far as there is room."""
-    _begin_cycle(feed, now)
+    limited = spread.offers > 0
     for write in range(2):
-        left = feed.room[write]
+        left = _room(feed, write, now) if limited else INTAKE
         while feed.tails[write] != NONE and has_room(rules, ch, write):
             if left == 0:
                 feed.take_at = now + 1
@@ -315,11 +316,13 @@ def _take(
         feed.room[write] = left
 
 
-@inlined
-def _begin_cycle(feed: Feed, now: int) -> None:
-    """What its queues may take in counts anew in each cycle."""
+@njit
+def _room(feed: Feed, write: int, now: int) -> int:
+    """What a queue may still take in in this cycle, of which there may have been rounds."""
     if feed.room_at != now:
         feed.room_at, feed.room[0], feed.room[1] = now, INTAKE, INTAKE
+    left: int = feed.room[write]
+    return left
 
 
 @inlined
