@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,7 @@ PLANTS = {
 }
 ORDERS = 4  # executions of a planted mistake, each in another order, to see that it is one
 EACH = 6  # chips for each network, in turn
+CHUNK, CHUNKS_OF_A_PROCESS = 10, 30  # verifications sent to a process at once, and how often before it ends
 STRIDE = 100  # verifications between two lines of progress
 TRIES = 40  # mistakes looked at for one that is wrong; those that change nothing are counted
 
@@ -299,6 +301,12 @@ def _planted_lines(plants: list[Plant]) -> list[str]:
     ]
 
 
+def _crew(workers: int) -> ProcessPoolExecutor:
+    """Processes that give way to new ones: each remembers the mappings of all chips and networks that it has seen."""
+    spawn = get_context("spawn")
+    return ProcessPoolExecutor(workers, mp_context=spawn, max_tasks_per_child=CHUNKS_OF_A_PROCESS)
+
+
 def main() -> int:
     """Run the campaign and print its figures; 1 where a right Program is doubted or a wrong one is not found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -311,14 +319,15 @@ def main() -> int:
     asked = parser.parse_args()
     chips = tuple(asked.chips.split(","))
     tasks = tasks_of(asked.networks, chips, asked.each, asked.first)
-    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(asked.workers) as pool:
+    with tempfile.TemporaryDirectory() as folder, _crew(asked.workers) as pool:
         wrong = pool.map(partial(planted, Path(folder)), plants_of(asked.planted, asked.networks, chips, asked.first))
-        right = pool.map(partial(verified, Path(folder)), tasks, chunksize=10)
+        right = pool.map(partial(verified, Path(folder)), tasks, chunksize=CHUNK)
         plants, verdicts = list(wrong), []
         for verdict in right:
             verdicts.append(verdict)
             if len(verdicts) % STRIDE == 0:
-                print(f"{len(verdicts)} of {len(tasks)} verified", file=sys.stderr, flush=True)
+                doubted = sum(bool(item.alarms) for item in verdicts)
+                print(f"{len(verdicts)} of {len(tasks)}, {doubted} doubted", file=sys.stderr, flush=True)
     print(report(verdicts, plants))
     return 1 if any(item.alarms for item in verdicts) or any(not item.found for item in plants) else 0
 
