@@ -15,12 +15,24 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from archsim import caches
 from archsim.lab import uncollected
 
 settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fixed")
 
 NO_BROWSER = "no Chromium or Chrome; make browser"
+
+
+@pytest.fixture(autouse=True)
+def _caches_as_before() -> Generator[None, None, None]:
+    """A command of ``--no-cache`` that a test calls within this process is for that test alone."""
+    before = os.environ.get(caches.OFF_VARIABLE)
+    yield
+    if before is None:
+        os.environ.pop(caches.OFF_VARIABLE, None)
+    else:
+        os.environ[caches.OFF_VARIABLE] = before
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

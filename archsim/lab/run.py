@@ -40,7 +40,7 @@ class RunResult:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The public summary (``archsim.result/1``) and ``details``, as plain JSON types."""
+        """The public summary (``archsim.result/2``) and ``details``, as plain JSON types."""
         if "summary" not in self._memo:
             from archsim.report.summary import summarise
 

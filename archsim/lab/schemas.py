@@ -100,6 +100,7 @@ def _result() -> Json:
 
     layer = _record(result.LayerResult, ())
     root = _record(result.Result, result.RENDERING)
+    root["required"] = [name for name in root["required"] if name not in result.OPTIONAL]
     root["properties"] = {
         "schema": {"const": result.SCHEMA},
         **root["properties"],

@@ -88,11 +88,12 @@ def show_why(summary: Mapping[str, Any], console: Console) -> None:
 
 
 def figures_grid(figures: Sequence[tuple[str, str, str]]) -> Table:
-    """Figures as (name, value, remark), two in a line."""
+    """Figures as (name, value, remark), two in a line; where room is short, remarks alone are cut."""
     grid = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
-    for _ in range(2):
-        grid.add_column(style="dim", no_wrap=True)
-        grid.add_column(justify="right", style="bold", no_wrap=True)
+    for side in (figures[::2], figures[1::2]):
+        name, value = (max((len(figure[at]) for figure in side), default=0) for at in (0, 1))
+        grid.add_column(style="dim", no_wrap=True, min_width=name)
+        grid.add_column(justify="right", style="bold", no_wrap=True, min_width=value)
         grid.add_column(style="dim", no_wrap=True)
     for left, right in zip_longest(figures[::2], figures[1::2], fillvalue=("", "", "")):
         grid.add_row(*left, *right)
