@@ -15,7 +15,7 @@ from archsim.memory.dram.address import DEFAULT, by_name
 from archsim.memory.dram.device import AddressMap, Dram, Policy
 from archsim.memory.dram.interface import Asker, Completion, DramStats, Transfer
 from archsim.memory.dram.kernel.layout import NEVER, NONE
-from archsim.memory.dram.kernel.transfers import ASKERS, REQUEST, RUN
+from archsim.memory.dram.kernel.transfers import ASKER, ASKERS, REQUEST, RUN
 from archsim.memory.dram.pool import Pool
 from archsim.memory.dram.regions import bursts_of_rows, bursts_touched, folded, most_bursts
 from archsim.sim.clock import PS_PER_S, Clock
@@ -61,7 +61,7 @@ class DramController:
         self._useful = [0] * state.FIRST_SLOTS
         self._pool = Pool(state.FIRST_WORDS)
         self._words: dict[int, tuple[int, int]] = {}  # by slot: first and number
-        self._askers: dict[Asker, int] = {}
+        self._askers: dict[Asker, int] = {}  # first words
         self._useful_total = [0, 0]
         self._submitted = 0
         self._next_end: int = NEVER
@@ -158,7 +158,7 @@ class DramController:
         now = self._clock.cycle(at_ps)
         if align:
             self._kernel.realign(self._state, now)
-        return self._layout.relative(self._state, now) + self._clock.phase(at_ps)
+        return self._layout.relative(self._state, self._askers.values(), now) + self._clock.phase(at_ps)
 
     @property
     def commands(self) -> Sequence[Any]:
@@ -206,24 +206,21 @@ class DramController:
         self, transfer: Transfer, region: tuple[int, tuple[int, ...], tuple[int, ...]], useful: int
     ) -> tuple[int, ...]:
         """The fields ``bursts`` to ``bases`` of a transfer."""
-        numbers = [self._asker(asker) for asker in transfer.askers] if useful else []
+        askers = [self._asker(asker) for asker in transfer.askers] if useful else []
         bursts, size = 0, self.dram.device.burst_bytes
-        if numbers and transfer.rows is not None:
+        if askers and transfer.rows is not None:
             bursts = int(bursts_of_rows(transfer.rows, size).sum())
-        elif numbers:
+        elif askers:
             bursts = bursts_touched(transfer.address, *region, size)
-        return (bursts, *numbers, *[NONE] * (ASKERS - len(numbers)), *[0] * ASKERS)
+        return (bursts, *askers, *[NONE] * (ASKERS - len(askers)), *[0] * ASKERS)
 
     def _asker(self, asker: Asker) -> int:
-        """The number of an asker, of whom nothing has come yet when it is new."""
-        number = self._askers.get(asker)
-        if number is None:
-            number = self._askers[asker] = len(self._askers)
-            first = self._stretch(asker.requests)
-            if number == self._state.askers.size:
-                self._state = self._state._replace(askers=self._layout.padded(self._state.askers, number))
-            self._state.askers[number] = (asker.requests, asker.hz, first, 0, 0, 0)
-        return number
+        """The first word of an asker, of whom nothing has come yet when it is new."""
+        first = self._askers.get(asker)
+        if first is None:
+            first = self._askers[asker] = self._stretch(ASKER + asker.requests)
+            self._state.words[first : first + ASKER] = (asker.requests, asker.hz, 0, 0, 0)
+        return first
 
     def _take_words(self, slot: int, count: int) -> int:
         first = self._stretch(count)

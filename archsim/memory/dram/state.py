@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from archsim.memory.dram.kernel import transfers as t
 
 FIRST_SLOTS = 16  # transfers under way before the arrays first grow
 FIRST_WORDS = 4096
-FIRST_ASKERS = 4
 _SLOT_AXES = {"transfers": 0, "cursors": 1, "done": 0}
 
 
@@ -35,7 +35,6 @@ def initial(dram: Dram, policy: Policy, mapping: AddressMap, interleave_bytes: i
         ending=np.full(1, k.NONE, np.int64),
         done=np.zeros(FIRST_SLOTS, np.int64),
         words=np.zeros(FIRST_WORDS, np.int64),
-        askers=np.zeros(FIRST_ASKERS, t.ASKER),
         logs=logs,
     )
 
@@ -74,8 +73,11 @@ def opened(channels: Any, now: int) -> int:
     return int(compiled.opened(channels, now).sum())
 
 
-def relative(state: t.State, now: int) -> bytes:
-    """What an idle memory does next depends on this alone: rows, and the cycles from ``now`` on that are not free."""
+def relative(state: t.State, askers: Iterable[int], now: int) -> bytes:
+    """What an idle memory does next depends on this alone: rows, and the cycles from ``now`` on that are not free.
+
+    ``askers``: the first word of each.
+    """
     rules, channels = state.rules[0], state.channels
     never = k.NEVER // 2  # far from what is reached, and from what never is
 
@@ -91,16 +93,16 @@ def relative(state: t.State, now: int) -> bytes:
     found += [channels["refresh_asked"] - channels["refresh_done"], channels["refresh_done"] % units]
     if rules["row_policy"] == k.TIMEOUT:
         found.append(np.maximum(channels["accessed"] - now, -int(rules["row_timeout"])))
-    found += [np.array(times, np.int64) for times in _held_back(state, now)]
+    found += [np.array(times, np.int64) for times in _held_back(state, askers, now)]
     return b"".join(np.ascontiguousarray(part).tobytes() for part in found)
 
 
-def _held_back(state: t.State, now: int) -> list[tuple[int, ...]]:
+def _held_back(state: t.State, askers: Iterable[int], now: int) -> list[tuple[int, ...]]:
     """Of each asker that took in bursts so late that they hold back coming ones: its number, and how late they were."""
     found = []
-    for number, asker in enumerate(state.askers):
-        most, taken, hz = int(asker["requests"]), int(asker["taken"]), int(asker["hz"])
-        times = [int(state.words[int(asker["words"]) + n % most]) for n in range(max(0, taken - most), taken)]
+    for number, first in enumerate(askers):
+        most, hz, _, taken, _ = state.words[first : first + t.ASKER].tolist()
+        times = [int(state.words[first + t.ASKER + n % most]) for n in range(max(0, taken - most), taken)]
         late = [now - at for at in times if (now - at) * hz < 2 * int(state.spread[0]["clock_hz"]) + 2 * hz]
         if late:
             found.append((number, taken % most, *late))

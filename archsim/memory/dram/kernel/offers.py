@@ -16,55 +16,67 @@ from typing import Any
 from archsim.kernels import inlined, njit
 from archsim.memory.dram.kernel.layout import NEVER, NONE
 from archsim.memory.dram.kernel.pace import scaled
-from archsim.memory.dram.kernel.transfers import ASKERS, PS_PER_S, Asker, Spread, Transfer
+from archsim.memory.dram.kernel.transfers import (
+    ASKER,
+    ASKERS,
+    HZ,
+    PS_PER_S,
+    READY,
+    REQUESTS,
+    TAKEN,
+    TOTAL,
+    Spread,
+    Transfer,
+)
 
 
 @njit
-def enlist(spread: Spread, askers: Any, transfer: Transfer) -> None:
+def enlist(spread: Spread, words: Any, transfer: Transfer) -> None:
     """The bursts of a transfer come behind all that its askers have offered so far."""
     if transfer.bursts == 0:
         return
     spread.offers += transfer.bursts
     for i in range(ASKERS):
-        if transfer.askers[i] != NONE:
-            asker = askers[transfer.askers[i]]
-            transfer.bases[i] = asker.total
-            asker.total += transfer.bursts
+        asker = transfer.askers[i]
+        if asker != NONE:
+            transfer.bases[i] = words[asker + TOTAL]
+            words[asker + TOTAL] += transfer.bursts
 
 
-@inlined
-def offered(askers: Any, transfer: Transfer, burst: int) -> int:
+@njit
+def offered(words: Any, transfer: Transfer, burst: int) -> int:
     """From which cycle on a burst of a transfer may be taken in; NEVER while those before it have not been."""
     at = 0
     for i in range(ASKERS):
-        if transfer.askers[i] != NONE:
-            asker = askers[transfer.askers[i]]
-            at = max(at, asker.ready if transfer.bases[i] + burst == asker.taken else NEVER)
+        asker = transfer.askers[i]
+        if asker != NONE:
+            at = max(at, words[asker + READY] if transfer.bases[i] + burst == words[asker + TAKEN] else NEVER)
     return at
 
 
 @inlined
-def accept(spread: Spread, words: Any, askers: Any, transfer: Transfer, now: int) -> None:
+def accept(spread: Spread, words: Any, transfer: Transfer, now: int) -> None:
     """A burst is taken in: the next one of its askers, if it has any."""
     if transfer.bursts:
-        _accept(spread, words, askers, transfer, now)
+        _accept(spread, words, transfer, now)
 
 
 @njit
-def _accept(spread: Spread, words: Any, askers: Any, transfer: Transfer, now: int) -> None:
+def _accept(spread: Spread, words: Any, transfer: Transfer, now: int) -> None:
     spread.offers -= 1
     for i in range(ASKERS):
         if transfer.askers[i] != NONE:
-            _count(spread, words, askers[transfer.askers[i]], now)
+            _count(spread, words, transfer.askers[i], now)
 
 
 @inlined
-def _count(spread: Spread, words: Any, asker: Asker, now: int) -> None:
-    words[asker.words + asker.taken % asker.requests] = now
-    asker.taken += 1
-    asker.ready = now
-    if asker.taken >= asker.requests:
-        before = words[asker.words + asker.taken % asker.requests]
-        edge = scaled(scaled(before, PS_PER_S, spread.clock_hz, False), asker.hz, PS_PER_S, True)
-        seen = scaled(scaled(edge, PS_PER_S, asker.hz, False) + 1, spread.clock_hz, PS_PER_S, True)
-        asker.ready = max(now, seen)
+def _count(spread: Spread, words: Any, asker: int, now: int) -> None:
+    requests, hz, taken = words[asker + REQUESTS], words[asker + HZ], words[asker + TAKEN]
+    words[asker + ASKER + taken % requests] = now
+    taken += 1
+    ready = now
+    if taken >= requests:
+        before = words[asker + ASKER + taken % requests]
+        edge = scaled(scaled(before, PS_PER_S, spread.clock_hz, False), hz, PS_PER_S, True)
+        ready = max(now, scaled(scaled(edge, PS_PER_S, hz, False) + 1, spread.clock_hz, PS_PER_S, True))
+    words[asker + TAKEN], words[asker + READY] = taken, ready

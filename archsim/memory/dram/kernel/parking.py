@@ -17,17 +17,17 @@ from archsim.memory.dram.kernel.transfers import Feed, Spread
 
 
 @inlined
-def next_place(spread: Spread, words: Any, askers: Any, feed: Feed, transfer: Any, cursor: Any, now: int) -> int:
+def next_place(spread: Spread, words: Any, feed: Feed, transfer: Any, cursor: Any, now: int) -> int:
     """The place of the request that the next burst belongs to; NONE while it may not be asked for."""
     place = 0
     if transfer.most or transfer.bursts:
-        place = _place(spread, words, askers, feed, transfer, cursor, now)
+        place = _place(spread, words, feed, transfer, cursor, now)
     return place
 
 
 @njit
-def _place(spread: Spread, words: Any, askers: Any, feed: Feed, transfer: Any, cursor: Any, now: int) -> int:
-    at = _free_at(spread, words, askers, feed, transfer, cursor)
+def _place(spread: Spread, words: Any, feed: Feed, transfer: Any, cursor: Any, now: int) -> int:
+    at = _free_at(spread, words, feed, transfer, cursor)
     if at > now:
         feed.release_at = min(feed.release_at, at)
         return NONE
@@ -38,24 +38,24 @@ def _place(spread: Spread, words: Any, askers: Any, feed: Feed, transfer: Any, c
 
 
 @inlined
-def _free_at(spread: Spread, words: Any, askers: Any, feed: Feed, transfer: Any, cursor: Any) -> int:
+def _free_at(spread: Spread, words: Any, feed: Feed, transfer: Any, cursor: Any) -> int:
     """From which cycle on the next burst of a transfer may be taken in; NEVER while that is not known."""
     at = 0
     if transfer.most:
         at = known(words, transfer, request(spread, words, feed.number, transfer, cursor))
     if transfer.bursts:
-        at = max(at, offered(askers, transfer, position(spread, feed.number, cursor)))
+        at = max(at, offered(words, transfer, position(spread, feed.number, cursor)))
     return at
 
 
 @njit
-def look_ahead(spread: Spread, words: Any, askers: Any, feed: Feed, transfers: Any, cursors: Any) -> None:
+def look_ahead(spread: Spread, words: Any, feed: Feed, transfers: Any, cursors: Any) -> None:
     """Find anew when the first of the parked transfers can go on."""
     feed.release_at = NEVER
     slot = feed.parked
     while slot != NONE:
         cursor = cursors[slot]
-        feed.release_at = min(feed.release_at, _free_at(spread, words, askers, feed, transfers[slot], cursor))
+        feed.release_at = min(feed.release_at, _free_at(spread, words, feed, transfers[slot], cursor))
         slot = cursor.following
 
 
@@ -73,12 +73,12 @@ def park(feed: Feed, transfers: Any, cursors: Any, slot: int) -> None:
 
 
 @njit
-def rejoin(spread: Spread, words: Any, askers: Any, feed: Feed, transfers: Any, cursors: Any, now: int) -> None:
+def rejoin(spread: Spread, words: Any, feed: Feed, transfers: Any, cursors: Any, now: int) -> None:
     """Those whose next request may be asked for now go to the tails of their rings."""
     before, slot = NONE, feed.parked
     while slot != NONE:
         following = cursors[slot].following
-        if _free_at(spread, words, askers, feed, transfers[slot], cursors[slot]) > now:
+        if _free_at(spread, words, feed, transfers[slot], cursors[slot]) > now:
             before = slot
         else:
             if before == NONE:
@@ -87,4 +87,4 @@ def rejoin(spread: Spread, words: Any, askers: Any, feed: Feed, transfers: Any, 
                 cursors[before].following = following
             append(feed, cursors, transfers[slot].write, slot)
         slot = following
-    look_ahead(spread, words, askers, feed, transfers, cursors)
+    look_ahead(spread, words, feed, transfers, cursors)

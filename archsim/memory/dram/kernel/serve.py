@@ -76,9 +76,7 @@ def advance(state: State, fresh: Any, fresh_count: int, until: int) -> tuple[int
                 _look_at(state, spread, c)
             if feeds[c].next_at <= horizon:
                 feed, log = feeds[c], state.logs[c]
-                _serve(
-                    rules, spread, words, state.askers, channels[c], feed, transfers, cursors[c], ending, log, horizon
-                )
+                _serve(rules, spread, words, channels[c], feed, transfers, cursors[c], ending, log, horizon)
         _look_ahead(state, spread)
         horizon = _horizon(spread, feeds, first_completion(transfers, ending), until)
     count = _collect(transfers, ending, state.done, until)
@@ -131,12 +129,12 @@ def _look_ahead(state: State, spread: Spread) -> None:
         _look_at(state, spread, c)
 
 
-@inlined
+@njit
 def _look_at(state: State, spread: Spread, c: int) -> None:
     """When a channel can go on with what is parked."""
     feed = state.feeds[c]
     if feed.parked != NONE:
-        look_ahead(spread, state.words, state.askers, feed, state.transfers, state.cursors[c])
+        look_ahead(spread, state.words, feed, state.transfers, state.cursors[c])
         feed.next_at = min(feed.next_at, feed.release_at)
 
 
@@ -144,7 +142,7 @@ def _look_at(state: State, spread: Spread, c: int) -> None:
 def _arrive(state: State, spread: Spread, slot: int) -> None:
     transfer, feeds, cursors = state.transfers[slot], state.feeds, state.cursors
     spread.under_way += 1
-    enlist(spread, state.askers, transfer)
+    enlist(spread, state.words, transfer)
     if transfer.most:
         transfer.following, spread.paced = spread.paced, slot
     for c in range(feeds.size):
@@ -165,7 +163,6 @@ def _serve(
     rules: Rules,
     spread: Spread,
     words: Any,
-    askers: Any,
     ch: Channel,
     feed: Feed,
     transfers: Any,
@@ -188,8 +185,8 @@ def _serve(
             if feed.pending_head != NONE:
                 feed.take_at = transfers[feed.pending_head].visible
         if feed.release_at <= now:
-            rejoin(spread, words, askers, feed, transfers, cursors, now)
-        _take(rules, spread, words, askers, ch, feed, transfers, cursors, ending, now)
+            rejoin(spread, words, feed, transfers, cursors, now)
+        _take(rules, spread, words, ch, feed, transfers, cursors, ending, now)
         if feed.planned == NONE:
             _plan_later(rules, spread, ch, feed, now + 1)
         feed.next_at = min(feed.planned, feed.plan_at, ch.refresh_due, feed.take_at, feed.release_at)
@@ -274,7 +271,6 @@ def _take(
     rules: Rules,
     spread: Spread,
     words: Any,
-    askers: Any,
     ch: Channel,
     feed: Feed,
     transfers: Any,
@@ -292,13 +288,13 @@ def _take(
                 break
             slot = cursors[feed.tails[write]].following
             transfer, cursor = transfers[slot], cursors[slot]
-            place = next_place(spread, words, askers, feed, transfer, cursor, now)
+            place = next_place(spread, words, feed, transfer, cursor, now)
             if place == NONE:
                 remove_head(feed, cursors, write)
                 park(feed, transfers, cursors, slot)
                 continue
             left -= 1
-            accept(spread, words, askers, transfer, now)
+            accept(spread, words, transfer, now)
             if take_in(rules, ch, now, write, cursor.local, slot + (place << OWNER_BITS)) == QUEUED:
                 transfer.queued += 1
                 feed.planned = NONE

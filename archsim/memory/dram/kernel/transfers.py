@@ -2,8 +2,8 @@
 
 Words of a transfer with requests of its own time (``most`` > 0), in State.words: REQUEST words for each of ``most``
 requests at once from ``requests`` on; of a list also RUN words for each run from ``runs`` on, and from ``sizes`` on the
-bursts of each row. Of an asker: ``requests`` words from ``words`` on, the cycles in which its last bursts were taken
-in.
+bursts of each row. Of an asker: what ASKER names, then the cycles in which as many of its last bursts as it has
+requests were taken in.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ RUN = 3  # words of a run: address, bytes, row
 OWNER_BITS = 24  # of a transfer's slot in the owner of a queued burst; above: which of its requests
 PS_PER_S = 10**12
 ASKERS = 2  # of a transfer at most: an engine, and the port through which it asks
+ASKER = 5  # words of an asker, by their places:
+REQUESTS, HZ = 0, 1  # so many in a cycle of this clock
+TOTAL, TAKEN = 2, 3  # bursts of all its transfers so far; of them, those that were taken in
+READY = 4  # from which cycle on the next one may be
 ByAsker = Annotated[Any, np.int64, (ASKERS,)]
 
 
@@ -61,7 +65,7 @@ class Transfer:
     setup: int  # cycles of the engine's clock before each row
     engine_hz: int
     bursts: int  # of a transfer with askers; else 0
-    askers: ByAsker  # NONE: not so many
+    askers: ByAsker  # first words; NONE: not so many
     bases: ByAsker  # how many bursts the askers have before its first
     asked: int  # requests that have their time
     asked_cycle: int  # of the last one of them
@@ -76,17 +80,6 @@ class Transfer:
     activates: int
     asked_ps: int  # when the engine asked for the last row that has its time
     ends_before: int  # the slot of the next completion
-
-
-class Asker:
-    """Who offers bursts: ``requests`` of them in a cycle of a clock of ``hz``."""
-
-    requests: int
-    hz: int
-    words: int
-    total: int  # bursts of all transfers so far
-    taken: int  # of them, those that were taken in
-    ready: int  # from which cycle on the next one may be
 
 
 class Cursor:
@@ -122,7 +115,7 @@ class Feed:
     turns: ByDirection  # bursts that the head of a ring has had in its turn
 
 
-SPREAD, TRANSFER, ASKER, CURSOR, FEED = map(record, (Spread, Transfer, Asker, Cursor, Feed))
+SPREAD, TRANSFER, CURSOR, FEED = map(record, (Spread, Transfer, Cursor, Feed))
 
 
 class State(NamedTuple):
@@ -137,5 +130,4 @@ class State(NamedTuple):
     ending: Any  # (1,) the slot of the first completion to come
     done: Any  # (S,) slots that completed
     words: Any  # (W,) of transfers with requests of their own time, and of askers
-    askers: Any  # (A,) Asker
     logs: Any  # (C,) Log
