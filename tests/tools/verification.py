@@ -18,10 +18,10 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from multiprocessing import get_context
+from multiprocessing.pool import Pool
 from pathlib import Path
 
 import numpy as np
@@ -301,10 +301,9 @@ def _planted_lines(plants: list[Plant]) -> list[str]:
     ]
 
 
-def _crew(workers: int) -> ProcessPoolExecutor:
+def _crew(workers: int) -> Pool:
     """Processes that give way to new ones: each remembers the mappings of all chips and networks that it has seen."""
-    spawn = get_context("spawn")
-    return ProcessPoolExecutor(workers, mp_context=spawn, max_tasks_per_child=CHUNKS_OF_A_PROCESS)
+    return get_context("spawn").Pool(workers, maxtasksperchild=CHUNKS_OF_A_PROCESS)
 
 
 def main() -> int:
@@ -320,8 +319,8 @@ def main() -> int:
     chips = tuple(asked.chips.split(","))
     tasks = tasks_of(asked.networks, chips, asked.each, asked.first)
     with tempfile.TemporaryDirectory() as folder, _crew(asked.workers) as pool:
-        wrong = pool.map(partial(planted, Path(folder)), plants_of(asked.planted, asked.networks, chips, asked.first))
-        right = pool.map(partial(verified, Path(folder)), tasks, chunksize=CHUNK)
+        wrong = pool.imap(partial(planted, Path(folder)), plants_of(asked.planted, asked.networks, chips, asked.first))
+        right = pool.imap(partial(verified, Path(folder)), tasks, chunksize=CHUNK)
         plants, verdicts = list(wrong), []
         for verdict in right:
             verdicts.append(verdict)
