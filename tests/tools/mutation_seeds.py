@@ -25,7 +25,7 @@ conv3, 6, 7, 1, 1, 8, 8, 1, 2:4,
 _GEMMS = "Layer, M, N, K,\nfc1, 16, 8, 4,\nfc2, 3, 5, 7, 2,\n"
 _TRACE = "cycle,address,write\n0,0,0\n4,64,1\n9,0x1000,R\n100,8192,W\n"
 _TIMES = "time_ns, address, write\n0.5, 0, read\n2, 64, write\n"
-_CLUSTER = """schema: archsim.cluster/1
+CLUSTER = """schema: archsim.cluster/1
 kind: slurm
 jobs: 8
 cores: 16
@@ -88,7 +88,7 @@ def seeds(kind: str) -> Mapping[str, bytes]:
     if kind == "onnx":
         return _models()
     texts = {
-        "cluster": {"slurm": _CLUSTER, "local": "kind: local\nworkers: 4\n"},
+        "cluster": {"slurm": CLUSTER, "local": "kind: local\nworkers: 4\n"},
         "sweep": {"small": _SWEEP},
         "topology": {"conv": _TOPOLOGY, "gemm": _GEMMS},
         "trace": {"cycles": _TRACE, "times": _TIMES},

@@ -12,21 +12,9 @@ from archsim.errors import ConfigError
 from archsim.lab.check import check_file
 from archsim.lab.sweep import clusters
 from archsim.lab.sweep.cluster_form import Batch, Local, read
+from tests.tools.mutation_seeds import CLUSTER
 
-JOBS = """
-schema: archsim.cluster/1
-kind: slurm
-jobs: 8
-cores: 16
-memory: 64 GiB
-walltime: 4 h
-queue: batch
-account: project7
-directives: ["--exclusive", "-C fast"]
-environment: [module load python/3.11]
-interface: ib0
-python: /shared/bin/python
-"""
+JOBS = f"\n{CLUSTER}"  # below an empty line, from which the places in messages count
 
 
 def test_a_file_says_it_all() -> None:
