@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any
 
 from archsim.errors import ConfigError
+from archsim.ir.figures import RepeatFacts
 from archsim.ir.program import Program
 from archsim.spec.architecture import Architecture
 from archsim.system import Machine
@@ -38,11 +38,17 @@ class Repetition:
     difference: float | None
 
     @property
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> RepeatFacts:
         """What a result says of it."""
-        found: dict[str, Any] = {"mode": self.mode, "warm": self.runs, "interval_s": self.interval_ps / _PS_PER_S}
-        found["simulated"] = self.simulated
-        return found if self.difference is None else found | {"difference": self.difference}
+        found: RepeatFacts = {
+            "mode": self.mode,
+            "warm": self.runs,
+            "interval_s": self.interval_ps / _PS_PER_S,
+            "simulated": self.simulated,
+        }
+        if self.difference is not None:
+            found["difference"] = self.difference
+        return found
 
 
 def repeat(program: Program, architecture: Architecture, runs: int, mode: str = "exact") -> Repetition:

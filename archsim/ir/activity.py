@@ -6,23 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from archsim.ir.causes import TIME
+
 if TYPE_CHECKING:
     from archsim.ir.bandwidth import BandwidthTrace
     from archsim.ir.records import Records
 
-CAUSES = (
-    "busy",
-    "stall_dram",
-    "stall_noc",
-    "stall_sram_port",
-    "stall_compute",
-    "stall_dependency",
-    "fill_drain",
-    "weight_load",
-    "launch",
-    "imbalance",
-    "idle",
-)
+CAUSES = TIME  # of every unit
 
 CountKey = tuple[str, str, str]  # (layer, part, action)
 

@@ -1,18 +1,30 @@
 """The Result: what a run returns. Field names and meaning are the public summary (schema ``archsim.result/2``).
 
 Cycles are reference-clock cycles, energies joules, powers watts, areas mm2. Sums hold exactly as stated per field.
-Readers take summaries of ``archsim.result/1`` too, which lack what came with the second schema: ``macs_array`` to
-``utilization_dtype``, ``per_sample``, ``dram.memories``, ``bounds``, the cause ``weight_load``; their ``macs`` are
-those on arrays.
+What a key holds is said here and in ``ir.figures``; ``archsim show schema result`` is made of that. Readers take
+summaries of ``archsim.result/1`` too, which lack what came with the second schema (``Key.since``) and whose ``macs``
+are those on arrays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from archsim.ir.activity import Activity
+from archsim.ir.causes import BOUNDS, OF_ARRAYS, SLOTS, TIME
+from archsim.ir.figures import (
+    ArchitectureFacts,
+    DramFigures,
+    FigureBounds,
+    PerSample,
+    Predicted,
+    Provenance,
+    Refinement,
+    WorkloadFacts,
+)
+from archsim.ir.keys import RATIO, SECOND, TABLE, TEXT, Causes, Key
 from archsim.ir.timeline import Timeline
 
 SCHEMA = "archsim.result/2"
@@ -40,55 +52,70 @@ class LayerResult:
     the array rows.
     """
 
-    name: str
-    op: str
-    macs: int
-    cycles_start: int
-    cycles_end: int
-    cycles_total: int
-    utilization: float
-    energy_j: float
-    dram_read_bytes: int
-    dram_write_bytes: int
-    cycles_critical: int
-    bound_by: str
-    stalls: Mapping[str, int]
-    fused_with: tuple[str, ...] = ()
-    view_of: str | None = None
-    on_host: bool = False
+    name: Annotated[str, Key(TEXT, "The layer's name; _host for the host's own time, _static for energy at rest.")]
+    op: Annotated[str, Key(TEXT, "The operator as the model calls it.")]
+    macs: Annotated[int, Key("MAC", "Multiply-accumulates of the whole batch.")]
+    cycles_start: Annotated[int, Key("cycles", "When its first command starts.")]
+    cycles_end: Annotated[int, Key("cycles", "When its last command has ended.")]
+    cycles_total: Annotated[int, Key("cycles", "From the first to the last of them; layers overlap.")]
+    utilization: Annotated[float, Key(RATIO, "MACs on arrays over what the peak allows in its span.")]
+    energy_j: Annotated[float, Key("J", "Energy of its actions; layers sum to the run.")]
+    dram_read_bytes: Annotated[int, Key("B", "Bytes read for it on the pins of all DRAM.")]
+    dram_write_bytes: Annotated[int, Key("B", "Bytes written for it on the pins of all DRAM.")]
+    cycles_critical: Annotated[int, Key("cycles", "Its part of the critical path; layers sum to the run.")]
+    bound_by: Annotated[str, Key(TEXT, "The largest cause of its critical cycles."), Causes(BOUNDS)]
+    stalls: Annotated[
+        Mapping[str, int], Key("cycles", "Waits of the arrays by cause and operand."), Causes(OF_ARRAYS, operands=True)
+    ]
+    fused_with: Annotated[tuple[str, ...], Key(TEXT, "Nodes of the model that are computed with it.")] = ()
+    view_of: Annotated[str | None, Key(TEXT, "The tensor that it is another view of; null for layers that work.")] = (
+        None
+    )
+    on_host: Annotated[bool, Key(TEXT, "Whether the host computes it.")] = False
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """Everything a run reports; ``to_json`` gives the public summary, the rest feeds plots and pages."""
 
-    workload: Mapping[str, Any]  # name, layers, macs, parameters, weight_bytes
-    architecture: Mapping[str, Any]  # name, clock_hz, peak_macs_per_s
-    cycles_total: int
-    latency_s: float
-    throughput_per_s: float
-    macs: int  # of all engines and the host: the three below together, and those of the workload
-    macs_array: int
-    macs_vector: int
-    macs_host: int
-    utilization: float  # macs_array / (cycles_total x best peak MACs per cycle)
-    utilization_dtype: float  # the same over the peak of the formats used
-    energy_j: float
-    energy_chip_j: float
-    power_avg_w: float
-    power_peak_w: float
-    power_window_s: float
-    edp_js: float
-    area_mm2: float | None
-    die_cost_usd: float | None
-    bounds: Mapping[str, str]  # figure -> lower | estimate: what of the real chip it leaves out
-    per_sample: Mapping[str, Any]  # samples of the batch, and figures divided by them; {} for a Program given as text
-    dram: Mapping[str, Any]
-    mac_breakdown: Mapping[str, int]
-    energy_breakdown_j: Mapping[str, float]
-    time_breakdown: Mapping[str, Mapping[str, int]]
-    layers: tuple[LayerResult, ...]
-    provenance: Mapping[str, Any]
+    workload: Annotated[WorkloadFacts, Key(TABLE, "What was run.")]
+    architecture: Annotated[ArchitectureFacts, Key(TABLE, "The chip that it was run on.")]
+    cycles_total: Annotated[int, Key("cycles", "The run in cycles of the reference clock.")]
+    latency_s: Annotated[float, Key("s", "From the start to the end of the run, of the whole batch.")]
+    throughput_per_s: Annotated[float, Key("1/s", "Samples a second, one run after the other.")]
+    macs: Annotated[
+        int, Key("MAC", "Multiply-accumulates on all engines and the host; of the first schema, on arrays.")
+    ]
+    macs_array: Annotated[int, Key("MAC", "Multiply-accumulates on arrays.", SECOND)]
+    macs_vector: Annotated[int, Key("MAC", "Multiply-accumulates on vector units.", SECOND)]
+    macs_host: Annotated[int, Key("MAC", "Multiply-accumulates on the host.", SECOND)]
+    utilization: Annotated[float, Key(RATIO, "MACs on arrays over cycles x the best peak.")]
+    utilization_dtype: Annotated[float, Key(RATIO, "The same over the peak of the formats used.", SECOND)]
+    energy_j: Annotated[float, Key("J", "Energy of chip and DRAM.")]
+    energy_chip_j: Annotated[float, Key("J", "Energy of the chip without DRAM.")]
+    power_avg_w: Annotated[float, Key("W", "Energy over the latency.")]
+    power_peak_w: Annotated[float, Key("W", "The most in any window of power_window_s.")]
+    power_window_s: Annotated[float, Key("s", "How long the windows are that power_peak_w looks at.")]
+    edp_js: Annotated[float, Key("J s", "Energy times latency.")]
+    area_mm2: Annotated[float | None, Key("mm2", "Area of the parts that have one; null where none is known.")]
+    die_cost_usd: Annotated[float | None, Key("USD", "Price of a die; null, since it is not modelled.")]
+    bounds: Annotated[FigureBounds, Key(TABLE, "Which figures leave out something of the real chip.", SECOND)]
+    per_sample: Annotated[
+        PerSample | None, Key(TABLE, "Figures of a sample; absent where the batch is not known.", SECOND)
+    ]
+    dram: Annotated[DramFigures, Key(TABLE, "All DRAM parts over the run.")]
+    mac_breakdown: Annotated[
+        Mapping[str, int],
+        Key("MAC slots", "Where cycles x peak went; sums to it exactly."),
+        Causes(SLOTS, whole=True),
+    ]
+    energy_breakdown_j: Annotated[Mapping[str, float], Key("J", "Energy by part; sums to energy_j.")]
+    time_breakdown: Annotated[
+        Mapping[str, Annotated[Mapping[str, int], Causes(TIME, whole=True)]],
+        Key("cycles", "Of each unit the cycles by cause; every row sums to cycles_total."),
+    ]
+    layers: Annotated[tuple[LayerResult, ...], Key(TABLE, "A row for each layer, view, the host and energy at rest.")]
+    provenance: Annotated[Provenance, Key(TABLE, "What the result follows from.")]
     # beyond the public summary, for rendering:
     critical: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # layer -> cause -> critical cycles
     area_breakdown_mm2: Mapping[str, float] = field(default_factory=dict)
@@ -98,8 +125,8 @@ class Result:
     timelines: Mapping[str, Timeline] = field(default_factory=dict)  # unit -> what its time is charged to
     power_trace: tuple[tuple[float, float], ...] = ()  # (time_s, watts) per window
     power_parts: tuple[tuple[str, tuple[float, ...]], ...] = ()  # part -> joules in equal windows of the run
-    predicted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # layer -> bound, simulated alone, proof
-    refinement: Mapping[str, Any] = field(default_factory=dict)  # what a refined mapping gained
+    predicted: Mapping[str, Predicted] = field(default_factory=dict)  # by layer
+    refinement: Refinement | None = None  # what a refined mapping gained
     peak_dtype_macs_per_s: float = 0.0  # of the arrays at the formats used
 
     def to_json(self) -> dict[str, Any]:

@@ -19,6 +19,17 @@ from archsim.energy.chip import tables_for
 from archsim.energy.power import power
 from archsim.energy.power_parts import by_part
 from archsim.ir.activity import Activity
+from archsim.ir.figures import (
+    ArchitectureFacts,
+    DramFigures,
+    FigureBounds,
+    PerSample,
+    Predicted,
+    Provenance,
+    RepeatFacts,
+    RunOptions,
+    WorkloadFacts,
+)
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.result import Result
 from archsim.ir.workload import Workload
@@ -35,20 +46,21 @@ from archsim.spec.architecture import Architecture
 from archsim.spec.dtypes import BITS
 
 _PS = 10**12
-BOUNDS = {"area_mm2": "lower", "power_avg_w": "lower"}  # control, clock trees, pads and test logic are in no table
+# control, clock trees, pads and test logic are in no table
+BOUNDS: FigureBounds = {"area_mm2": "lower", "power_avg_w": "lower"}
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
     """What the provenance says beside the model and the chip."""
 
-    options: Mapping[str, Any]
+    options: RunOptions
     seed: int
     warnings: Sequence[str] = ()
     repetition: Repetition | None = None
 
     @property
-    def repeat(self) -> str | dict[str, Any]:
+    def repeat(self) -> str | RepeatFacts:
         """How repetitions were simulated; plainly ``exact`` for a single run."""
         return "exact" if self.repetition is None else self.repetition.provenance
 
@@ -59,7 +71,7 @@ def assemble(
     activity: Activity,
     mapping: ModelMapping | None = None,
     *,
-    options: Mapping[str, Any],
+    options: RunOptions,
     seed: int = 0,
     warnings: Sequence[str] = (),
     repetition: Repetition | None = None,
@@ -131,7 +143,7 @@ def assemble(
     )
 
 
-def _predicted(mapping: ModelMapping | None) -> dict[str, dict[str, Any]]:
+def _predicted(mapping: ModelMapping | None) -> dict[str, Predicted]:
     """What the compiler knew of each layer: its bound, its cycles alone where they were simulated, its proof."""
     return {
         layer.layer: {
@@ -144,11 +156,11 @@ def _predicted(mapping: ModelMapping | None) -> dict[str, dict[str, Any]]:
 
 
 def per_sample(
-    workload: Workload | None, cycles: int, latency_s: float, energy_j: float, macs: int, dram: Mapping[str, Any]
-) -> dict[str, Any]:
-    """``per_sample``: what each sample of the batch has of the run; {} where the batch is not known."""
+    workload: Workload | None, cycles: int, latency_s: float, energy_j: float, macs: int, dram: DramFigures
+) -> PerSample | None:
+    """``per_sample``: what each sample of the batch has of the run; None where the batch is not known."""
     if workload is None:
-        return {}
+        return None
     samples = workload.batch
     return {
         "samples": samples,
@@ -160,7 +172,7 @@ def per_sample(
     }
 
 
-def _facts_of(workload: Workload | None, activity: Activity, dtypes: Mapping[str, str], macs: int) -> dict[str, Any]:
+def _facts_of(workload: Workload | None, activity: Activity, dtypes: Mapping[str, str], macs: int) -> WorkloadFacts:
     if workload is None:
         names = {text.layer for queue in activity.records.values() for text in queue.texts if text.layer}
         return {
@@ -173,7 +185,7 @@ def _facts_of(workload: Workload | None, activity: Activity, dtypes: Mapping[str
     return workload_facts(workload, dtypes)
 
 
-def workload_facts(workload: Workload, dtypes: Mapping[str, str]) -> dict[str, Any]:
+def workload_facts(workload: Workload, dtypes: Mapping[str, str]) -> WorkloadFacts:
     """``workload`` of a summary, of a model in formats by role."""
     return {
         "name": workload.name,
@@ -198,7 +210,7 @@ def _weight_bytes(workload: Workload, dtypes: Mapping[str, str]) -> int:
     return -(-bits // 8)
 
 
-def chip_facts(architecture: Architecture) -> dict[str, Any]:
+def chip_facts(architecture: Architecture) -> ArchitectureFacts:
     """``architecture`` of a summary."""
     peak = peak_macs_per_cycle(architecture) * architecture.clock_hz
     whole = int(peak) if peak.denominator == 1 else float(peak)
@@ -207,13 +219,13 @@ def chip_facts(architecture: Architecture) -> dict[str, Any]:
 
 def _provenance(
     workload: Workload | None, architecture: Architecture, activity: Activity, origin: Origin
-) -> dict[str, Any]:
+) -> Provenance:
     stated = (*(workload.warnings if workload is not None else ()), *architecture.warnings, *origin.warnings)
     return {
         "archsim_version": __version__,
         "model_sha256": workload.sha256 if workload is not None else "",
         "chip_sha256": architecture.sha256,
-        "options": dict(origin.options),
+        "options": origin.options,
         "seed": origin.seed,
         "fidelity": dict(sorted(activity.fidelity.items())),
         "repeat": origin.repeat,

@@ -8,16 +8,14 @@ data that lie in another.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from archsim.errors import SimulationError
 from archsim.ir.activity import Activity
+from archsim.ir.figures import DramFigures, MemoryFigures
 from archsim.ir.result import LayerResult
 
-Figures = dict[str, Any]
 
-
-def dram_figures(activity: Activity, layers: Sequence[LayerResult], latency_s: float) -> Figures:
+def dram_figures(activity: Activity, layers: Sequence[LayerResult], latency_s: float) -> DramFigures:
     """``dram`` of the result. Raises SimulationError where the layers' bytes are not those on the pins."""
     memories = {
         name: memory_figures(
@@ -36,7 +34,7 @@ def dram_figures(activity: Activity, layers: Sequence[LayerResult], latency_s: f
     return found
 
 
-def memory_figures(read: int, written: int, useful: int, possible: float) -> Figures:
+def memory_figures(read: int, written: int, useful: int, possible: float) -> MemoryFigures:
     """A row of ``dram.memories``; ``possible``: bytes that the pins could have moved in the run, 0 without a limit."""
     return {
         "read_bytes": read,
@@ -46,13 +44,15 @@ def memory_figures(read: int, written: int, useful: int, possible: float) -> Fig
     }
 
 
-def together(memories: Mapping[str, Figures], row_hit_rate: float | None, peak_bytes_per_s: int) -> Figures:
+def together(memories: Mapping[str, MemoryFigures], row_hit_rate: float | None, peak_bytes_per_s: int) -> DramFigures:
     """``dram`` of its memories: bytes add up, the share is the busiest one's."""
-    sums = {key: sum(row[key] for row in memories.values()) for key in ("read_bytes", "write_bytes", "useful_bytes")}
+    rows = memories.values()
     return {
-        **sums,
+        "read_bytes": sum(row["read_bytes"] for row in rows),
+        "write_bytes": sum(row["write_bytes"] for row in rows),
+        "useful_bytes": sum(row["useful_bytes"] for row in rows),
         "row_hit_rate": row_hit_rate,
-        "bandwidth_utilization": max((row["bandwidth_utilization"] for row in memories.values()), default=0.0),
+        "bandwidth_utilization": max((row["bandwidth_utilization"] for row in rows), default=0.0),
         "peak_bytes_per_s": peak_bytes_per_s,
         "memories": dict(memories),
     }

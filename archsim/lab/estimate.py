@@ -16,6 +16,7 @@ from typing import Any
 from archsim.energy.account import account
 from archsim.energy.chip import tables_for
 from archsim.ir.activity import CountKey, to_cycles
+from archsim.ir.figures import DramFigures
 from archsim.ir.workload import Layer
 from archsim.lab.account import BOUNDS, chip_facts, per_sample, ratio, workload_facts
 from archsim.lab.dram_figures import memory_figures, together
@@ -124,7 +125,7 @@ def _timed(architecture: Architecture) -> list[Memory]:
     return [part for part in architecture.memories if part.kind == "dram" and part.standard != "constant"]
 
 
-def _dram(architecture: Architecture, expected: Expected, peaks: Mapping[str, float]) -> dict[str, Any]:
+def _dram(architecture: Architecture, expected: Expected, peaks: Mapping[str, float]) -> DramFigures:
     """What goes over the pins; ``peaks``: bytes per second of each DRAM."""
     latency_s = expected.total_ps / PS_PER_S
     memories = {}

@@ -6,10 +6,11 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from archsim.caches import folder
 from archsim.errors import ArchsimError, ConfigError, MappingError
+from archsim.ir.figures import RunOptions
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.program import Program
 from archsim.ir.workload import Workload
@@ -89,20 +90,25 @@ class Built:
     text_sha256: str = ""
     mapping_sha256: str = ""
 
-    def options(self, job: Job) -> dict[str, Any]:
+    def options(self, job: Job) -> RunOptions:
         """The options that the result depends on, with what they resolved to; the seed has its own place."""
-        return {
+        found: RunOptions = {
             "objective": job.objective,
             "batch": self.workload.batch if self.workload is not None else None,
             "dtypes": dict(self.mapping.dtypes) if self.mapping is not None else None,
             "set": {key: str(value) for key, value in sorted(job.values.items())},
             "on_unsupported": job.on_unsupported,
             "fidelity": job.fidelity,
-            **({"mapping": self.mapping_sha256} if job.mapping is not None else {}),
-            **({"refine": job.refine} if job.refine else {}),
-            **({"lookups": dict(sorted(job.lookups.items()))} if job.lookups else {}),
-            **({"parameters": dict(sorted(job.parameters.items()))} if job.parameters else {}),
         }
+        if job.mapping is not None:
+            found["mapping"] = self.mapping_sha256
+        if job.refine:
+            found["refine"] = job.refine
+        if job.lookups:
+            found["lookups"] = dict(sorted(job.lookups.items()))
+        if job.parameters:
+            found["parameters"] = dict(sorted(job.parameters.items()))
+        return found
 
 
 def build(job: Job, say: Progress = quiet) -> Built:

@@ -5,12 +5,12 @@ model, chip -> Workload, Architecture -> mapper -> Program -> machine -> Activit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from archsim.errors import ConfigError, ProgramError
+from archsim.ir.figures import Provenance, Refinement
 from archsim.ir.program import Program
 from archsim.ir.result import Result
 from archsim.lab import compiling
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from archsim.repetition import Repetition
+    from archsim.report.details import WhyRow
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class RunResult:
 
     result: Result
     built: Built
-    why: tuple[Mapping[str, Any], ...] = ()
+    why: tuple[WhyRow, ...] = ()
     _memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -172,7 +173,7 @@ def execute(job: Job, say: Progress = quiet) -> RunResult:
     before = build(plain, say)
     analytic = simulated(plain, before, say)
     kept = _figures(job.objective, done.result) <= _figures(job.objective, analytic)
-    said = {
+    said: Refinement = {
         "candidates": job.refine,
         "refined_cycles": done.result.cycles_total,
         "analytic_cycles": analytic.cycles_total,
@@ -180,7 +181,7 @@ def execute(job: Job, say: Progress = quiet) -> RunResult:
     }
     if kept:
         return replace(done, result=replace(done.result, refinement=said))
-    provenance = {**analytic.provenance, "options": done.result.provenance["options"]}
+    provenance: Provenance = {**analytic.provenance, "options": done.result.provenance["options"]}
     return RunResult(replace(analytic, refinement=said, provenance=provenance), before)
 
 

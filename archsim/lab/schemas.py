@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 from archsim.errors import ConfigError, nearest
 
@@ -94,50 +94,24 @@ def _workload() -> Json:
 
 
 def _result() -> Json:
-    """The summary of a run: what a Result states, and ``details`` for pages. Keys that have defaults may lack."""
-    from archsim.ir import result
+    """The summary of a run."""
+    from archsim.lab.result_schema import root
     from archsim.spec.json_schema import document
 
-    layer = _record(result.LayerResult, ())
-    root = _record(result.Result, result.RENDERING)
-    root["required"] = [name for name in root["required"] if name not in result.OPTIONAL]
-    root["properties"] = {
-        "schema": {"const": result.SCHEMA},
-        **root["properties"],
-        "layers": {"type": "array", "items": {"$ref": "#/$defs/layer"}},
-        "details": {"type": "object"},
-    }
-    root["required"] = ["schema", *root["required"]]
-    return document("result", root, {"layer": layer})
+    return document("result", *root())
 
 
-def _record(kind: Any, hidden: tuple[str, ...]) -> Json:
-    """A dataclass as an object; fields with defaults may be absent."""
-    from dataclasses import MISSING, fields
+def _stated(module: str, name: str) -> Callable[[], Json]:
+    """The schema of a file whose keys are in tables of ``ir.forms.stated``."""
 
-    hints = get_type_hints(kind)
-    shown = [each for each in fields(kind) if each.name not in hidden]
-    required = [each.name for each in shown if each.default is MISSING and each.default_factory is MISSING]
-    properties = {each.name: _hinted(hints[each.name]) for each in shown}
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    def made() -> Json:
+        import importlib
 
+        from archsim.spec.json_schema import document
 
-def _hinted(hint: Any) -> Json:
-    """The JSON of a value of a type."""
-    plain = {int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"}
-    if hint in plain:
-        return {"type": plain[hint]}
-    arguments = get_args(hint)
-    if get_origin(hint) is tuple:
-        return {"type": "array", "items": _hinted(arguments[0])}
-    if get_origin(hint) is not None and issubclass(_class_of(hint), Mapping):
-        return {"type": "object", "additionalProperties": _hinted(arguments[1])}
-    return {"anyOf": [_hinted(item) for item in arguments]} if arguments else {}
+        return document(name, importlib.import_module(module).json_root(), {})
 
-
-def _class_of(hint: Any) -> type:
-    origin = get_origin(hint)
-    return origin if isinstance(origin, type) else object
+    return made
 
 
 _TABLES = "archsim.spec.schema_tables"
@@ -149,5 +123,7 @@ _SCHEMAS: Mapping[str, tuple[str, Callable[[], Json]]] = {
     "technology": ("technology tables", _of(_TABLES, "TechnologyTable", "technology")),
     "dram_energy": ("energy tables of DRAM standards", _of(_TABLES, "DramEnergyTable", "dram_energy")),
     "link": ("links between chips", _of(_TABLES, "Link", "link")),
+    "mapping": ("mapping files", _stated("archsim.ir.forms.mapping", "mapping")),
+    "cluster": ("cluster files", _stated("archsim.lab.sweep.cluster_form", "cluster")),
     "result": ("summary.json of a run", _result),
 }

@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from archsim import units
 from archsim.errors import ArchsimError
 from archsim.ir.result import Result
 from archsim.lab.offchip import device_of
 from archsim.pe.dataflows import catalog
+from archsim.report.details import WhyRow
 from archsim.spec.architecture import Architecture, Array, Dma
 from archsim.spec.memories import Memory, PortSet
 from archsim.spec.network import Noc, Outer
@@ -56,12 +56,19 @@ class WhatIf:
     power_mw: float | None
     reason: str = ""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> WhyRow:
         """A row of ``details.why``."""
-        keys = {key: str(value) for key, value in self.variant.keys.items()}
-        names = ("cycles_total", "gain_cycles", "gain_percent", "area_mm2", "power_mw", "reason")
-        figures = {name: getattr(self, name) for name in names}
-        return {"name": self.variant.name, "keys": keys, **figures, "remark": self.variant.remark}
+        return {
+            "name": self.variant.name,
+            "keys": {key: str(value) for key, value in self.variant.keys.items()},
+            "cycles_total": self.cycles_total,
+            "gain_cycles": self.gain_cycles,
+            "gain_percent": self.gain_percent,
+            "area_mm2": self.area_mm2,
+            "power_mw": self.power_mw,
+            "reason": self.reason,
+            "remark": self.variant.remark,
+        }
 
 
 def variants(architecture: Architecture) -> Iterator[Variant]:

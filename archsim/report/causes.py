@@ -1,4 +1,4 @@
-"""The causes that time and MAC slots are charged to: order, label, colour and meaning for every page.
+"""The causes that time and MAC slots are charged to: order, label and colour for every page (meanings: ``ir.causes``).
 
 Colours begin from the Okabe-Ito set (Okabe and Ito, "Color Universal Design", 2008), which stays apart under
 the common forms of colour blindness; the rest are tints and greys that differ from it in lightness.
@@ -7,6 +7,8 @@ the common forms of colour blindness; the rest are tints and greys that differ f
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from archsim.ir.causes import MEANINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,44 +21,23 @@ class Cause:
     meaning: str
 
 
-CAUSES = (
-    Cause("useful", "useful MACs", "#0072B2", "multiply-accumulates the model asked for"),
-    Cause("busy", "busy", "#0072B2", "the unit works on its command"),
-    Cause("edge_underfill", "edge underfill", "#56B4E9", "rows or columns without work in partial folds"),
-    Cause("dtype_loss", "dtype loss", "#B3D9F2", "the dtype used runs below the best rate of the array"),
-    Cause("fill_drain", "fill and drain", "#009E73", "the skew of operands entering and results leaving the array"),
-    Cause(
-        "weight_load", "weight load", "#7FCDB0", "the operand that stays is shifted into the array and nothing hides it"
-    ),
-    Cause("stall_dram", "waits for DRAM", "#D55E00", "DRAM has not delivered or taken the data yet"),
-    Cause(
-        "stall_noc",
-        "waits for on-chip moves",
-        "#CC79A7",
-        "a move between memories is under way: over a network up to its last flit, else at the rate of its ports",
-    ),
-    Cause(
-        "stall_sram_port",
-        "waits for SRAM port",
-        "#E69F00",
-        "streams share an SRAM port and stretch each other, or the words of one meet in a bank",
-    ),
-    Cause(
-        "stall_compute",
-        "waits for compute",
-        "#7A6BA8",
-        "moves and vector work wait for the array of their own layer",
-    ),
-    Cause(
-        "stall_dependency",
-        "waits for dependency",
-        "#7B2D43",
-        "the producer is a vector unit, another array or another layer",
-    ),
-    Cause("launch", "launch", "#C9B458", "host launch, issue and set-up commands"),
-    Cause("imbalance", "imbalance", "#8A8D3C", "a sibling core still works on the layer"),
-    Cause("idle", "idle", "#D5DAE0", "nothing left or nothing given to do"),
+_DRAWN = (  # key, label, colour
+    ("useful", "useful MACs", "#0072B2"),
+    ("busy", "busy", "#0072B2"),
+    ("edge_underfill", "edge underfill", "#56B4E9"),
+    ("dtype_loss", "dtype loss", "#B3D9F2"),
+    ("fill_drain", "fill and drain", "#009E73"),
+    ("weight_load", "weight load", "#7FCDB0"),
+    ("stall_dram", "waits for DRAM", "#D55E00"),
+    ("stall_noc", "waits for on-chip moves", "#CC79A7"),
+    ("stall_sram_port", "waits for SRAM port", "#E69F00"),
+    ("stall_compute", "waits for compute", "#7A6BA8"),
+    ("stall_dependency", "waits for dependency", "#7B2D43"),
+    ("launch", "launch", "#C9B458"),
+    ("imbalance", "imbalance", "#8A8D3C"),
+    ("idle", "idle", "#D5DAE0"),
 )
+CAUSES = tuple(Cause(key, label, colour, MEANINGS[key]) for key, label, colour in _DRAWN)
 
 _BY_KEY = {cause.key: cause for cause in CAUSES}
 _UNKNOWN_COLOUR = "#5F6873"

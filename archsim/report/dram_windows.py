@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from archsim.energy.account import HOST
 from archsim.ir.activity import Activity, DramStats
 from archsim.ir.bandwidth import Streams
+from archsim.report.details import DramPart, DramWindows
 
 WINDOWS = 200
 PS_PER_S = 10**12
@@ -24,7 +25,7 @@ _ROWS = ("row_hits", "row_misses", "row_conflicts")
 _MOST = np.iinfo(np.int64).max // 2
 
 
-def dram_parts(activity: Activity) -> dict[str, dict[str, Any]]:
+def dram_parts(activity: Activity) -> dict[str, DramPart]:
     """DRAM part -> its totals and ``windows``: their length in seconds, and a list for bytes on the pins in each
     direction, row hits, misses, conflicts, and the hit rate (None where nothing moved or there are no rows).
 
@@ -89,7 +90,7 @@ def _window(time_ps: NDArray[Any], total_ps: int, windows: int) -> IntArray:
     return found
 
 
-def _part(name: str, stats: DramStats, activity: Activity) -> dict[str, Any]:
+def _part(name: str, stats: DramStats, activity: Activity) -> DramPart:
     streams = activity.bandwidth.by_memory.get(name)
     return {
         "read_bytes": stats.read_bytes,
@@ -104,7 +105,7 @@ def _part(name: str, stats: DramStats, activity: Activity) -> dict[str, Any]:
     }
 
 
-def _windows(streams: Streams, total_ps: int, peak_bytes_per_s: float) -> dict[str, Any]:
+def _windows(streams: Streams, total_ps: int, peak_bytes_per_s: float) -> DramWindows:
     count = min(WINDOWS, total_ps)
     rows = {name: by_window(streams, name, total_ps, count) for name in _ROWS}
     read = by_window(streams.pick(~streams.write), "pin_bytes", total_ps, count)
@@ -114,7 +115,9 @@ def _windows(streams: Streams, total_ps: int, peak_bytes_per_s: float) -> dict[s
         "seconds": total_ps / count / PS_PER_S,
         "read_bytes": read,
         "write_bytes": written,
-        **rows,
+        "row_hits": rows["row_hits"],
+        "row_misses": rows["row_misses"],
+        "row_conflicts": rows["row_conflicts"],
         "row_hit_rate": [hit_rate(*at) for at in zip(*rows.values(), strict=True)],
     }
 

@@ -7,21 +7,17 @@ from typing import Any
 
 from archsim.ir.activity import CAUSES, NocStats
 from archsim.report.charts.stacked import Bar
+from archsim.report.details import Network
 from archsim.report.format import count, percent
 
 WORK, AFTER = ("busy", "fill_drain", "weight_load"), ("imbalance", "idle")
 BUSIEST = 5
 
 
-def network(stats: NocStats) -> dict[str, Any]:
+def network(stats: NocStats) -> Network:
     """``details.noc`` of the summary: routers at their places, links with their flits, nodes with theirs."""
     ports = {node: part for part, nodes in stats.ports.items() for node in nodes}
-    nested = {}
-    if stats.router_levels:
-        within = [[list(place) for place in places] for places in stats.within]
-        nested = {"levels": list(stats.levels), "router_levels": list(stats.router_levels), "within": within}
-    slow = {"periods": list(stats.periods)} if stats.periods else {}
-    return {
+    found: Network = {
         "name": stats.name,
         "cycles": stats.cycles,
         "routers": stats.routers,
@@ -36,9 +32,14 @@ def network(stats: NocStats) -> dict[str, Any]:
             }
             for node, router in enumerate(stats.node_routers)
         ],
-        **nested,
-        **slow,
     }
+    if stats.router_levels:
+        found["levels"] = list(stats.levels)
+        found["router_levels"] = list(stats.router_levels)
+        found["within"] = [[list(place) for place in places] for places in stats.within]
+    if stats.periods:
+        found["periods"] = list(stats.periods)
+    return found
 
 
 def taken(noc: Mapping[str, Any]) -> list[float]:

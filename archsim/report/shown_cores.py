@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from archsim.ir.activity import Record
+from archsim.report.details import ShownCores
 from archsim.spec.network import queue_core
 
 ALL = 8  # cores that are all shown
@@ -15,24 +16,25 @@ MOVERS = ("load", "store")  # engines that move; the others compute
 Records = Mapping[str, Sequence[Record]]
 
 
-def shown_cores(records: Records, layer: str, low_ps: int, high_ps: int) -> dict[str, Any]:
+def shown_cores(records: Records, layer: str, low_ps: int, high_ps: int) -> ShownCores | None:
     """``{of, working, busiest, middle, idlest}``: how many cores there are and work on ``layer``, and numbers of three.
 
     By the time in which their computing engines run its commands in [low, high), of equals by number; by all engines
-    where none computes. Empty where all cores are shown, without the three where none works.
+    where none computes. None where all cores are shown, without the three where none works.
     """
     cores = {core for core in map(queue_core, records) if core is not None}
     if len(cores) <= ALL:
-        return {}
+        return None
     work = _work(records, layer, low_ps, high_ps, movers=False) or _work(records, layer, low_ps, high_ps, movers=True)
     order = sorted(work, key=lambda core: (-work[core], core))
-    found = {"of": len(cores), "working": len(order)}
+    found: ShownCores = {"of": len(cores), "working": len(order)}
     if not order:
         return found
-    return {**found, "busiest": order[0], "middle": order[len(order) // 2], "idlest": order[-1]}
+    found["busiest"], found["middle"], found["idlest"] = order[0], order[len(order) // 2], order[-1]
+    return found
 
 
-def is_shown(unit: str, cores: Mapping[str, Any]) -> bool:
+def is_shown(unit: str, cores: Mapping[str, Any] | None) -> bool:
     """Whether a unit stands in one of the cores, or in none."""
     core = queue_core(unit)
     return not cores or core is None or core in chosen(cores)
@@ -43,7 +45,7 @@ def chosen(cores: Mapping[str, Any]) -> list[int]:
     return list(dict.fromkeys(cores[which] for which in ("busiest", "middle", "idlest") if which in cores))
 
 
-def sentence(cores: Mapping[str, Any]) -> str:
+def sentence(cores: Mapping[str, Any] | None) -> str:
     """What the page says of the choice; nothing where all are shown."""
     if not cores:
         return ""

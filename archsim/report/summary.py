@@ -1,26 +1,20 @@
 """The summary: one Result as plain JSON types, the only thing that pages, tables and rebuilt reports read.
 
-It holds the public keys of ``archsim.result/2`` and one more, ``details``, with what pages draw beyond them:
-``critical`` (layer -> cause -> cycles on the critical path), ``area_breakdown_mm2``, ``sources`` (key path ->
-where the number comes from), ``timeline`` (the slowest layers), ``power`` (part -> joules in equal windows of the run,
-all of which sum to ``energy_j``), ``dram`` (each part's rows, refreshes and traffic over time), ``row_hit_rate`` (by
-layer), ``predicted`` (layer -> ``bound_cycles`` of its mapping, ``alone_cycles`` where it was simulated by itself,
-``proof``), with refined mappings ``refinement`` (cycles with and without), where the chip has caches ``caches`` (name
--> ``hits`` and ``misses`` of the lines that gathers asked for, ``write_hits`` and ``write_misses`` of scatters) and,
-where asked for, ``why`` (re-simulated changes of the chip) and ``peak_dtype_macs_per_s`` (of the arrays at the formats
-used). Summaries of ``archsim.result/1`` are read as what they are: what came later is absent.
+It holds the public keys of ``archsim.result/2`` and one more, ``details`` (``report.details``), with what pages draw
+beyond them. Summaries of ``archsim.result/1`` are read as what they are: what came later is absent.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from archsim.errors import ConfigError
+from archsim.ir.activity import CacheStats
 from archsim.ir.result import FIRST_SCHEMA, SCHEMA, Result
+from archsim.report.details import CacheLines, Details, WhyRow
 from archsim.report.dram_windows import dram_parts, row_hit_rates
 from archsim.report.noc_rows import network
 from archsim.report.timeline import timeline
@@ -32,9 +26,9 @@ SCENARIO = "archsim.scenario_result/1"  # the schema of a scenario's summary
 Summary = Mapping[str, Any]
 
 
-def summarise(result: Result, why: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+def summarise(result: Result, why: Sequence[WhyRow] = ()) -> dict[str, Any]:
     """The summary of ``result``; ``why``: rows of ``archsim.lab.why`` as plain mappings."""
-    details: dict[str, Any] = {
+    details: Details = {
         "critical": {layer: dict(causes) for layer, causes in result.critical.items()},
         "area_breakdown_mm2": dict(result.area_breakdown_mm2),
         "sources": dict(sorted(result.sources.items())),
@@ -46,16 +40,25 @@ def summarise(result: Result, why: Sequence[Mapping[str, Any]] = ()) -> dict[str
         "peak_dtype_macs_per_s": result.peak_dtype_macs_per_s,
     }
     if result.activity is not None and result.activity.caches:
-        details["caches"] = {name: asdict(stats) for name, stats in result.activity.caches.items()}
+        details["caches"] = {name: _lines(stats) for name, stats in result.activity.caches.items()}
     if result.activity is not None and result.activity.noc is not None:
         details["noc"] = network(result.activity.noc)
     if result.predicted:
-        details["predicted"] = {layer: dict(row) for layer, row in result.predicted.items()}
+        details["predicted"] = dict(result.predicted)
     if result.refinement:
-        details["refinement"] = dict(result.refinement)
+        details["refinement"] = result.refinement
     if why:
-        details["why"] = [dict(row) for row in why]
+        details["why"] = list(why)
     return {**result.to_json(), "details": details}
+
+
+def _lines(stats: CacheStats) -> CacheLines:
+    return {
+        "hits": stats.hits,
+        "misses": stats.misses,
+        "write_hits": stats.write_hits,
+        "write_misses": stats.write_misses,
+    }
 
 
 def to_text(summary: Summary) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from archsim.ir.activity import Activity, Record, edge_ps, to_cycles
 from archsim.ir.result import LayerResult
 from archsim.ir.timeline import Timeline
+from archsim.report.details import Window
 from archsim.report.shown_cores import is_shown, shown_cores
 from archsim.sim.blame import phases
 from archsim.sim.holders import MOVE_STALLS
@@ -38,7 +39,7 @@ def slowest(layers: Sequence[LayerResult], most: int = LAYERS) -> list[LayerResu
     return list(kinds.values())[:most]
 
 
-def timeline(activity: Activity, states: Mapping[str, Timeline], layers: Sequence[LayerResult]) -> list[dict[str, Any]]:
+def timeline(activity: Activity, states: Mapping[str, Timeline], layers: Sequence[LayerResult]) -> list[Window]:
     """One window per slow layer: ``{layer, cycles_start, cycles_end, units: {unit: [stretch, ...]}}``.
 
     ``states``: the timeline of every unit. Of many cores ``cores`` says beside it which are among the units.
@@ -46,7 +47,7 @@ def timeline(activity: Activity, states: Mapping[str, Timeline], layers: Sequenc
     return [_window(activity, states, layer) for layer in slowest(layers)]
 
 
-def _window(activity: Activity, states: Mapping[str, Timeline], layer: LayerResult) -> dict[str, Any]:
+def _window(activity: Activity, states: Mapping[str, Timeline], layer: LayerResult) -> Window:
     low, high, hz = layer.cycles_start, layer.cycles_end, activity.clock_hz
     cores = shown_cores(activity.records, layer.name, edge_ps(low, hz), edge_ps(high, hz))
     units = {}
@@ -57,8 +58,10 @@ def _window(activity: Activity, states: Mapping[str, Timeline], layer: LayerResu
         _fill(found, work, edges_ps, causes, edge_ps(low, hz), edge_ps(high, hz))
         if found.done:
             units[unit] = found.done
-    chosen = {"cores": cores} if cores else {}
-    return {"layer": layer.name, "cycles_start": low, "cycles_end": high, **chosen, "units": units}
+    window: Window = {"layer": layer.name, "cycles_start": low, "cycles_end": high, "units": units}
+    if cores:
+        window["cores"] = cores
+    return window
 
 
 def place(unit: str) -> tuple[bool, int, str]:

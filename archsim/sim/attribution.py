@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archsim.ir.activity import CAUSES, Activity, to_cycles
+from archsim.ir.causes import OF_ARRAYS
 from archsim.ir.timeline import State, Timeline
 from archsim.sim.blame import timelines
 
@@ -59,7 +60,7 @@ class Cube:
         sums: dict[str, dict[State, int]] = {}
         for unit in units:
             for state, cycles in self.rows[unit].items():
-                if cycles and (state.cause.startswith("stall_") or state.cause in ("launch", "imbalance")):
+                if cycles and state.cause in OF_ARRAYS:
                     layer = sums.setdefault(state.layer, {})
                     layer[state] = layer.get(state, 0) + cycles
         return {

@@ -23,14 +23,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from archsim.ir.activity import Activity, Record, to_cycles
+from archsim.ir.causes import BOUNDS
 from archsim.ir.records import Records
 from archsim.sim.blame import phases
 
 HOST = "_host"
-BOUNDS = (
-    "compute", "dram", "noc", "sram_port", "dependency", "launch", "imbalance", "weight_load", "fill_drain",
-    "edge_underfill",
-)  # fmt: skip
 _OWN = ("dram", "noc", "sram_port", "weight_load", "fill_drain")  # phases that are causes
 _PS = 10**12
 

@@ -23,15 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archsim.errors import SimulationError
-from archsim.ir.activity import CAUSES, Activity
+from archsim.ir.activity import Activity
+from archsim.ir.causes import SLOTS
 from archsim.ir.records import Records
 from archsim.sim.attribution import Cube, boundaries
 from archsim.sim.holders import core_and_kind
 from archsim.spec.architecture import Architecture, Array
 
-_STALLS = tuple(cause for cause in CAUSES if cause.startswith("stall_"))
 NOT_BUSY = ("fill_drain", "weight_load", "sram_port")  # phases of an array's command in which no MAC runs
-KEYS = ("useful", "edge_underfill", "dtype_loss", "fill_drain", "weight_load", *_STALLS, "launch", "imbalance", "idle")
 
 
 def peak_macs_per_cycle(architecture: Architecture) -> Fraction:
@@ -88,15 +87,15 @@ def array_units(activity: Activity, architecture: Architecture) -> dict[str, Arr
 
 
 def mac_breakdown(activity: Activity, architecture: Architecture, cube: Cube) -> dict[str, int]:
-    """MAC slots by reason, in the order of ``KEYS``; sums to ceil(cycles_total x peak MACs per cycle), exactly."""
+    """MAC slots by reason, in the order of ``SLOTS``; sums to ceil(cycles_total x peak MACs per cycle), exactly."""
     total = cube.cycles_total * peak_macs_per_cycle(architecture)
-    shares = dict.fromkeys(KEYS, Fraction(0))
+    shares = dict.fromkeys(SLOTS, Fraction(0))
     for unit, array in array_units(activity, architecture).items():
         for key, slots in _unit_slots(activity.records[unit], array, cube, unit):
             shares[key] += slots
     shares["idle"] = total - sum(shares.values())
     if shares["idle"] < 0:  # clock grids differ by a part of a cycle and there is no idle time to take it from
-        largest = max(KEYS[1:-1], key=lambda key: shares[key])
+        largest = max(SLOTS[1:-1], key=lambda key: shares[key])
         shares[largest] += shares["idle"]
         shares["idle"] = Fraction(0)
     return whole(shares, ceil(total))

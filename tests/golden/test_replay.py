@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+
+from archsim.lab import schemas
 
 ROOT = Path(__file__).resolve().parents[2]
 SUMMARY: dict[str, Any] = {
@@ -34,9 +38,19 @@ def replay() -> Any:
 
 
 @pytest.mark.slow
-def test_nothing_differs(replay: Any) -> None:
-    """Run ``make replay`` if the change of the model is meant, and read the diff."""
+def test_nothing_differs(replay: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run ``make replay`` if the change of the model is meant, and read the diff. Results are valid by their schema."""
+    wrong: list[str] = []
+    entry = replay.entry
+
+    def checked(summary: Any) -> Any:
+        wrong.extend(f"{summary['workload']['name']}: {error.json_path}" for error in schema.iter_errors(summary))
+        return entry(summary)
+
+    schema = Draft202012Validator(json.loads(schemas.schema("result")))
+    monkeypatch.setattr(replay, "entry", checked)
     changed = replay.differences(replay.stored(), replay.replay())
+    assert wrong == []
     assert changed == [], "\n".join(["numbers changed; if that is meant: make replay", *changed])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from copy import deepcopy
 from decimal import Decimal
 from pathlib import Path
@@ -15,11 +16,15 @@ from archsim.cli import main
 from archsim.errors import ConfigError
 from archsim.frontend.workload_yaml.entries import ALL_KINDS
 from archsim.frontend.workload_yaml.grammar import SECTIONS
+from archsim.ir.forms.fields import to_yaml
+from archsim.ir.text import mapping_from_yaml
 from archsim.lab import schemas
 from archsim.lab.job import Job
 from archsim.lab.run import execute
-from archsim.spec.nodes import read
+from archsim.lab.sweep.cluster_form import read as read_cluster
+from archsim.spec.nodes import parse, read
 from archsim.spec.schema import PARTS
+from tests.tools.mutation_seeds import CLUSTER, seeds
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
@@ -33,7 +38,7 @@ FOLDERS = {
     "sweep": "studies/sweeps",
 }
 FILES = [(kind, path) for kind, folder in FOLDERS.items() for path in sorted((ROOT / folder).glob("*.yaml"))]
-FILES += [(kind, GOLDEN / f"{kind}.yaml") for kind in ("chip", "scenario", "sweep", "workload")]
+FILES += [(kind, GOLDEN / f"{kind}.yaml") for kind in ("chip", "scenario", "sweep", "workload", "mapping")]
 
 
 def validator(kind: str) -> Draft202012Validator:
@@ -70,7 +75,7 @@ def test_every_file_that_is_shipped_is_valid(kind: str, path: Path) -> None:
     assert errors == []
 
 
-@pytest.mark.parametrize("kind", FOLDERS)
+@pytest.mark.parametrize("kind", [*FOLDERS, "mapping"])
 def test_a_misspelt_key_is_refused(kind: str) -> None:
     """At the top of a file, and in each mapping whose keys are the grammar's own."""
     path = next(path for found, path in FILES if found == kind)
@@ -128,6 +133,49 @@ def test_the_summary_of_a_run_is_valid_and_a_key_too_many_is_not(tmp_path: Path)
     of_a_listing = {key: value for key, value in summary.items() if key != "per_sample"}  # whose batch nobody knows
     assert VALIDATORS["result"].is_valid(of_a_listing)
     assert not VALIDATORS["result"].is_valid({key: value for key, value in summary.items() if key != "latency_s"})
+
+
+SLURM = plain(parse(CLUSTER).plain())
+EXPORTED = plain(parse(seeds("mapping")["exported"].decode()).plain())
+LOCAL = {"kind": "local", "workers": 4, "dashboard": ":8787"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "document", "wrong"),
+    [
+        ("cluster", SLURM, {"jobs": 0}),
+        ("cluster", SLURM, {"kind": "slrm"}),
+        ("cluster", SLURM, {"memory": 64}),
+        ("cluster", SLURM, {"walltime": "4 GiB"}),
+        ("cluster", SLURM, {"directives": ["a\nb"]}),
+        ("cluster", SLURM, {"queu": "x"}),
+        ("cluster", LOCAL, {"memory": "4 GiB"}),
+        ("cluster", LOCAL, {"dashboard": "here"}),
+        ("mapping", EXPORTED, {"schema": "archsim.mapping/2"}),
+        ("mapping", EXPORTED, {"placements": ["x in dram"]}),
+        ("mapping", EXPORTED, {"layers": [{**EXPORTED["layers"][0], "kind": "matmult"}]}),
+        ("mapping", EXPORTED, {"layers": [{**EXPORTED["layers"][0], "nodes": [{"loop": "h", "tiles": 5}]}]}),
+        ("mapping", EXPORTED, {"layers": [{**EXPORTED["layers"][0], "nodes": [{"keep": "a", "in": "l1"}]}]}),
+        ("mapping", EXPORTED, {"constraints": [{"layers": "n*"}]}),
+        ("mapping", EXPORTED, {"constraints": [{"layers": "n*", "tiles": {"k": 0}}]}),
+    ],
+)
+def test_what_a_parser_refuses_its_schema_refuses(kind: str, document: Any, wrong: dict[str, Any]) -> None:
+    """Of files whose keys are tables: both take the one, neither the other."""
+    reader: Any = read_cluster if kind == "cluster" else mapping_from_yaml
+    for taken, found in ((True, document), (False, {**document, **wrong})):
+        assert VALIDATORS[kind].is_valid(found) is taken
+        with nullcontext() if taken else pytest.raises(ConfigError):
+            reader(to_yaml(found))
+
+
+def test_keys_of_clusters_and_mappings_have_their_meanings() -> None:
+    for kind in ("cluster", "mapping"):
+        text = schemas.schema(kind)
+        forms = [found for found in mappings(json.loads(text)) if found.get("additionalProperties") is False]
+        assert len(forms) >= 2
+        for form in forms:
+            assert all(key["description"].endswith(".") for key in form["properties"].values())
 
 
 def test_show_schema_prints_json(capsys: pytest.CaptureFixture[str]) -> None:

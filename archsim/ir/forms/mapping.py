@@ -23,10 +23,12 @@ All but the schema may be left out; of a layer its name, unit, kind and nodes ar
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from archsim.ir.asm.cursor import Cursor
 from archsim.ir.asm.words import quote
+from archsim.ir.forms import stated
 from archsim.ir.forms.fields import (
     Fields,
     Pairs,
@@ -39,6 +41,7 @@ from archsim.ir.forms.fields import (
     texts_of,
     to_yaml,
 )
+from archsim.ir.forms.stated import Stated
 from archsim.ir.mapping import (
     Constraint,
     Keep,
@@ -49,6 +52,7 @@ from archsim.ir.mapping import (
     ModelMapping,
     Placement,
 )
+from archsim.spec import json_forms as j
 from archsim.spec.nodes import Node
 
 SCHEMA = "archsim.mapping/1"
@@ -80,22 +84,29 @@ def mapping_from_yaml(text: str, path: str = "<text>") -> ModelMapping:
 def mapping_file_from_yaml(text: str, path: str = "<text>") -> MappingFile:
     """The mapping, constraints and places of a text; raises ConfigError as ``mapping_from_yaml``."""
     fields = open_form(text, path, SCHEMA)
-    names = {key: fields.text(key) if fields.has(key) else "" for key in ("workload", "chip", "objective")}
-    digests = {key: text_of(node, at) for key, node, at in fields.entries("sha256")}
     places: dict[str, str] = {}
     for key in ("layers", "placements", "dtypes", "objective"):
         _note(fields, key, places)
+    found = stated.read_keys(fields, FILE_KEYS)
+    for node, at in fields.items("layers"):
+        for key in ("nodes", "resident"):
+            _note(Fields(node, at), key, places)
     mapping = ModelMapping(
-        **names,
-        layers=tuple(_layer(Fields(node, at), places) for node, at in fields.items("layers")),
-        placements=tuple(phrase_of(node, at, read_placement) for node, at in fields.items("placements")),
-        dtypes={role: text_of(node, at) for role, node, at in fields.entries("dtypes")},
-        workload_sha256=digests.get("workload", ""),
-        chip_sha256=digests.get("chip", ""),
+        workload=found["workload"],
+        chip=found["chip"],
+        objective=found["objective"],
+        layers=found["layers"],
+        placements=found["placements"],
+        dtypes=found["dtypes"],
+        workload_sha256=found["sha256"].get("workload", ""),
+        chip_sha256=found["sha256"].get("chip", ""),
     )
-    constraints = tuple(_constraint(Fields(node, at)) for node, at in fields.items("constraints"))
-    fields.end()
-    return MappingFile(mapping, constraints, places)
+    return MappingFile(mapping, found["constraints"], places)
+
+
+def json_root() -> j.Json:
+    """A mapping file as JSON Schema."""
+    return stated.json_form(FILE_KEYS, "Mappings of layers, places of tensors, and constraints on the search.")
 
 
 def _note(fields: Fields, key: str, places: dict[str, str]) -> None:
@@ -146,23 +157,8 @@ def _layer_form(layer: LayerMapping) -> dict[str, Any]:
     return form | counts | {"proof": layer.proof} | alone
 
 
-def _layer(fields: Fields, places: dict[str, str]) -> LayerMapping:
-    kind: Any = fields.text("kind", KINDS)
-    _note(fields, "nodes", places)
-    _note(fields, "resident", places)
-    keys = ("bound_cycles", "expected_cycles", "space", "evaluated", "simulated_cycles")
-    counts = {key: fields.integer(key) if fields.has(key) else 0 for key in keys}
-    layer = LayerMapping(
-        layer=fields.text("layer"),
-        unit=fields.text("unit"),
-        kind=kind,
-        nodes=tuple(_node(item, at, index) for index, (item, at) in enumerate(fields.items("nodes"))),
-        resident=fields.texts("resident"),
-        **counts,
-        proof=fields.text("proof") if fields.has("proof") else GIVEN,
-    )
-    fields.end()
-    return layer
+def _layer(fields: Fields) -> LayerMapping:
+    return LayerMapping(**stated.read_keys(fields, LAYER_KEYS))
 
 
 def node_form(node: MapNode, index: int) -> dict[str, Any]:
@@ -175,29 +171,18 @@ def node_form(node: MapNode, index: int) -> dict[str, Any]:
 
 def _node(item: Node, at: str, index: int) -> MapNode:
     fields = Fields(item, at)
-    found: MapNode
     if fields.has("loop"):
-        found = Loop(fields.text("loop"), fields.integer("tile"), fields.text("axis") if fields.has("axis") else "")
-    elif fields.has("keep"):
-        reserve_at = fields.integer("reserve_at") if fields.has("reserve_at") else index
-        found = Keep(fields.text("keep"), fields.text("in"), fields.integer("slots"), reserve_at)
-    else:
+        found = stated.read_keys(fields, LOOP_KEYS)
+        return Loop(found["loop"], found["tile"], found["axis"])
+    if not fields.has("keep"):
         fail(item, at, item.plain(), "{loop: DIM, tile: SIZE} or {keep: OPERAND, in: MEMORY, slots: N}")
-    fields.end()
-    return found
+    found = stated.read_keys(fields, KEEP_KEYS)
+    reserve_at = index if found["reserve_at"] is None else found["reserve_at"]
+    return Keep(found["keep"], found["in"], found["slots"], reserve_at)
 
 
 def _constraint(fields: Fields) -> Constraint:
-    found = Constraint(
-        layers=fields.text("layers"),
-        units=fields.texts("units"),
-        order=fields.texts("order"),
-        tiles={dim: _tile(node, at) for dim, node, at in fields.entries("tiles")},
-        stationary=fields.texts("stationary"),
-        spatial={axis: texts_of(node, at) for axis, node, at in fields.entries("spatial")},
-        place=f"{fields.node.mark}: {fields.path}",
-    )
-    fields.end()
+    found = Constraint(**stated.read_keys(fields, CONSTRAINT_KEYS), place=f"{fields.node.mark}: {fields.path}")
     if not (found.units or found.order or found.tiles or found.stationary or found.spatial):
         fail(fields.node, fields.path, fields.node.plain(), "one or more of units, order, tiles, stationary, spatial")
     return found
@@ -208,3 +193,82 @@ def _tile(node: Node, path: str) -> int:
     if size < 1:
         fail(node, path, size, "a tile size of 1 or more")
     return size
+
+
+def _table(of: Callable[[Node, str], Any], form: j.Json, says: str) -> Stated:
+    """A mapping of names to values of a kind, {} where it is absent."""
+
+    def read(fields: Fields, key: str) -> dict[str, Any]:
+        return {name: of(node, at) for name, node, at in fields.entries(key)}
+
+    return Stated(read, {"type": "object", "additionalProperties": form}, says, {})
+
+
+def _list(of: Callable[[Node, str, int], Any], form: j.Json, says: str) -> Stated:
+    """A list of values of a kind (node, key path and number in the list), () where it is absent."""
+
+    def read(fields: Fields, key: str) -> tuple[Any, ...]:
+        return tuple(of(node, at, number) for number, (node, at) in enumerate(fields.items(key)))
+
+    return Stated(read, j.listed(form), says, ())
+
+
+_TEXT: j.Json = {"type": "string"}
+_PLACED = {"type": "string", "pattern": r"^.+ in .+ at \S+ bytes \S+ layers \S+ to \S+$"}
+LOOP_KEYS: stated.Keys = {
+    "loop": stated.text("dim that is iterated"),
+    "tile": stated.integer("indices of an iteration"),
+    "axis": stated.text("network that the iterations are spread over; absent: one after the other", ""),
+}
+KEEP_KEYS: stated.Keys = {
+    "keep": stated.text("operand whose tile is held below"),
+    "in": stated.text("memory that holds it"),
+    "slots": stated.integer("tiles of it that the memory holds at a time; 0: as a whole"),
+    "reserve_at": stated.integer("number of the node from which its place is held; its own unless it slides", None),
+}
+_NODE = j.any_of(
+    stated.json_form(LOOP_KEYS, "A loop in tiles of a dim."), stated.json_form(KEEP_KEYS, "A tile held in a memory.")
+)
+LAYER_KEYS: stated.Keys = {
+    "layer": stated.text("name of the layer"),
+    "unit": stated.text("part that runs it"),
+    "kind": stated.word(KINDS, "kind of its commands"),
+    "nodes": _list(_node, _NODE, "its loops and keeps, outermost first"),
+    "resident": stated.texts("operands that lie on chip as a whole"),
+    "bound_cycles": stated.integer("lower bound of its cycles, as a search found it", 0),
+    "expected_cycles": stated.integer("cycles that a search expects", 0),
+    "space": stated.integer("candidates that a search counted", 0),
+    "evaluated": stated.integer("those of them that were legal", 0),
+    "simulated_cycles": stated.integer("cycles of the layer alone where it was simulated, else 0", 0),
+    "proof": stated.text("how far the search went", GIVEN),
+}
+CONSTRAINT_KEYS: stated.Keys = {
+    "layers": stated.text("pattern of layer names (*, ?, [...])"),
+    "units": stated.texts("units that may run them"),
+    "order": stated.texts("dims whose loops stand in this order, outermost first"),
+    "tiles": _table(_tile, {"type": "integer", "minimum": 1}, "tile size by dim, beside those that the search tries"),
+    "stationary": stated.texts("operands of which no byte comes in twice"),
+    "spatial": _table(texts_of, j.listed(_TEXT), "dims that may be spread, by axis of the array"),
+}
+_RESTRICTS = [{"required": [key]} for key in CONSTRAINT_KEYS if key != "layers"]
+FILE_KEYS: stated.Keys = {
+    "schema": stated.word((SCHEMA,), "version of this grammar"),
+    "workload": stated.text("name of the model that it was made for", ""),
+    "chip": stated.text("name of the chip that it was made for", ""),
+    "sha256": _table(text_of, _TEXT, "SHA-256 of the two"),
+    "objective": stated.text("what was minimised", ""),
+    "dtypes": _table(text_of, _TEXT, "number format by role"),
+    "placements": _list(
+        lambda node, at, _: phrase_of(node, at, read_placement), _PLACED, "where tensors lie, while which layers run"
+    ),
+    "layers": _list(
+        lambda node, at, _: _layer(Fields(node, at)),
+        stated.json_form(LAYER_KEYS, "The mapping of a layer."),
+        "mappings of layers",
+    ),
+    "constraints": _list(
+        lambda node, at, _: _constraint(Fields(node, at)),
+        {**stated.json_form(CONSTRAINT_KEYS, "What mappings of some layers must meet."), "anyOf": _RESTRICTS},
+        "what the search must meet",
+    ),
+}

@@ -24,8 +24,11 @@ import re
 from dataclasses import dataclass
 
 from archsim import units
+from archsim.ir.forms import stated
 from archsim.ir.forms.fields import Fields, fail
+from archsim.ir.forms.stated import Stated
 from archsim.lab.sweep.quantity import DURATION, PS_PER_S, quantity
+from archsim.spec import json_forms as j
 from archsim.spec.nodes import parse
 
 SCHEMA = "archsim.cluster/1"
@@ -69,37 +72,20 @@ def read(text: str, path: str = "<text>") -> Local | Batch:
     fields = Fields(parse(text, path), "")
     if fields.has("schema"):
         fields.text("schema", (SCHEMA,))
-    kind = fields.text("kind", (*BATCH, LOCAL))
-    if kind == LOCAL:
-        found: Local | Batch = Local(_count(fields, "workers", _MOST_CORES), _address(fields, "dashboard"))
-    else:
-        found = _batch(fields, kind)
-    fields.end()
-    return found
+    local = fields.text("kind", (*BATCH, LOCAL)) == LOCAL
+    found = stated.read_keys(fields, LOCAL_KEYS if local else BATCH_KEYS)
+    del found["schema"]
+    if not local:
+        return Batch(memory_bytes=found.pop("memory"), walltime_s=found.pop("walltime"), **found)
+    del found["kind"]
+    return Local(**found)
 
 
-def _batch(fields: Fields, kind: str) -> Batch:
-    return Batch(
-        kind,
-        _count(fields, "jobs", _MOST_JOBS),
-        _count(fields, "cores", _MOST_CORES),
-        _whole(fields, "memory", units.SIZE, 1, "whole bytes"),
-        _whole(fields, "walltime", DURATION, _MINUTE_S * PS_PER_S, "whole minutes") * _MINUTE_S,
-        _optional(fields, "queue"),
-        _optional(fields, "account"),
-        _lines(fields, "directives"),
-        _lines(fields, "environment"),
-        _optional(fields, "interface"),
-        _optional(fields, "python"),
-        _address(fields, "dashboard"),
-    )
-
-
-def _count(fields: Fields, key: str, most: int) -> int:
-    found = fields.integer(key)
-    if not 1 <= found <= most:
-        fail(fields.child(key), fields.at(key), found, f"1 to {most}")
-    return found
+def json_root() -> j.Json:
+    """A cluster file as JSON Schema: jobs of a batch system, or workers of this machine."""
+    of_jobs, of_this = (stated.json_form(keys, about) for keys, about in _FORMS)
+    chosen = {"properties": {"kind": {"const": LOCAL}}, "required": ["kind"]}
+    return {"type": "object", "if": chosen, "then": of_this, "else": of_jobs}
 
 
 def _whole(fields: Fields, key: str, kind: units.Kind, unit: int, allowed: str) -> int:
@@ -110,13 +96,17 @@ def _whole(fields: Fields, key: str, kind: units.Kind, unit: int, allowed: str) 
     return int(found)
 
 
-def _optional(fields: Fields, key: str) -> str:
-    return fields.text(key) if fields.has(key) else ""
+def _memory(fields: Fields, key: str) -> int:
+    return _whole(fields, key, units.SIZE, 1, "whole bytes")
+
+
+def _walltime(fields: Fields, key: str) -> int:
+    return _whole(fields, key, DURATION, _MINUTE_S * PS_PER_S, "whole minutes") * _MINUTE_S
 
 
 def _address(fields: Fields, key: str) -> str:
-    """``host:port`` or ``:port``, '' where it is not stated."""
-    found = _optional(fields, key)
+    """``host:port`` or ``:port``."""
+    found = fields.text(key)
     if found and (not _ADDRESS.fullmatch(found) or int(found.rpartition(":")[2]) > MOST_PORT):
         fail(fields.child(key), fields.at(key), found, "host:port such as 0.0.0.0:8787")
     return found
@@ -128,3 +118,37 @@ def _lines(fields: Fields, key: str) -> tuple[str, ...]:
         if "\n" in text:
             fail(node, at, text, "one line")
     return fields.texts(key)
+
+
+_LINE = {"type": "string", "pattern": r"^[^\n]*$"}
+_VERSION = {"schema": stated.word((SCHEMA,), "version of this grammar", SCHEMA)}
+_DASHBOARD = {
+    "dashboard": Stated(
+        _address,
+        {"type": "string", "pattern": rf"^({_ADDRESS.pattern})?$"},
+        "host:port where Dask's pages are served; this machine alone if absent",
+        "",
+    )
+}
+BATCH_KEYS: stated.Keys = {
+    **_VERSION,
+    "kind": stated.word(BATCH, "the batch system, or local"),
+    "jobs": stated.count(_MOST_JOBS, "jobs that are submitted, each a script of its own"),
+    "cores": stated.count(_MOST_CORES, "cores of a job; each works on a point at a time"),
+    "memory": Stated(_memory, j.quantity(units.SIZE), "memory of a job, for all its points together: whole bytes"),
+    "walltime": Stated(_walltime, j.quantity(DURATION), "time of a job, whole minutes; workers leave shortly before"),
+    "queue": stated.text("queue or partition", ""),
+    "account": stated.text("account; of lsf its project", ""),
+    "directives": Stated(_lines, j.listed(_LINE), "further ones of the batch system, without its prefix", ()),
+    "environment": Stated(_lines, j.listed(_LINE), "lines of the script before the workers start", ()),
+    "interface": stated.text("the network between this machine and the jobs", ""),
+    "python": stated.text("the interpreter of the workers; this process's own if absent", ""),
+    **_DASHBOARD,
+}
+LOCAL_KEYS: stated.Keys = {
+    **_VERSION,
+    "kind": stated.word((LOCAL,), "workers of this machine"),
+    "workers": stated.count(_MOST_CORES, "processes, as with -j, through the same scheduler"),
+    **_DASHBOARD,
+}
+_FORMS = ((BATCH_KEYS, "Jobs of a batch system."), (LOCAL_KEYS, "Workers of this machine."))

@@ -119,8 +119,9 @@ def _bounds(table: SweepTable) -> list[str]:
         *(goal.key for goal in table.goals),
         *(Requirement.parse(text).key for text in table.attrs["constraints"]),
     ]
-    found = [key for key in dict.fromkeys(judged) if key in BOUNDS]
-    return [f"{' and '.join(found)}: {BOUNDS[found[0]]} bound, overheads are not modelled."] if found else []
+    bounds = dict(BOUNDS)
+    found = [key for key in dict.fromkeys(judged) if key in bounds]
+    return [f"{' and '.join(found)}: {bounds[found[0]]} bound, overheads are not modelled."] if found else []
 
 
 def _unknown(table: SweepTable) -> list[str]:

@@ -43,7 +43,8 @@ def publication(table: SweepTable) -> pd.DataFrame:
 
 def _worded(key: str) -> str:
     """A figure in words, and whether it is a bound."""
-    return f"{bare(key)}, {BOUNDS[key]} bound" if key in BOUNDS else bare(key)
+    bound = dict(BOUNDS).get(key)
+    return bare(key) if bound is None else f"{bare(key)}, {bound} bound"
 
 
 def latex(table: SweepTable) -> str:
