@@ -10,12 +10,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import sys
-import uuid
 from pathlib import Path
 
 from archsim.plain import visible
+from archsim.whole_files import READABLE, put, replaced
 
 AGAIN = "what it held is worked out again"
 _told: dict[str, str] = {}  # warning by what it is about
@@ -41,19 +40,12 @@ def seal(place: str, key: str, content: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def replace(path: Path, data: bytes, mode: int = 0o666) -> None:
+def replace(path: Path, data: bytes, mode: int = READABLE) -> None:
     """Write a file beside its place, then rename it, so that nobody ever sees half of it. Raises OSError, and leaves
-    nothing behind then; ``mode``: its permissions, less what the user masks."""
-    beside = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}.tmp")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.replace(beside, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        raise
+    nothing behind then; ``mode``: its permissions, less what the user masks. It is not waited for the disk: what a
+    power cut takes is dropped by its seal."""
+    with replaced([path]) as (beside,):
+        put(beside, data, mode, durable=False)
 
 
 def unkept(path: Path, error: OSError) -> None:

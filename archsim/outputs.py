@@ -1,7 +1,7 @@
 """Where results are written: whether they can be is asked before the work, and a file is whole or it is not there.
 
-Every file that a user asked for is written by ``write`` or ``write_all``: beside its place under a name of its own,
-then renamed. So whatever ends the process, the disk's end included, leaves what was there before.
+Every file that a user asked for is written by ``write`` or ``write_all``: beside its place, then renamed
+(``archsim.whole_files``). So whatever ends the process, the disk's end included, leaves what was there before.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from errno import EACCES, EISDIR, ENOENT, ENOTDIR
 from pathlib import Path
 
 from archsim.errors import ConfigError
-
-LONGEST_STEM = 200  # characters of a file's name that its temporary one repeats
+from archsim.whole_files import put, replaced
 
 
 def check_directory(path: Path) -> None:
@@ -42,7 +41,7 @@ def write(path: Path, content: str | bytes) -> Path:
     """
     try:
         with _replaced([path]) as beside:
-            _put(beside[0], content)
+            put(beside[0], _bytes(content))
     except OSError as error:
         raise unwritable(path, error.errno) from error
     return path
@@ -57,15 +56,10 @@ def write_all(directory: Path, contents: Mapping[str, str | bytes]) -> list[Path
     try:
         with _made(directory), _replaced(paths) as beside:
             for path, content in zip(beside, contents.values(), strict=True):
-                _put(path, content)
+                put(path, _bytes(content))
     except OSError as error:
         raise unwritable(directory, error.errno) from error
     return paths
-
-
-def place_beside(path: Path) -> Path:
-    """The name under which a file is written before it takes its place; of this process alone."""
-    return path.with_name(f".{path.name[:LONGEST_STEM]}.{os.getpid()}.part")
 
 
 @contextmanager
@@ -84,32 +78,17 @@ def _made(directory: Path) -> Iterator[None]:
 
 @contextmanager
 def _replaced(paths: list[Path]) -> Iterator[list[Path]]:
-    """Places beside ``paths`` to write to; what is there at the end takes their places, or goes if anything fails."""
+    """Places beside ``paths``, or beside what links among them lead to, for files that may be written there."""
     targets = [path.resolve() if path.is_symlink() else path for path in paths]
-    beside = [place_beside(target) for target in targets]
-    try:
-        for target in targets:
-            if target.exists() and _sealed(target):
-                raise OSError(_sealed(target), "cannot be replaced")
+    for target in targets:
+        if target.exists() and _sealed(target):
+            raise OSError(_sealed(target), "cannot be replaced")
+    with replaced(targets) as beside:
         yield beside
-        for target, made in zip(targets, beside, strict=True):
-            os.replace(made, target)
-    except BaseException:
-        for made in beside:
-            made.unlink(missing_ok=True)
-        raise
 
 
-def _put(path: Path, content: str | bytes) -> None:
-    """Write to a new file and make sure that the disk has it."""
-    rest = memoryview(content.encode("utf-8") if isinstance(content, str) else content)
-    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-    try:
-        while rest:
-            rest = rest[os.write(number, rest) :]
-        os.fsync(number)
-    finally:
-        os.close(number)
+def _bytes(content: str | bytes) -> bytes:
+    return content.encode("utf-8") if isinstance(content, str) else content
 
 
 def unwritable(path: Path, number: int | None) -> ConfigError:
