@@ -41,21 +41,21 @@ def sweep(
 ) -> None:
     """Simulate every point of a sweep file, and the best ones again in more detail."""
     from archsim.lab.sweep import clusters, preview
-    from archsim.lab.sweep.judge import judge
     from archsim.lab.sweep.pace import Pace
     from archsim.lab.sweep.questions import RESULTS
+    from archsim.lab.sweep.resolve import resolve
     from archsim.lab.sweep.run import Sweeping
     from archsim.outputs import check_directory
 
-    judged, place = judge(spec), clusters.place(jobs, cluster)
-    folder = out or Path(judged.sweep.name)
+    resolved, place = resolve(spec), clusters.place(jobs, cluster)
+    folder = out or Path(resolved.sweep.name)
     check_directory(folder)
     if dry_run:
-        put("\n".join(preview.lines(judged, folder, place)))
+        put("\n".join(preview.lines(resolved, folder, place)))
         return
     try:
         with (
-            Sweeping(judged, folder, resume=resume, say=say_error) as sweeping,
+            Sweeping(resolved, folder, resume=resume, say=say_error) as sweeping,
             clusters.crew(place) as crew,
             _watch(sweeping.goal) as watch,
         ):
@@ -64,7 +64,7 @@ def sweep(
     except KeyboardInterrupt:
         say_error(f"stopped; {folder} keeps what was done: go on with --resume")
         raise typer.Exit(130) from None
-    _print(table, [axis.key for axis in judged.sweep.axes], [goal.key for goal in judged.sweep.goals])
+    _print(table, [axis.key for axis in resolved.sweep.axes], [goal.key for goal in resolved.sweep.goals])
     put(str(pace))
     put(str(folder / RESULTS))
 

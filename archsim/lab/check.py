@@ -119,10 +119,10 @@ def _mapping(path: Path) -> str:
 
 
 def _sweep(path: Path) -> str:
-    from archsim.lab.sweep.judge import judge
     from archsim.lab.sweep.points import Grid
+    from archsim.lab.sweep.resolve import resolve
 
-    sweep = judge(path).sweep
+    sweep = resolve(path).sweep
     return f"sweep '{sweep.name}' of chip '{sweep.chip}', {len(Grid(sweep))} points of {len(sweep.models)} models"
 
 

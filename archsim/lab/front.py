@@ -167,9 +167,9 @@ def sweep(
     ConfigError and ModelError for what the file says; a point that cannot work is a row with its reason.
     """
     from archsim.lab.sweep import clusters
-    from archsim.lab.sweep.judge import judge
+    from archsim.lab.sweep.resolve import resolve
     from archsim.lab.sweep.run import Silent, Sweeping
 
-    judged, place = judge(Path(spec)), clusters.place(workers, None if cluster is None else str(cluster))
-    with Sweeping(judged, Path(out or judged.sweep.name), resume=resume) as sweeping, clusters.crew(place) as crew:
+    resolved, place = resolve(Path(spec)), clusters.place(workers, None if cluster is None else str(cluster))
+    with Sweeping(resolved, Path(out or resolved.sweep.name), resume=resume) as sweeping, clusters.crew(place) as crew:
         return sweeping.run(crew, Silent())

@@ -23,9 +23,9 @@ from pathlib import Path
 from archsim import caches
 from archsim.lab.sweep import dask_crew, worker
 from archsim.lab.sweep.crew import Crew
-from archsim.lab.sweep.judge import Judged, judge
 from archsim.lab.sweep.points import Grid
 from archsim.lab.sweep.processes import Processes
+from archsim.lab.sweep.resolve import Resolved, resolve
 from archsim.lab.sweep.worker import Row, Task
 
 SPEC = Path(__file__).resolve().parents[1] / "sweeps" / "sram_vs_bandwidth.yaml"
@@ -53,9 +53,9 @@ def timed(task: Task) -> Row:
     return replace(row, numbers=spent)
 
 
-def tasks(judged: Judged, count: int) -> Iterator[Task]:
+def tasks(resolved: Resolved, count: int) -> Iterator[Task]:
     """The first ``count`` tasks."""
-    sweep = judged.sweep
+    sweep = resolved.sweep
     for point in islice(Grid(sweep), count):
         yield Task(f"{point.number}", point.number, sweep.models[0], sweep.chip, point.values, sweep.fidelity)
 
@@ -71,7 +71,7 @@ def crew_of(workers: int, dask: bool) -> Crew:
     return dask_crew.DaskCrew(distributed.Client(cluster), cluster.close, work=sweep_workers.timed)
 
 
-def measured(judged: Judged, workers: int, dask: bool) -> list[Spent]:
+def measured(resolved: Resolved, workers: int, dask: bool) -> list[Spent]:
     """What the rows took on a cache of mappings that is empty, behind those that start the processes."""
     kernels = caches.folder()
     assert kernels is not None
@@ -80,7 +80,7 @@ def measured(judged: Judged, workers: int, dask: bool) -> list[Spent]:
         os.environ[caches.FOLDER_VARIABLE] = folder
         try:
             with crew_of(workers, dask) as crew:
-                both = list(tasks(judged, FIRST + ROWS))
+                both = list(tasks(resolved, FIRST + ROWS))
                 for _ in crew.rows(both[:FIRST]):
                     pass
                 rows = list(crew.rows(both[FIRST:]))
@@ -100,11 +100,11 @@ def idle(spent: Sequence[Spent], workers: int) -> tuple[float, float]:
 
 def main() -> None:
     """Print the table."""
-    judged, alone, quickest = judge(SPEC), 0.0, 0.0
+    resolved, alone, quickest = resolve(SPEC), 0.0, 0.0
     print("| workers | points a minute | efficiency | user s a row | idle | end | waits | own CPUs |")
     print("|---:|---:|---:|---:|---:|---:|---:|---:|")
     for workers in WORKERS:
-        spent = measured(judged, workers, "dask" in sys.argv[1:])
+        spent = measured(resolved, workers, "dask" in sys.argv[1:])
         rate = 60 * len(spent) / (max(row.ended_s for row in spent) - min(row.began_s for row in spent))
         user = sum(row.user_s for row in spent) / len(spent)
         free, end = idle(spent, workers)

@@ -11,7 +11,7 @@ from archsim.lab.estimate import SIMULATED, SIMULATED_KINDS, estimated
 from archsim.lab.job import Job, load_chip, prepare
 from archsim.lab.options import scalars
 from archsim.lab.run import execute
-from archsim.lab.sweep.judge import judge
+from archsim.lab.sweep.resolve import resolve
 from mapper.estimate import estimate
 from mapper.search import kept
 from tests.tools.counts import OWN_ACCOUNT
@@ -95,7 +95,7 @@ def test_sweeps_refuse_goals_that_it_does_not_know(tmp_path: Path, key: str) -> 
         "fidelity: cost\n"
     )
     with pytest.raises(ConfigError, match=f"'{key}' is known by simulation alone"):
-        judge(spec)
+        resolve(spec)
 
 
 def test_tables_of_layers_are_kept_within_their_room(monkeypatch: pytest.MonkeyPatch) -> None:

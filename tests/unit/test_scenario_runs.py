@@ -18,8 +18,8 @@ from archsim.lab.options import Requirement, scalars
 from archsim.lab.scenario.find import load
 from archsim.lab.scenario.keys import KEYS
 from archsim.lab.scenario.run import ScenarioRun, execute, idle_nw
-from archsim.lab.sweep.judge import judge
 from archsim.lab.sweep.processes import Processes
+from archsim.lab.sweep.resolve import resolve
 from archsim.lab.sweep.run import Silent, Sweeping
 from archsim.report import files
 from archsim.spec import load as chips
@@ -207,8 +207,8 @@ def sweep(folder: Path, models: str, axes: str, objective: str = "") -> Path:
 
 def test_a_sweep_takes_scenarios(tmp_path: Path) -> None:
     scenario(tmp_path, *without("points"))
-    judged = judge(sweep(tmp_path, "two_streams.yaml", "l1.size: [8 KiB, 16 KiB, 64 B], clock: [1 GHz]"))
-    with Sweeping(judged, tmp_path / "out", resume=False) as sweeping, Processes(1) as crew:
+    resolved = resolve(sweep(tmp_path, "two_streams.yaml", "l1.size: [8 KiB, 16 KiB, 64 B], clock: [1 GHz]"))
+    with Sweeping(resolved, tmp_path / "out", resume=False) as sweeping, Processes(1) as crew:
         table = sweeping.run(crew, Silent())
     assert table["status"].tolist() == ["ok", "ok", "impossible"]
     alone = ax.run_scenario(tmp_path / "two_streams.yaml", on=CHIP, set={"l1.size": "16 KiB"}).summary
@@ -221,9 +221,9 @@ def test_a_sweep_takes_scenarios(tmp_path: Path) -> None:
 def test_sweeps_refuse_what_scenarios_have_not(tmp_path: Path) -> None:
     scenario(tmp_path)
     with pytest.raises(ConfigError, match=r"sweep.yaml:\d+:\d+: axes.clock: the operating point 'full' of scenario"):
-        judge(sweep(tmp_path, "two_streams.yaml", "clock: [1 GHz]"))
+        resolve(sweep(tmp_path, "two_streams.yaml", "clock: [1 GHz]"))
     with pytest.raises(ConfigError, match="two_streams.yaml is a scenario; its streams state batch, parameters, dtype"):
-        judge(sweep(tmp_path, "{model: two_streams.yaml, batch: 2}", "l1.banks: [4]"))
+        resolve(sweep(tmp_path, "{model: two_streams.yaml, batch: 2}", "l1.banks: [4]"))
     for model, known, other in (("small.csv", "latency_s", "misses"), ("two_streams.yaml", "misses", "cycles_total")):
         path = sweep(tmp_path, model, "l1.banks: [4]")
         text = (
@@ -231,11 +231,11 @@ def test_sweeps_refuse_what_scenarios_have_not(tmp_path: Path) -> None:
         )
         path.write_text(text)
         with pytest.raises(ConfigError, match=f"no '{other}' in a.* result"):
-            judge(path)
+            resolve(path)
     path = sweep(tmp_path, "two_streams.yaml", "l1.banks: [4]")
     path.write_text(path.read_text().replace("power_avg_w,", "cycles_total,"))
     with pytest.raises(ConfigError, match="no 'cycles_total' in a scenario's result"):
-        judge(path)
+        resolve(path)
 
 
 def test_a_scenario_is_simulated_and_compared_with_no_run(run: ScenarioRun, tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_a_scenario_is_simulated_and_compared_with_no_run(run: ScenarioRun, tmp_
     with pytest.raises(
         ConfigError, match="fidelity: found 'cost'; .*two_streams.yaml is a scenario; allowed fast, exact"
     ):
-        judge(path)
+        resolve(path)
     run.save(tmp_path / "out")
     with pytest.raises(ConfigError, match="found schema 'archsim.scenario_result/1'; allowed 'archsim.result/2', "):
         ax.compare(tmp_path / "out", tmp_path / "out")

@@ -12,8 +12,8 @@ from archsim.lab.explore.problem import Problem
 from archsim.lab.sweep import searching
 from archsim.lab.sweep.axis import Axis
 from archsim.lab.sweep.form import Asked, Goal, Limits, Search, Sweep, read
-from archsim.lab.sweep.judge import judge
 from archsim.lab.sweep.points import Grid
+from archsim.lab.sweep.resolve import resolve
 from tests.unit.fixtures_check import GOLDEN
 
 SWEEP = (Path(GOLDEN) / "sweep.yaml").read_text(encoding="utf-8")
@@ -202,7 +202,7 @@ def test_mistakes_that_the_chip_tells(old: str, new: str, message: str, tmp_path
     path = tmp_path / "sweep.yaml"
     path.write_text(WHOLE.replace(old, new))
     with pytest.raises(ConfigError) as error:
-        judge(path)
+        resolve(path)
     assert message in str(error.value)
 
 
@@ -212,7 +212,7 @@ def test_models_are_loaded_before_the_first_point(tmp_path: Path) -> None:
     with pytest.raises(
         ModelError, match=r"sweep.yaml:4:10: models\[0\]: no model 'eye_trackin'; .*did you mean 'eye_tracking'"
     ):
-        judge(path)
+        resolve(path)
 
 
 def test_paths_are_those_beside_the_file(tmp_path: Path) -> None:
@@ -223,6 +223,6 @@ def test_paths_are_those_beside_the_file(tmp_path: Path) -> None:
     (tmp_path / "chip.yaml").write_text((Path(GOLDEN) / "chip.yaml").read_text(encoding="utf-8"))
     text = WHOLE.replace("eye_tracking", "tiny.csv").replace("edge_npu", "chip.yaml").replace("1 MiB, 2 MiB", "8 KiB")
     (tmp_path / "sweep.yaml").write_text(text)
-    found = judge(tmp_path / "sweep.yaml")
+    found = resolve(tmp_path / "sweep.yaml")
     assert found.sweep.chip == str(tmp_path / "chip.yaml")
     assert [workload.name for workload in found.models] == ["tiny"]

@@ -14,9 +14,9 @@ from archsim.lab.explore.problem import Outcome
 from archsim.lab.options import Requirement
 from archsim.lab.sweep.crew import Crew
 from archsim.lab.sweep.form import Limits, read
-from archsim.lab.sweep.judge import Judged, judge
 from archsim.lab.sweep.outcome import outcome, violation
 from archsim.lab.sweep.questions import SweepTable
+from archsim.lab.sweep.resolve import Resolved, resolve
 from archsim.lab.sweep.run import Silent, Sweeping
 from archsim.lab.sweep.table import plain
 from archsim.lab.sweep.worker import FAILED, IMPOSSIBLE, OK, Row, Task
@@ -82,18 +82,18 @@ class Shuffled:
 
 
 @pytest.fixture(params=SEARCHES, ids=["nsga2", "tpe"])
-def spec(tmp_path: Path, request: pytest.FixtureRequest) -> Judged:
+def spec(tmp_path: Path, request: pytest.FixtureRequest) -> Resolved:
     (tmp_path / "tiny.csv").write_text(TOPOLOGY)
     (tmp_path / "sweep.yaml").write_text(SPEC + f"search: {request.param}\n")
-    return judge(tmp_path / "sweep.yaml")
+    return resolve(tmp_path / "sweep.yaml")
 
 
-def swept(judged: Judged, folder: str, crew: Crew) -> SweepTable:
-    with Sweeping(judged, Path(judged.file).parent / folder, resume=True) as sweeping:
+def swept(resolved: Resolved, folder: str, crew: Crew) -> SweepTable:
+    with Sweeping(resolved, Path(resolved.file).parent / folder, resume=True) as sweeping:
         return sweeping.run(crew, Silent())
 
 
-def test_a_search_depends_on_nothing_but_its_seed(spec: Judged) -> None:
+def test_a_search_depends_on_nothing_but_its_seed(spec: Resolved) -> None:
     """Whatever the order in which rows come back, and however often it is cut off and goes on."""
     calm = swept(spec, "calm", Shuffled(1))
     assert len(calm) == 120 and calm["point"].nunique() == 60
@@ -113,12 +113,12 @@ def test_a_search_depends_on_nothing_but_its_seed(spec: Judged) -> None:
     assert other["point"].unique().tolist() != calm["point"].unique().tolist()
 
 
-def test_known_rows_are_not_run_again(spec: Judged) -> None:
+def test_known_rows_are_not_run_again(spec: Resolved) -> None:
     calm = swept(spec, "calm", Shuffled(1))
     pd.testing.assert_frame_equal(swept(spec, "calm", Shuffled(1, lasts=0)), calm)
 
 
-def test_what_failed_is_run_again_under_other_limits(spec: Judged) -> None:
+def test_what_failed_is_run_again_under_other_limits(spec: Resolved) -> None:
     failed = int((swept(spec, "calm", Shuffled(1))["status"] == "failed").sum())
     longer = replace(spec, sweep=replace(spec.sweep, limits=Limits(seconds=60.0)))
     folder = Path(spec.file).parent / "calm"

@@ -8,24 +8,24 @@ from pathlib import Path
 from archsim.lab.sweep import searching
 from archsim.lab.sweep.cluster_form import Local
 from archsim.lab.sweep.clusters import Place, script
-from archsim.lab.sweep.judge import Judged
 from archsim.lab.sweep.keys import Keys
 from archsim.lab.sweep.points import Grid
+from archsim.lab.sweep.resolve import Resolved
 from archsim.lab.sweep.store import known
 from archsim.spec import load
 
 
-def lines(judged: Judged, folder: Path, place: Place) -> Iterator[str]:
+def lines(resolved: Resolved, folder: Path, place: Place) -> Iterator[str]:
     """What is said of a sweep into ``folder``: of a method that learns the points of its first batch are known ahead.
     Raises ConfigError as the sweep itself."""
-    sweep = judged.sweep
+    sweep = resolved.sweep
     grid, spent = Grid(sweep), searching.problem(sweep).spent
     points = [grid.at(choices) for choices in searching.method(sweep).ask()]
     keys = Keys(load.load(sweep.chip), sweep.objective, sweep.dtype)
     asked = {
         keys.of(point, model, named.label, sweep.fidelity)
         for point in points
-        for model, named in zip(judged.models, sweep.models, strict=True)
+        for model, named in zip(resolved.models, sweep.models, strict=True)
     }
     rows = spent * len(sweep.models)
     done, least = len(known(folder, asked, sweep.limits)), "" if spent == len(points) else "at least "

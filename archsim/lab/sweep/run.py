@@ -17,11 +17,11 @@ from archsim.lab.explore.problem import Outcome
 from archsim.lab.fidelity import timed
 from archsim.lab.sweep import searching
 from archsim.lab.sweep.crew import Crew
-from archsim.lab.sweep.judge import Judged
 from archsim.lab.sweep.keys import Keys
 from archsim.lab.sweep.outcome import outcome
 from archsim.lab.sweep.points import Grid, Point
 from archsim.lab.sweep.questions import RESULTS, SweepTable
+from archsim.lab.sweep.resolve import Resolved
 from archsim.lab.sweep.store import Store, Stored
 from archsim.lab.sweep.table import table
 from archsim.lab.sweep.worker import COST, OK, Row, Task
@@ -69,14 +69,14 @@ class Place:
 
 
 class Sweeping:
-    """A judged sweep with its results in ``folder``; a context, which closes them.
+    """A resolved sweep with its results in ``folder``; a context, which closes them.
 
     ``resume``: take what is there; else nothing may be. ``say`` is told of what is wrong with it. Raises ConfigError
     for a folder that cannot be used.
     """
 
-    def __init__(self, judged: Judged, folder: Path, *, resume: bool, say: Callable[[str], None] = warn) -> None:
-        self.sweep, self.models, self.folder = judged.sweep, judged.models, folder
+    def __init__(self, resolved: Resolved, folder: Path, *, resume: bool, say: Callable[[str], None] = warn) -> None:
+        self.sweep, self.models, self.folder = resolved.sweep, resolved.models, folder
         chip = load.load(self.sweep.chip)
         self._has_fidelity = bool(timed(chip)) or chip.noc is not None
         self._ladder = LADDER[LADDER.index(self.sweep.fidelity) :]

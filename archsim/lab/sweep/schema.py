@@ -1,4 +1,4 @@
-"""The grammar of sweep files: keys and what they may be; what they mean together is in ``form`` and ``judge``."""
+"""The grammar of sweep files: keys and what they may be; what they mean together is in ``form`` and ``resolve``."""
 
 from __future__ import annotations
 

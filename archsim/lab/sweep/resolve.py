@@ -26,7 +26,7 @@ MOST = 2**63  # points that have numbers
 
 
 @dataclass(frozen=True)
-class Judged:
+class Resolved:
     """A sweep that can begin: ``models``: those of ``sweep.models``, scenarios too, loaded; ``file``: where it is."""
 
     sweep: Sweep
@@ -34,7 +34,7 @@ class Judged:
     file: str
 
 
-def judge(path: Path) -> Judged:
+def resolve(path: Path) -> Resolved:
     """Read a sweep file and everything that it names.
 
     Paths in it are relative to its folder. A value that the chip could never have is refused here; one that does not go
@@ -52,7 +52,7 @@ def judge(path: Path) -> Judged:
     models = tuple([_loaded(asked, sweep, number) for number, asked in enumerate(sweep.models)])
     for model in models:
         _check_goals(sweep, model)
-    return Judged(sweep, models, str(path))
+    return Resolved(sweep, models, str(path))
 
 
 def _beside(path: Path, name: str) -> str:
