@@ -10,7 +10,8 @@ import pytest
 from archsim.report.markdown import table
 from archsim.report.promise import HEADINGS, PROMISES
 from tests.laws.statements import GROUPS, WAITING
-from tests.laws_page import claims
+from tests.laws_page import Claim, cases_by_law, claims
+from tests.laws_page import page as page_of_laws
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -32,10 +33,14 @@ def test_readme_uses_only_commands_that_exist() -> None:
     assert used == {"show", "run", "map", "asm", "validate", "report", "verify", "dram", "noc", "sweep", "compare"}
 
 
-def test_the_page_of_laws_names_the_tests_that_exist() -> None:
-    """Cases may be stale (``make laws`` counts them anew); tests, their statements and the laws may not."""
-    listed = dict(re.findall(r"^- `([^`]+)`: (.*)$", (ROOT / "docs" / "laws.md").read_text(), re.MULTILINE))
-    assert listed == {claim.place: claim.text for claim in claims()}
+def test_the_page_of_laws_is_what_the_tests_say() -> None:
+    """To the last character: ``python -m tests.laws_page`` writes it."""
+    assert (ROOT / "docs" / "laws.md").read_text(encoding="utf-8") == page_of_laws(list(claims()))
+
+
+def test_cases_of_laws_are_those_of_the_tests_that_assert_them() -> None:
+    one = [Claim("a::test_x", "Laws 1 and 2: x", (1, 2), 3), Claim("b::test_y", "Law 2: y", (2,), 4)]
+    assert cases_by_law(one) == {1: 3, 2: 7}
 
 
 def test_every_law_is_asserted_or_waits() -> None:
