@@ -31,7 +31,7 @@ class Outer:
     Peak bytes per second, least seconds that a read or write adds to its beats, granule of transfers in bytes, and
     seconds that a move takes more which finds other rows open; bytes of a row of a channel (0: it has none), channels.
     ``shares``: what is left of the peak, by streams under way at a time (ascending) and bytes of their contiguous runs
-    (ascending); none where it is not known.
+    (ascending); none where it is not known. ``engine_bytes_per_s``: what one engine can ask for, through one port.
     """
 
     peak_bytes_per_s: float
@@ -42,6 +42,7 @@ class Outer:
     row_bytes: int = 0
     channels: int = 1
     shares: tuple[tuple[int, tuple[tuple[int, float], ...]], ...] = ()
+    engine_bytes_per_s: float = inf
 
     def rows(self, size_bytes: int) -> int:
         """Rows that a move opens at least: one in every channel that it reaches, and in all as many as it fills."""
@@ -95,6 +96,13 @@ class ChipCosts:
         if memory.kind == "dram":
             return self._rate(name, write=write)
         return memory.bytes_per_cycle_of_all(write=write) * self.scale(memory)
+
+    def asked(self, elements: Reals, element_bytes: float, memory: str) -> Reals:
+        """Reference cycles in which one engine asks for so many elements of a memory: 0 where nothing limits it."""
+        known = self.outer.get(memory)
+        if known is None or known.engine_bytes_per_s == inf:
+            return np.zeros(())
+        return elements * (element_bytes * self.architecture.clock_hz / known.engine_bytes_per_s)
 
     def burst_bytes(self, memory: str) -> int:
         """Granule of a DRAM's transfers (1 where it is not known)."""

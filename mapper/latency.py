@@ -93,7 +93,9 @@ def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow)
     waited = 0.0 if plan.cached else chip.latency(plan.home, write=False)
     beside = chip.setup + trip(chip, problem, plan, both_ways=True)
     pin, stream = flow.touched * plan.element_bytes / read, flow.filled * plan.element_bytes / write
+    pin = np.maximum(pin, chip.asked(flow.touched, plan.element_bytes, plan.home))
     begun = flow.first * (plan.element_bytes * problem.whole_parts(plan, plan.home)) / read  # of the last to start
+    begun = np.maximum(begun, chip.asked(flow.first, plan.element_bytes, plan.home))
     if plan.rows is not None:
         row = row_elements(plan.axes, plan.rows, problem.dims)
         pin = np.maximum(pin, flow.filled / row * chip.row_setup)
@@ -129,6 +131,7 @@ def _store_time(chip: ChipCosts, problem: Problem, out: OperandPlan, moved: Mapp
     source = moved["in0"].touched if copied else flow.touched  # repetition reads once and writes often
     moves = moved["in0"].moves if copied and problem.operand("in0").buffered else flow.moves
     written = flow.touched * out.element_bytes / chip.write_rate(out.home)
+    written = np.maximum(written, chip.asked(flow.touched, out.element_bytes, out.home))
     stream = source * out.element_bytes / chip.read_rate(out.level)
     waited = chip.latency(out.home, write=True)
     beside = chip.setup + trip(chip, problem, out, both_ways=False)

@@ -4,12 +4,14 @@ The compiler does not see the machine's parts, so the lab reads the timings and 
 column access of an open row (CL, CWL), the least that any access takes, so that bounds stay bounds. What a move takes
 that finds another row open is told beside it, and of a chip with several cores what is left of the peak when
 several engines read at a time, refreshes included, as measured on the exact model: mappings are ranked by these. Where
-engines or ports offer so many requests a cycle, the rate is what all of them offer, if that is less.
+engines or ports offer so many requests a cycle, the rate of the memory is what all of them offer, if that is less, and
+that of one engine what it offers through one port.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from typing import TYPE_CHECKING
 
 from archsim.spec.architecture import Architecture
@@ -44,19 +46,31 @@ def _outer(part: Memory, architecture: Architecture) -> Outer | None:
     shares = _shares(part, dram, architecture.cores) if architecture.cores > 1 else ()
     row_bytes = device.columns * device.burst_bytes
     peak = min([float(dram.peak_bytes_per_s), *_offered(part, architecture, device)])
-    return Outer(peak, read_s, write_s, device.burst_bytes, row_s, row_bytes, dram.channels, shares)
+    return Outer(
+        peak, read_s, write_s, device.burst_bytes, row_s, row_bytes, dram.channels, shares,
+        min(_of_engine(architecture, device), _of_port(part, device)),
+    )  # fmt: skip
 
 
 def _offered(part: Memory, architecture: Architecture, device: Device) -> Iterator[float]:
-    """Bytes that all ports of a DRAM, and all engines, offer in a second at most; nothing of those without a limit."""
-    if part.control.requests is not None:
-        noc = architecture.noc
-        ports = len(noc.shared[part.name]) if noc is not None else 1
-        yield float(ports * part.control.requests * device.clock_hz * device.burst_bytes)
+    """Bytes that all ports of a DRAM, and all engines, offer in a second at most; infinite without a limit."""
+    noc, dma = architecture.noc, architecture.dma
+    yield (len(noc.shared[part.name]) if noc is not None else 1) * _of_port(part, device)
+    yield architecture.cores * dma.channels * (1 if dma.merged else 2) * _of_engine(architecture, device)
+
+
+def _of_port(part: Memory, device: Device) -> float:
+    """Bytes that a port of a DRAM offers in a second at most."""
+    requests = part.control.requests
+    return inf if requests is None else float(requests * device.clock_hz * device.burst_bytes)
+
+
+def _of_engine(architecture: Architecture, device: Device) -> float:
+    """Bytes that an engine offers a DRAM in a second at most."""
     dma = architecture.dma
-    if dma.requests is not None:
-        engines = architecture.cores * dma.channels * (1 if dma.merged else 2)
-        yield float(engines * dma.requests * min(dma.clock_hz, device.clock_hz) * device.burst_bytes)
+    if dma.requests is None:
+        return inf
+    return float(dma.requests * min(dma.clock_hz, device.clock_hz) * device.burst_bytes)
 
 
 def device_of(part: Memory) -> Dram:

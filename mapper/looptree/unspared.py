@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
+import numpy as np
+
 from archsim.pe.dataflows import catalog
 from archsim.pe.dataflows.fold import Fold, Nest
 from mapper.costs import ChipCosts, drain_steps, vector_time
@@ -113,8 +115,10 @@ class Unspared:
         for plan in self._loads():
             if self.chip.architecture.memory(plan.home).kind == "dram":
                 share = least_inside(plan.axes, plan.shape, self.problem.dims)
-                size = float(self._values(plan.operand) * share) * plan.element_bytes
-                most[plan.home, plan.name] = size / self.chip.read_rate(plan.home)
+                values = float(self._values(plan.operand) * share)
+                on_pins = values * plan.element_bytes / self.chip.read_rate(plan.home)
+                asked = float(self.chip.asked(np.asarray(values), plan.element_bytes, plan.home))
+                most[plan.home, plan.name] = max(on_pins, asked)
         return max(most.values(), default=0.0)
 
     def _loads(self) -> list[OperandPlan]:
