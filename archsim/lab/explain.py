@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from archsim.errors import ArchsimError, ConfigError, nearest
+from archsim.lab.enlarged import variants
 from archsim.lab.job import Job, Progress, load_chip, prepare, quiet
 from archsim.lab.offchip import outer_rates
-from archsim.lab.why import variants
 from archsim.spec.architecture import Architecture
 from mapper.explain import Figures, figures, least, runner_up
 from mapper.layers import Layers

@@ -21,8 +21,9 @@ from archsim.lab.array_time import array_time
 from archsim.lab.compare.figures import figures as compared_figures
 from archsim.lab.compare.runs import compare
 from archsim.lab.dram_figures import dram_figures
+from archsim.lab.enlarged import NO_VOLTAGE, variants
 from archsim.lab.macs import macs_by_engine
-from archsim.lab.why import NO_VOLTAGE, WhatIf, variants
+from archsim.lab.why import WhatIf
 from archsim.pe.dataflows import catalog
 from archsim.pe.dataflows.fold import ArrayShape, Nest
 from archsim.report import html, markdown, terminal

@@ -15,10 +15,11 @@ from archsim.ir.mapping import Keep, LayerMapping, Loop, ModelMapping
 from archsim.ir.program import Program
 from archsim.ir.result import Result
 from archsim.lab import mapping as mappings
+from archsim.lab.enlarged import variants
 from archsim.lab.job import Built, Job, build
 from archsim.lab.offchip import outer_rates
 from archsim.lab.run import simulated
-from archsim.lab.why import variants, why
+from archsim.lab.why import why
 from archsim.report.loopnest import loop_nest
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import load

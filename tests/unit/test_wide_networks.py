@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from archsim.errors import ConfigError
+from archsim.lab.enlarged import variants
 from archsim.lab.job import Job, load_chip
-from archsim.lab.why import variants
 from archsim.noc.catalogue import network
 from archsim.noc.load import link_loads
 from archsim.noc.traffic import by_name
@@ -43,7 +43,9 @@ def test_what_ifs_widen_every_network(chip: str) -> None:
     """Each has links of twice the bytes, and packets of as many flits; between chips twice the lanes."""
     architecture = load_chip(Job("eye_tracking", chip))
     assert architecture.noc is not None
-    named = [found for found in variants(architecture) if " links " in found.name or " lanes " in found.name]
+    levels = tuple(level.name for level in architecture.noc.levels)
+    wide = tuple(f"{name} {what} x2" for name in levels for what in ("links", "lanes"))
+    named = [found for found in variants(architecture) if found.name in wide]
     wider = {found.name: replace(architecture, found.keys) for found in named}
     assert len(wider) == len(architecture.noc.levels)
     for level, (name, found) in zip(architecture.noc.levels, wider.items(), strict=True):
