@@ -55,7 +55,8 @@ def _outer(part: Memory, architecture: Architecture) -> Outer | None:
 def _offered(part: Memory, architecture: Architecture, device: Device) -> Iterator[float]:
     """Bytes that all ports of a DRAM, and all engines, offer in a second at most; infinite without a limit."""
     noc, dma = architecture.noc, architecture.dma
-    yield (len(noc.shared[part.name]) if noc is not None else 1) * _of_port(part, device)
+    places = () if noc is None else noc.shared.get(part.name, ())  # of a DRAM behind another memory none: one port
+    yield max(1, len(places)) * _of_port(part, device)
     yield architecture.cores * dma.channels * (1 if dma.merged else 2) * _of_engine(architecture, device)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from onnx import helper, numpy_helper
 
 from archsim.errors import ArchsimError, ConfigError, ModelError, ProgramError
 from archsim.frontend.load import import_model
@@ -108,3 +111,19 @@ def test_a_name_that_no_file_can_have_is_no_such_file(tmp_path: Path) -> None:
             import_model(tmp_path / f"{name}.onnx")
         with pytest.raises(ConfigError, match="no such file"):
             check_file(tmp_path / f"{name}.yaml")
+
+
+def test_indices_of_any_size_are_no_arrays(tmp_path: Path) -> None:
+    """A look-up by 2^32 indices is judged at once; by a view of so many it is refused: they are followed one by one."""
+    model = onnx.load_from_string(seeds("onnx")["gather"])
+    dims = model.graph.input[0].type.tensor_type.shape.dim
+    dims[0].dim_value, dims[1].dim_value = 2**31, 2
+    onnx.save(model, tmp_path / "rows.onnx")
+    assert import_model(tmp_path / "rows.onnx").workload.layers[0].dims
+    shape = numpy_helper.from_array(np.array([2, 2**31]), "turned")
+    model.graph.initializer.append(shape)
+    model.graph.node.insert(0, helper.make_node("Reshape", ["x", "turned"], ["ids"], name="turn"))
+    model.graph.node[1].input[1] = "ids"
+    onnx.save(model, tmp_path / "view.onnx")
+    with pytest.raises(ModelError, match="its elements are those of 'x', which has 4,294,967,296; at most 16,777,216"):
+        import_model(tmp_path / "view.onnx")

@@ -10,7 +10,8 @@ from archsim.lab.job import Job
 from archsim.lab.offchip import outer_rates
 from archsim.lab.run import execute
 from archsim.spec.architecture import Architecture
-from archsim.spec.load import loads
+from archsim.spec.load import load, loads, names
+from archsim.spec.load import replace as vary
 from tests.tools.commands import GOLDEN
 
 CONSTANT = "standard: constant, bandwidth: 8 GB/s, latency: 0 ns, capacity: 16 MiB"
@@ -38,6 +39,18 @@ def chip(dma: str = "", dram: str = "") -> Architecture:
 def test_one_engine_offers_no_more_than_its_own(dma: str, dram: str, offered: float) -> None:
     """So many bursts in a cycle of its clock or of the DRAM's, whichever is slower, through a port that has its own."""
     assert outer_rates(chip(dma, dram))["dram"].engine_bytes_per_s == offered
+
+
+@pytest.mark.parametrize("name", names())
+def test_rates_are_known_of_every_chip_that_limits_its_memory(name: str) -> None:
+    """Behind a network whose ports are those of another memory, too."""
+    plain = load(name)
+    timed = [part.name for part in plain.memories if part.kind == "dram" and part.standard != "constant"]
+    limited = vary(plain, {f"{part}.requests": 1 for part in timed})
+    for part in timed:
+        free, found = (outer_rates(chip)[part] for chip in (plain, limited))
+        assert free.engine_bytes_per_s == float("inf") > found.engine_bytes_per_s
+        assert found.peak_bytes_per_s <= free.peak_bytes_per_s
 
 
 def test_layers_that_only_read_are_ranked_by_the_engine_that_reads(tmp_path: Path) -> None:

@@ -103,6 +103,8 @@ def _assumed(graph: Graph, indices: Value, rows: int) -> Attribute:
     So look-ups of one table size by parts and views of one input agree on its elements. Indices that are the elements
     of one input in order are the plain pattern; others are its entries at their places, constants what they are.
     """
+    if indices.name in graph.inputs:  # which may be of any size
+        return indices_text(Indices("uniform", default_seed(indices.name)))
     found = origin(graph, indices.name)
     sources = () if found is None else found.inputs(graph)
     if found is None or len(sources) != 1:

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from archsim.errors import ModelError
 from archsim.ops.graph.family import family, find
 from archsim.ops.graph.nodes import Array, Graph, Node
 
 Leaf = Callable[[str], Array]
+MOST = 1 << 24  # elements of an input that are followed one by one
 CAST = "Cast"
 
 
@@ -44,13 +46,21 @@ def input_starts(graph: Graph) -> dict[str, int]:
 
 
 def origin(graph: Graph, name: str) -> Origin | None:
-    """Where the elements of ``name`` come from; None where something computes them."""
+    """Where the elements of ``name`` come from; None where something computes them.
+
+    Raises ModelError for an input of more elements than can be followed one by one.
+    """
     starts = input_starts(graph)
 
     def position(leaf: str) -> Array:
         value = graph.values[leaf]
         if leaf not in starts:
             return np.full(value.shape, -1, np.int64)
+        if value.elements > MOST:
+            raise ModelError(
+                f"'{name}': its elements are those of '{leaf}', which has {value.elements:,}; at most {MOST:,} can be "
+                "followed to a look-up, unless it takes the input as it is"
+            )
         return np.arange(starts[leaf], starts[leaf] + value.elements, dtype=np.int64).reshape(value.shape)
 
     def held(leaf: str) -> Array:
