@@ -16,8 +16,8 @@ from archsim.report.rows import Row, layer_row
 
 NOTE = (
     "A layer's span is from its first command to its last; spans overlap, so the use of a span is small where others "
-    "run in it, and is no loss by itself. Cycles on the critical path sum to the run's; a layer is bound by the cause of "
-    "most of its own, whose share stands beside it; where it has none, by that of most of its arrays' time. "
+    "run in it, and is no loss by itself. Cycles on the critical path sum to the run's; a layer is bound by the cause "
+    "of most of its own, whose share stands beside it; where it has none, by that of most of its arrays' time. "
     "Energy and DRAM bytes are all that the layer caused."
 )
 
@@ -49,6 +49,23 @@ HEADS = (
     Head("write", "bytes written to DRAM", number=True),
     Head("remarks", first=True),
 )
+
+
+# Of the table in words: head -> key of the row.
+LAYER_COLUMNS = {
+    "layer": "name",
+    "operator": "op",
+    "MACs": "macs_text",
+    "span": "span_text",
+    "use in span": "use_text",
+    "longest wait": "wait",
+    "critical": "critical_text",
+    "of the run": "share",
+    "bound by": "bound",
+    "share of critical": "bound_share_text",
+    "energy": "energy_text",
+    "remarks": "remarks",
+}
 
 
 def layer_rows(summary: Mapping[str, Any]) -> list[Row]:

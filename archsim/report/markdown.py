@@ -15,7 +15,7 @@ from archsim.report.chip_parts import power_sentence
 from archsim.report.dram_rows import parts_with_rows, sentence, table_rows
 from archsim.report.format import count, percent
 from archsim.report.headline import bound_of, headline, setting, title
-from archsim.report.layer_columns import NOTE, layer_rows
+from archsim.report.layer_columns import LAYER_COLUMNS, NOTE, layer_rows
 from archsim.report.noc_rows import by_kind
 from archsim.report.promise import HEADINGS, PROMISES
 from archsim.report.rows import operand_rows, refined_rows, refinement, why_notes, why_rows
@@ -160,22 +160,6 @@ def _area(summary: Mapping[str, Any]) -> str:
     bound = bound_of(summary, "area_mm2")
     head = f"area, mm2{f' ({bound})' if bound else ''}"
     return table(("part", head, "share"), "lrr", rows) if rows else ""
-
-
-LAYER_COLUMNS = {
-    "layer": "name",
-    "operator": "op",
-    "MACs": "macs_text",
-    "span": "span_text",
-    "use in span": "use_text",
-    "longest wait": "wait",
-    "critical": "critical_text",
-    "of the run": "share",
-    "bound by": "bound",
-    "share of critical": "bound_share_text",
-    "energy": "energy_text",
-    "remarks": "remarks",
-}
 
 
 def _layers(summary: Mapping[str, Any]) -> str:
