@@ -42,7 +42,9 @@ def report(
     export: Annotated[
         str | None,
         typer.Option(
-            metavar="A,B", help="Also pdf (needs Chromium or Chrome); of a sweep csv, xlsx, and its front as tex, md."
+            metavar="A,B",
+            help="Also pdf (needs Chromium or Chrome); of a run its tables as csv, xlsx, tex, md, parquet; of a sweep "
+            "csv, xlsx, and its front as tex, md.",
         ),
     ] = None,
 ) -> None:

@@ -5,7 +5,8 @@ gemm: name, M, N, K [, batch or N:M sparsity]
 
 The first line is a header. Outputs are ceil((IFMAP - filter) / stride) + 1, so a last window may reach past the
 edge: it is padded. A name containing "DP" is depthwise: every channel has its own filters. What follows the last
-expected field (a trailing comma, a comment) is ignored, as SCALE-Sim does; sparsity is not modelled and says so.
+expected field (a trailing comma, a comment) is ignored, as SCALE-Sim does; sparsity is not modelled and says so. A row
+without a name is called by its shape (``archsim.frontend.names``), a name that stands above already gets its line.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from archsim.errors import ModelError
+from archsim.frontend.names import layer_name
 from archsim.ops.graph.infer import infer
 from archsim.ops.graph.nodes import Attribute, Graph, Node, Shape, Value
 from archsim.ops.lowering.lower import Lowered, lower_graph
@@ -90,9 +92,19 @@ def _rows(path: Path, text: str) -> list[_Row]:
             raise ModelError(f"{place}: found {len(fields) - 1} sizes; allowed name, {', '.join(wanted)}")
         sizes = tuple(_size(place, label, part) for label, part in zip(wanted, fields[1:], strict=False))
         extra = fields[len(wanted) + 1] if len(fields) > len(wanted) + 1 else ""
-        label = fields[0] if fields[0] and fields[0] not in rows else f"{fields[0] or 'layer'}#{number}"
+        label = fields[0] or _shape_name(sizes, extra, len(rows) + 1)
+        label = f"{label}#{number}" if label in rows else label
         rows[label] = _Row(place, label, sizes, extra)
     return list(rows.values())
+
+
+def _shape_name(sizes: Shape, extra: str, ordinal: int) -> str:
+    """The name of a row without one: rows, columns, channels of a convolution, rows and columns of a product."""
+    if len(sizes) == len(GEMM_FIELDS):
+        return layer_name("MatMul", ordinal, sizes[:2])
+    height, width, kernel_h, kernel_w, _, filters, stride = sizes
+    across = int(extra) if extra.isdecimal() and int(extra) else stride
+    return layer_name("Conv", ordinal, (1 - (kernel_h - height) // stride, 1 - (kernel_w - width) // across, filters))
 
 
 def _size(place: str, label: str, text: str) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from archsim.errors import ConfigError, nearest
@@ -35,23 +37,41 @@ def _rebuilt(directory: Path) -> list[Path]:
 
 
 def exported(directory: Path, formats: str) -> list[Path]:
-    """Write the formats (``csv,xlsx,tex,md,pdf``) into the directory; returns their paths.
+    """Write the formats (``csv,xlsx,tex,md,pdf``, of a run also ``parquet``) into the directory; returns their paths.
 
-    Raises ConfigError for other formats, for tables of what is no sweep, and where something needed is not installed.
+    Raises ConfigError for formats that what is stored there has not, and where something needed is not installed.
     """
-    from archsim.lab.sweep.export import FORMATS, export
-    from archsim.lab.sweep.questions import RESULTS, SweepTable
     from archsim.report.pdf import print_pdf
 
+    writers = _writers(directory)
+    allowed = [*writers, PDF]
     asked = list(dict.fromkeys(part.strip() for part in formats.split(",")))
-    allowed = [*FORMATS, PDF] if (directory / RESULTS).is_file() else [PDF]
     for name in asked:
         if name not in allowed:
-            only = "" if len(allowed) > 1 else "; the other formats are of sweeps"
+            only = "" if writers else "; the other formats are of runs and sweeps"
             raise ConfigError(f"--export: found '{name}'{nearest(name, allowed)}; allowed {', '.join(allowed)}{only}")
-    table = SweepTable.load(directory) if any(name in FORMATS for name in asked) else None
-    return [
-        print_pdf(directory / PAGE, directory / "report.pdf") if table is None or name == PDF
-        else export(table, directory, name)
-        for name in asked
-    ]  # fmt: skip
+    paths: list[Path] = []
+    for name in asked:
+        paths += [print_pdf(directory / PAGE, directory / "report.pdf")] if name == PDF else writers[name]()
+    return paths
+
+
+def _writers(directory: Path) -> dict[str, Callable[[], list[Path]]]:
+    """Format -> what writes it, of what is stored in the directory."""
+    from archsim.lab import run_export
+    from archsim.lab.sweep import export
+    from archsim.lab.sweep.questions import RESULTS
+    from archsim.report.summary import holds_run
+
+    if (directory / RESULTS).is_file():
+        return {name: partial(_of_sweep, directory, name) for name in export.FORMATS}
+    if holds_run(directory):
+        return {name: partial(run_export.export, directory, name) for name in run_export.FORMATS}
+    return {}
+
+
+def _of_sweep(directory: Path, name: str) -> list[Path]:
+    from archsim.lab.sweep.export import export
+    from archsim.lab.sweep.questions import SweepTable
+
+    return [export(SweepTable.load(directory), directory, name)]

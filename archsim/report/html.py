@@ -26,11 +26,12 @@ from archsim.report.chip_parts import area_colours, part_colours, power_sentence
 from archsim.report.dram_rows import parts_with_rows, sentence
 from archsim.report.format import count, percent
 from archsim.report.headline import bound_of, headline, setting, title
+from archsim.report.layer_columns import HEADS, NOTE, layer_rows, totals
 from archsim.report.noc_rows import WORK, busiest, by_kind, core_bars
 from archsim.report.noc_rows import sentence as sentence_of
 from archsim.report.page import page
 from archsim.report.promise import HEADINGS, PROMISES
-from archsim.report.rows import layer_row, operand_rows, refined_rows, refinement, why_notes, why_rows
+from archsim.report.rows import operand_rows, refined_rows, refinement, why_notes, why_rows
 from archsim.report.shown_cores import sentence as cores_shown
 from archsim.report.verdict import sentences, slow_layers
 
@@ -149,7 +150,10 @@ def _tables(summary: Mapping[str, Any]) -> Page:
         "why_notes": why_notes(summary["details"].get("why", [])),
         "refined": refined_rows(summary),
         "refinement": refinement(summary),
-        "layers": [layer_row(layer, summary["cycles_total"]) for layer in summary["layers"]],
+        "layers": layer_rows(summary),
+        "layer_heads": HEADS,
+        "layers_note": NOTE,
+        "totals": totals(summary),
         "estimated": estimated(sources),
         "sourced": sourced(sources),
         "not_modelled": summary["details"].get("not_modelled", []),

@@ -15,9 +15,10 @@ from archsim.report.chip_parts import power_sentence
 from archsim.report.dram_rows import parts_with_rows, sentence, table_rows
 from archsim.report.format import count, percent
 from archsim.report.headline import bound_of, headline, setting, title
+from archsim.report.layer_columns import LAYER_COLUMNS, NOTE, layer_rows
 from archsim.report.noc_rows import by_kind
 from archsim.report.promise import HEADINGS, PROMISES
-from archsim.report.rows import layer_row, operand_rows, refined_rows, refinement, why_notes, why_rows
+from archsim.report.rows import operand_rows, refined_rows, refinement, why_notes, why_rows
 from archsim.report.verdict import sentences
 
 Alignment = str  # one letter per column: l or r
@@ -162,34 +163,8 @@ def _area(summary: Mapping[str, Any]) -> str:
 
 
 def _layers(summary: Mapping[str, Any]) -> str:
-    keys = (
-        "name",
-        "op",
-        "macs_text",
-        "span_text",
-        "critical_text",
-        "share",
-        "use_text",
-        "bound",
-        "energy_text",
-        "wait",
-        "remarks",
-    )
-    headings = (
-        "layer",
-        "operator",
-        "MACs",
-        "span",
-        "critical",
-        "time",
-        "use",
-        "bound by",
-        "energy",
-        "longest wait",
-        "remarks",
-    )
-    rows = [layer_row(layer, summary["cycles_total"]) for layer in summary["layers"]]
-    return table(headings, "llrrrrrlrll", [[row[key] for key in keys] for row in rows])
+    rows = [[row[key] for key in LAYER_COLUMNS.values()] for row in layer_rows(summary)]
+    return f"{escaped(NOTE)}\n\n" + table([*LAYER_COLUMNS], "llrrrlrrlrrl", rows)
 
 
 def _assumptions(summary: Mapping[str, Any]) -> str:

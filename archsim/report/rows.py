@@ -14,9 +14,14 @@ from archsim.report.verdict import operand_stalls
 Row = dict[str, Any]
 
 
-def layer_row(layer: Mapping[str, Any], total: int) -> Row:
-    """One layer: every number as text, and raw under the plain key for sorting."""
+def layer_row(layer: Mapping[str, Any], total: int, critical: Mapping[str, int] | None = None) -> Row:
+    """One layer of a run of ``total`` cycles: every number as text, and raw under the plain key for sorting.
+
+    ``critical``: its causes on the critical path -> cycles, None where the summary does not say.
+    """
     free = not layer["cycles_critical"] and not layer["cycles_total"]
+    aside = not free and not layer["cycles_critical"]
+    bound = None if free or aside or not critical else critical.get(layer["bound_by"], 0) / layer["cycles_critical"]
     longest, cycles = longest_wait(layer)
     return {
         "name": layer["name"],
@@ -34,6 +39,10 @@ def layer_row(layer: Mapping[str, Any], total: int) -> Row:
         "use": layer["utilization"],
         "use_text": percent(layer["utilization"]) if layer["macs"] else NONE,
         "bound": "" if free else bound_label(layer["bound_by"]),
+        "bound_aside": aside,
+        "bound_tip": "no cycle on the critical path: of its arrays' time" if aside else "",
+        "bound_share": bound or 0.0,
+        "bound_share_text": percent(bound),
         "colour": bound_colour(layer["bound_by"]),
         "energy": layer["energy_j"],
         "energy_text": si(layer["energy_j"], "J", 3) if layer["energy_j"] else NONE,

@@ -89,6 +89,15 @@ def load(path: Path, schemas: Sequence[str] = RUNS) -> dict[str, Any]:
     return upgraded(summary)
 
 
+def holds_run(directory: Path) -> bool:
+    """Whether a run's summary is stored there: not a scenario's, not nothing."""
+    try:
+        load(directory)
+    except ConfigError:
+        return False
+    return True
+
+
 def upgraded(summary: Summary) -> dict[str, Any]:
     """A summary as today's readers take it: of the first schema ``macs``, then those on arrays, are counted by who did
     them (a layer that was not on an array was on a vector unit: the host had none); the rest stays absent."""

@@ -50,11 +50,12 @@ def layers_csv(summary: Mapping[str, Any]) -> str:
     writer = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else ["name"], lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow({key: cell(_flat(value)) for key, value in row.items()})
+        writer.writerow({key: cell(flat(value)) for key, value in row.items()})
     return out.getvalue()
 
 
-def _flat(value: Any) -> Any:
+def flat(value: Any) -> Any:
+    """A value as one cell: ``cause=cycles`` pairs, lists and nothing as text."""
     if isinstance(value, Mapping):
         return ";".join(f"{key}={item}" for key, item in value.items())
     if isinstance(value, list | tuple):

@@ -106,9 +106,9 @@ def _layers(summary: Mapping[str, Any]) -> Table:
         (f"slowest {len(slow)} of {len(summary['layers'])}", "left"),
         ("operator", "left"),
         ("critical", "right"),
-        ("time", "right"),
-        ("use", "right"),
+        ("of run", "right"),
         ("bound by", "left"),
+        ("use in span", "right"),
         ("longest wait", "left"),
     )
     for layer in slow:
@@ -120,8 +120,8 @@ def _layers(summary: Mapping[str, Any]) -> Table:
             shorten(row["op"], 12),
             row["critical_text"],
             row["share"],
-            row["use_text"],
             bound,
+            row["use_text"],
             row["wait"],
         )
     return grid

@@ -1,7 +1,9 @@
-"""Pages in a real browser, without a window: no complaint, everything drawn, nothing sticks out, they print."""
+"""Pages in a real browser, without a window: no complaint, everything drawn, nothing sticks out, on a desk and on a
+phone; they print on full sheets, and the layers can be filtered."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,9 @@ import pytest
 import archsim as ax
 from archsim.errors import ConfigError
 from archsim.report import pdf
-from tests.tools.browser import WIDTH, pages, seen
+from archsim.report.layer_columns import layer_rows
+from archsim.report.summary import load
+from tests.tools.browser import PHONE, WIDTH, pages, seen
 from tests.tools.commands import GOLDEN, Archsim, cache_of_its_own
 
 pytestmark = pytest.mark.slow  # a browser for each page
@@ -28,11 +32,15 @@ axes: {{clock: [0.5 GHz, 1 GHz], dram.bandwidth: [4 GB/s, 8 GB/s, 16 GB/s]}}
 constraints: ["latency_s <= 1"]
 objectives: [latency_s, power_avg_w]
 """
+PAGES = ("run", "sweep", "comparison", "scenario")
+CAUSE = "DRAM"  # of one layer, not of all
+LETTERS = 9.0  # pixels, of the smallest letters in a drawing
+MOST_SHEETS = {"run": 8, "sweep": 3, "comparison": 4, "scenario": 3}
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A run with what-ifs, a sweep and a comparison, each in its folder."""
+    """A run with what-ifs, a sweep, a comparison and a scenario, each in its folder."""
     root = tmp_path_factory.mktemp("pages")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ARCHSIM_CACHE", str(cache_of_its_own(root / "cache")))
@@ -44,13 +52,17 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ax.compare(base, wider, names=["base", "wider"]).save(root / "comparison")
         (root / "sweep.yaml").write_text(SWEEP.format(chip=chip, model=model))
         ax.sweep(root / "sweep.yaml", out=root / "sweep", workers=1)
-    return {name: root / name for name in ("run", "sweep", "comparison")}
+        for name in ("small", "large"):
+            (root / f"{name}.csv").write_text(TOPOLOGY)
+        (root / "scenario.yaml").write_text((GOLDEN / "scenario.yaml").read_text())
+        ax.run_scenario(root / "scenario.yaml", on=chip).save(root / "scenario")
+    return {name: root / name for name in PAGES}
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize(
     ("name", "drawings", "marks", "titles", "tables"),
-    [("run", 9, 300, 150, 1), ("sweep", 3, 20, 12, 1), ("comparison", 2, 3, 3, 1)],
+    [("run", 9, 300, 150, 1), ("sweep", 3, 20, 12, 1), ("comparison", 2, 3, 3, 1), ("scenario", 3, 10, 8, 3)],
 )
 def test_a_page_opens_without_complaint_and_fits(
     folders: dict[str, Path], tmp_path: Path, name: str, drawings: int, marks: int, titles: int, tables: int
@@ -64,13 +76,52 @@ def test_a_page_opens_without_complaint_and_fits(
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", ["run", "sweep", "comparison"])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_read_on_a_phone(folders: dict[str, Path], tmp_path: Path, name: str) -> None:
+    found = seen(folders[name] / "report.html", tmp_path, PHONE)
+    assert found.said == ()
+    assert found.width <= PHONE and found.wide == ()
+    assert found.letters >= LETTERS
+    assert found.crushed == ()
+    assert found.moving >= 1 and found.lost == ()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [PHONE, WIDTH])
+def test_layers_are_filtered_by_name_operator_and_cause(folders: dict[str, Path], tmp_path: Path, width: int) -> None:
+    typed = ("", "CONV", "conv1", CAUSE, "no such layer", "")
+    found = seen(folders["run"] / "report.html", tmp_path, width, typed)
+    assert found.said == () and len(found.typed) == len(typed)
+    everything, operators, name, cause, nothing, again = found.typed
+    assert everything["label"] == "Filter layers" and everything["seen"] and everything["told"] == ""
+    assert sorted(everything["rows"]) == sorted(["conv1", LONG, "_host", "_static"])
+    assert sorted(operators["rows"]) == sorted(["conv1", LONG]) and operators["told"] == "2 of 4 rows"
+    assert name["rows"] == ["conv1"] and name["totals"][0] == 'sum of 1 of 4 rows with "conv1"'
+    held = {row["name"] for row in layer_rows(load(folders["run"])) if CAUSE in f"{row['bound']} {row['wait']}"}
+    assert set(cause["rows"]) == held and 0 < len(held) < 4
+    assert nothing["rows"] == [] and nothing["told"] == "0 of 4 rows"
+    assert again == everything and everything["totals"][0] == "sum of all 4 rows"
+    cycles = [int(each["totals"][7].replace(",", "")) for each in (everything, operators, name, nothing)]
+    assert cycles[0] > cycles[1] > cycles[2] > cycles[3] == 0
+    assert everything["totals"][8] == "100.0 %"
+
+
+@pytest.mark.browser
+def test_on_paper_the_filter_is_not_there_and_the_last_row_says_what_it_sums(folders: dict[str, Path]) -> None:
+    page = (folders["run"] / "report.html").read_text(encoding="utf-8")
+    style = page.partition("@media print")[2].partition("</style>")[0]
+    assert ".screen { display: none; }" in style and '<div class="find screen" hidden>' in page
+    assert not re.search(r"break-before: *(page|always)", style)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_prints_on_a4(archsim: Archsim, folders: dict[str, Path], name: str) -> None:
     done = archsim("report", str(folders[name]), "--export", "pdf")
     assert done.returncode == 0 and done.stderr == "", done.stderr
     assert done.stdout.splitlines()[-1] == str(folders[name] / "report.pdf")
     sizes = pages(folders[name] / "report.pdf")
-    assert 1 <= len(sizes) <= 20
+    assert 1 <= len(sizes) <= MOST_SHEETS[name]
     assert all(size == pytest.approx(A4_LANDSCAPE, abs=1) for size in sizes)
 
 
@@ -79,13 +130,18 @@ def test_what_a_page_does_wrong_is_seen(tmp_path: Path) -> None:
     page = tmp_path / "bad.html"
     page.write_text(
         "<!DOCTYPE html><html><head></head><body><main><div style='width: 1500px'>wide</div>"
-        "<table class='sortable'><tr><th>a</th></tr></table></main>"
+        "<div class='scroll'><table class='sortable'><thead><tr><th>a</th></tr></thead><tbody><tr>"
+        "<td style='display: inline-block; width: 20px; overflow: hidden'>words in a narrow column</td>"
+        "<td style='min-width: 3000px'>a</td></tr></tbody></table></div>"
+        "<svg viewBox='0 0 10000 10' width='100'><text font-size='20'>small</text></svg></main>"
         "<script>console.warn('careful'); nothing();</script></body></html>"
     )
     found = seen(page, tmp_path)
     assert "careful" in found.said and any("nothing is not defined" in text for text in found.said)
     assert found.width > WIDTH and found.wide == ("DIV: wide",)
-    assert (found.tables, found.unsorted, found.marks, found.titles) == (1, 1, (), 0)
+    assert (found.tables, found.unsorted, found.marks, found.titles) == (1, 1, (0,), 0)
+    assert found.letters < LETTERS and found.moving == 1
+    assert found.crushed == ("TD: words in a narrow column",) and found.lost == ("DIV: awords in a narrow columna",)
 
 
 def test_without_a_browser_one_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

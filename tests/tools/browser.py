@@ -1,6 +1,7 @@
-"""A page opened in a browser: what it complains of, how wide it is, what is drawn, whether its tables sort.
+"""A page opened in a browser: what it complains of, how wide it is, what is drawn, whether its tables sort and filter.
 
-Measures are taken by a script in a copy of the page and read back from the DOM that the browser prints.
+Measures are taken by a script in a copy of the page and read back from the DOM that the browser prints. A window has at
+least 500 pixels, so the page stands in a frame of the width asked for, whose script tells the page around it.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from html import unescape
+from html import escape, unescape
 from pathlib import Path
+from typing import Any
 
 from archsim.report.pdf import headless
 
-WIDTH = 1280
+WIDTH, PHONE = 1280, 390
 WATCH = """<script>
 window.said = [];
 window.addEventListener("error", (event) => window.said.push(String(event.message)), true);
@@ -22,34 +24,62 @@ for (const level of ["error", "warn"]) console[level] = (...words) => window.sai
 MEASURE = """<script>
 window.addEventListener("load", () => {
   const count = (css) => document.querySelectorAll(css).length;
-  const marks = [...document.querySelectorAll("svg")].map(
-    (svg) => svg.querySelectorAll("rect, circle, path, line, polyline").length);
-  const wide = [...document.querySelectorAll("main *")].filter(
-    (each) => !each.closest(".scroll, svg") && each.getBoundingClientRect().right > innerWidth + 1);
-  const unsorted = [...document.querySelectorAll("table.sortable")].filter((table) => {
-    const before = table.tBodies[0].rows.length, head = table.querySelector("th");
+  const all = (css, from = document) => [...from.querySelectorAll(css)];
+  const right = (each) => each.getBoundingClientRect().right, left = (each) => each.getBoundingClientRect().left;
+  const marks = all("svg").map((svg) => svg.querySelectorAll("rect, circle, path, line, polyline").length);
+  const wide = all("main *").filter((each) => right(each) > innerWidth + 1 &&
+    !each.parentElement.closest(".scroll, svg, figure, nav"));
+  const letters = all("svg text").map((text) => {
+    const matrix = text.getScreenCTM();
+    return parseFloat(getComputedStyle(text).fontSize) * Math.hypot(matrix.a, matrix.b);
+  });
+  const crushed = all(".scroll td, .scroll th").filter((cell) => cell.textContent.trim().length > 12 &&
+    cell.getBoundingClientRect().width < 60 && !cell.closest("[hidden]"));
+  const moving = all(".scroll").filter((box) => box.scrollWidth > box.clientWidth + 100);
+  const lost = moving.filter((box) => {
+    box.scrollLeft = 100;
+    const row = box.querySelector("tbody tr"), name = row.cells[row.closest("table").matches(".second") ? 1 : 0];
+    return Math.abs(left(name) - left(box)) > 1;
+  });
+  const unsorted = all("table.sortable").filter((table) => {
+    const before = table.tBodies[0].rows.length, head = [...table.tHead.rows].pop().cells[0];
     head.click();
     const order = head.getAttribute("aria-sort");
     return !order || table.tBodies[0].rows.length !== before;
   });
-  const found = {
-    said: window.said, width: document.documentElement.scrollWidth, marks, titles: count("svg title"),
-    wide: wide.map((each) => each.tagName + ": " + each.textContent.slice(0, 60)),
-    tables: count("table.sortable"), unsorted: unsorted.length,
-  };
-  const place = document.createElement("pre");
-  place.id = "measured";
-  place.textContent = JSON.stringify(found);
-  document.body.append(place);
+  const typed = TYPED.map((text) => {
+    const box = document.querySelector(".find"), input = box.querySelector("input");
+    input.value = text;
+    input.dispatchEvent(new Event("input"));
+    const table = document.getElementById(input.getAttribute("aria-controls"));
+    const rows = [...table.tBodies[0].rows].filter((row) => row.getBoundingClientRect().height > 0);
+    return {
+      label: input.labels[0].textContent, seen: box.getBoundingClientRect().height > 0,
+      told: box.querySelector("output").textContent, rows: rows.map((row) => row.cells[0].textContent),
+      totals: table.tFoot ? [...table.tFoot.rows[0].cells].map((cell) => cell.textContent) : [],
+    };
+  });
+  const words = (found) => found.map((each) => each.tagName + ": " + each.textContent.slice(0, 60));
+  parent.postMessage(JSON.stringify({
+    said: window.said, width: document.scrollingElement.scrollWidth, marks, titles: count("svg title"),
+    wide: words(wide), letters: Math.min(...letters), crushed: words(crushed), moving: moving.length,
+    lost: words(lost), tables: count("table.sortable"), unsorted: unsorted.length, typed,
+  }), "*");
 });
 </script>"""
+FRAME = """<!DOCTYPE html><html><body style="margin: 0"><iframe src="{page}"
+style="border: 0; width: {width}px; height: 900px"></iframe><pre id="measured"></pre><script>
+window.addEventListener("message", (event) => (document.getElementById("measured").textContent = event.data));
+</script></body></html>"""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """``said``: errors and warnings; ``width`` that the page takes of a window of ``WIDTH``; ``wide``: what sticks out
-    of it; ``marks`` of each drawing; ``titles`` that show when pointed at; ``tables`` that sort, ``unsorted`` those
-    that do not when asked to.
+    """``said``: errors and warnings; ``width`` that the page takes; ``wide``: what sticks out of it; ``marks`` of each
+    drawing; ``titles`` that show when pointed at; ``letters``: the height of the smallest in drawings, pixels;
+    ``tables`` that sort, ``unsorted`` those that do not when asked to; ``crushed``: cells of words in columns that are
+    too narrow for them; ``moving``: boxes whose table moves sideways, ``lost`` those that lose the names of rows then;
+    ``typed``: what the first filter answered to each text: label, told, rows, totals.
     """
 
     said: tuple[str, ...]
@@ -57,28 +87,34 @@ class Seen:
     wide: tuple[str, ...]
     marks: tuple[int, ...]
     titles: int
+    letters: float
     tables: int
     unsorted: int
+    crushed: tuple[str, ...]
+    moving: int
+    lost: tuple[str, ...]
+    typed: tuple[dict[str, Any], ...]
 
 
-def seen(page: Path, folder: Path) -> Seen:
-    """Open a copy of ``page``, made in ``folder``; raises ConfigError where no browser is installed."""
+def seen(page: Path, folder: Path, width: int = WIDTH, typed: tuple[str, ...] = ()) -> Seen:
+    """Open a copy of ``page``, made in ``folder``, ``width`` pixels wide, and type texts into its first filter, one
+    after another; raises ConfigError where no browser is installed."""
     text = page.read_text(encoding="utf-8")
-    copy = folder / "watched.html"
-    watched = text.replace("<head>", f"<head>{WATCH}", 1).replace("</body>", f"{MEASURE}</body>", 1)
+    copy, frame = folder / "watched.html", folder / "frame.html"
+    measure = MEASURE.replace("TYPED", json.dumps(typed))
+    watched = text.replace("<head>", f"<head>{WATCH}", 1).replace("</body>", f"{measure}</body>", 1)
     copy.write_text(watched, encoding="utf-8")
+    frame.write_text(FRAME.format(page=escape(copy.as_uri()), width=width), encoding="utf-8")
     done = headless(
-        copy, "--dump-dom", "--enable-logging=stderr", "--v=0", f"--window-size={WIDTH},900", "--hide-scrollbars",
-        "--virtual-time-budget=5000",
+        frame, "--dump-dom", "--enable-logging=stderr", "--v=0", f"--window-size={max(width, 500)},900",
+        "--hide-scrollbars", "--virtual-time-budget=5000",
     )  # fmt: skip
-    match = re.search(r'<pre id="measured">(.*?)</pre>', done.stdout, re.DOTALL)
+    match = re.search(r'<pre id="measured">(.+?)</pre>', done.stdout, re.DOTALL)
     assert match is not None, f"the page did not load: {done.stderr[-1000:]}"
-    found = json.loads(unescape(match[1]))
+    measured = json.loads(unescape(match[1])).items()
+    found = {key: tuple(value) if isinstance(value, list) else value for key, value in measured}
     logged = [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
-    return Seen(
-        (*found["said"], *logged), found["width"], tuple(found["wide"]), tuple(found["marks"]), found["titles"],
-        found["tables"], found["unsorted"],
-    )  # fmt: skip
+    return Seen(**{**found, "said": (*found["said"], *logged), "letters": found["letters"] or 0.0})
 
 
 def pages(pdf: Path) -> list[tuple[float, float]]:

@@ -73,7 +73,7 @@ def test_the_least_of_any_looptree_is_below_what_was_chosen(told: Explanation) -
 
 
 def test_layers_without_a_least_say_why() -> None:
-    pooled = explained(Job("squeezenet", "edge_npu"), "n2")
+    pooled = explained(Job("squeezenet", "edge_npu"), "maxpool_3_55x55x64")
     assert pooled.to_json()["least"] == {"reason": "the layer is no matmul"}
     assert "is not known: the layer is no matmul." in explanation.to_table(pooled.to_json())
 

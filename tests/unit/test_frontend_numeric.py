@@ -72,7 +72,7 @@ def test_nested_concat_is_placed_and_the_rest_is_copied(tmp_path: Path) -> None:
     copies = [layer for layer in workload.layers if layer.kind == "copy"]
     assert [workload.tensors[layer.inputs[0].tensor].name for layer in copies] == ["c", "x", "c"]
     assert workload.tensors["a"].view is not None and workload.tensors["a"].view.base == "y"
-    assert [view.name for view in workload.views] == ["ab"]
+    assert [view.name for view in workload.views] == ["concat_3_3x4x6"]
 
 
 def test_channel_shuffle_is_one_copy(tmp_path: Path) -> None:
@@ -87,8 +87,8 @@ def test_channel_shuffle_is_one_copy(tmp_path: Path) -> None:
     shapes = {"x": (2, 4, 3, 5)}
     weights = {"w1": random(6, 2, 1, 1), "s5": ints(2, 2, 3, 3, 5), "s4": ints(2, 6, 3, 5), "w2": random(6, 1, 3, 3)}
     workload = same(tmp_path, model(nodes, dict(shapes), ["y"], weights), shapes)
-    assert [(layer.name, layer.kind) for layer in workload.layers if layer.kind == "copy"] == [("b", "copy")]
-    assert [view.name for view in workload.views] == ["a5", "t"]
+    assert [layer.name for layer in workload.layers if layer.kind == "copy"] == ["reshape_4_3x5x6"]
+    assert [view.name for view in workload.views] == ["reshape_2_2x3x3x5", "transpose_3_3x2x3x5"]
 
 
 def attention(batch: int, seq: int, heads: int, width: int) -> onnx.ModelProto:
@@ -123,12 +123,13 @@ def attention(batch: int, seq: int, heads: int, width: int) -> onnx.ModelProto:
 def test_attention_needs_no_copy(tmp_path: Path) -> None:
     proto = attention(2, 5, 3, 4)
     stored = weights_of(proto)
-    extra = {f"{part}0.bias": stored[f"bias_{part}"] for part in "qkv"}
+    projections = {"q": "matmul_1_5x12", "k": "matmul_5_5x12", "v": "matmul_9_5x12"}
+    extra = {f"{name}.bias": stored[f"bias_{part}"] for part, name in projections.items()}
     workload = same(tmp_path, proto, {"x": (2, 5, 12)}, extra)
     assert [layer.kind for layer in workload.layers] == ["matmul"] * 4 + ["vector", "matmul", "matmul"] + ["vector"] * 2
     scores = workload.layers[3]
     assert (scores.batch, scores.m, scores.n, scores.k) == (("b0", "b1"), ("m",), ("n",), ("k",))
-    assert scores.fused == ("scaled",)
+    assert scores.fused == ("div_14_3x5x5",)
 
 
 def test_views_of_views_and_moves(tmp_path: Path) -> None:

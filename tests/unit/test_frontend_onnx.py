@@ -438,4 +438,4 @@ def test_constants_given_by_nodes(tmp_path: Path) -> None:
         node("Reshape", ["g", "shape"], ["y"]),
     ]
     workload = load_onnx(save(tmp_path, model(nodes, {"x": (4, 4)}, ["y"])))
-    assert workload.parameters == 20 and [view.name for view in workload.views] == ["y"]
+    assert workload.parameters == 20 and [view.name for view in workload.views] == ["reshape_2_1x20"]

@@ -115,7 +115,7 @@ def test_exports_of_a_folder(found: SweepTable, tmp_path: Path) -> None:
     assert [path.name for path in exported(tmp_path, "md, csv,md")] == ["front.md", "results.csv"]
     with pytest.raises(ConfigError, match="found 'cvs' .did you mean 'csv'.*allowed csv, xlsx, tex, md, pdf"):
         exported(tmp_path, "cvs")
-    with pytest.raises(ConfigError, match="found 'csv'; allowed pdf; the other formats are of sweeps"):
+    with pytest.raises(ConfigError, match="found 'csv'; allowed pdf; the other formats are of runs and sweeps"):
         exported(tmp_path / "none", "csv")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import onnx
 
 from archsim.errors import ModelError
+from archsim.frontend.names import renamed, shape_names
 from archsim.frontend.onnx.convert import inferred_shapes, to_graph
 from archsim.frontend.onnx.read import file_hash, opset, read_model
 from archsim.frontend.onnx.sound import check_shapes, check_types, declared
@@ -52,17 +53,18 @@ def import_onnx(
 def load_graph(
     path: Path, *, name: str = "", batch: int | None = None, on_unsupported: str = "error"
 ) -> tuple[Graph, str]:
-    """The inferred graph of a model, and the SHA-256 of its file."""
+    """The inferred graph of a model, nodes called as ``archsim.frontend.names`` says, and the SHA-256 of its file."""
     model = read_model(path)
     digest = file_hash(path)
     try:
         stored = _graph(model, name or path.stem, None, on_unsupported)
         before = infer(stored)
         check_shapes(before, declared(model.graph))
+        names = shape_names(before, {node.name for node in model.graph.node})
         if batch is None:
-            return before, digest
+            return renamed(before, names), digest
         wanted = _graph(model, name or path.stem, batch, on_unsupported)
-        return _rebatched(stored, before, wanted), digest
+        return renamed(_rebatched(stored, before, wanted), names), digest
     except ModelError as error:
         raise type(error)(f"{path.name}: {error}") from None
 

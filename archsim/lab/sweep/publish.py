@@ -35,7 +35,7 @@ def publication(table: SweepTable) -> pd.DataFrame:
     for key in [*table.axis_keys, *dict.fromkeys(figures)]:
         is_axis = key in table.axis_keys
         unit = table.attrs["units"].get(key) if is_axis else unit_of(key)
-        head, texts = _column(key if is_axis else _worded(key), front[key].tolist(), unit)
+        head, texts = column(key if is_axis else _worded(key), front[key].tolist(), unit)
         made[visible(head)] = pd.Series([visible(text) for text in texts], index=front.index, dtype=object)
     made["fidelity"] = front["fidelity"]
     return made
@@ -51,7 +51,7 @@ def latex(table: SweepTable) -> str:
     """The publication table as a LaTeX tabular (package booktabs), text escaped."""
     made = publication(table)
     style = made.style.format(escape="latex").format_index(escape="latex", axis="columns").hide(axis="index")
-    letters = "".join("l" if letter == "l" else "r" for letter in _alignment(made))
+    letters = "".join("l" if letter == "l" else "r" for letter in alignment(made))
     text: str = style.to_latex(hrules=True, column_format=letters)
     return text
 
@@ -60,10 +60,11 @@ def markdown(table: SweepTable) -> str:
     """The publication table as Markdown."""
     made = publication(table)
     rows = [[str(cell) for cell in row] for row in made.itertuples(index=False, name=None)]
-    return markdown_table([*made.columns], _alignment(made), rows) + "\n"
+    return markdown_table([*made.columns], alignment(made), rows) + "\n"
 
 
-def _alignment(made: pd.DataFrame) -> str:
+def alignment(made: pd.DataFrame) -> str:
+    """One letter per column: r for numbers, l for words."""
     return "".join("r" if made[head].map(_is_number).all() else "l" for head in made.columns)
 
 
@@ -75,7 +76,7 @@ def _is_number(text: object) -> bool:
     return True
 
 
-def _column(name: str, values: Sequence[Any], unit: str | None) -> tuple[str, list[str]]:
+def column(name: str, values: Sequence[Any], unit: str | None) -> tuple[str, list[str]]:
     """Head with the unit that suits all values, and their texts in it."""
     if unit is None or not all(isinstance(value, int | float) for value in values):
         return name, [str(value) for value in values]

@@ -30,5 +30,5 @@ def parts(values: Mapping[str, float], unit: str, colour: str, description: str)
         svg.title(description) + "".join(drawn),
         viewBox=f"0 0 {WIDTH:.0f} {height:.0f}",
         role="img",
-        class_="chart",
+        class_="chart half",
     )

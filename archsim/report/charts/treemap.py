@@ -41,7 +41,7 @@ def treemap(areas: Mapping[str, float], colours: Mapping[str, str], description:
         svg.title(description) + "".join(drawn),
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
         role="img",
-        class_="chart",
+        class_="chart half",
     )
 
 
