@@ -5,10 +5,10 @@
     python studies/validation/cost_band.py --bands     only writes the bands of the cases that are there
     python studies/validation/cost_band.py --chip a100 only cases of that chip (may be repeated)
 
-sweeps.yaml says which models on which chips, and which keys of them are swept. Every point is worked out by the analytic
-model and by simulation, as a sweep would: exactly on chips of up to EXACT_CORES cores, else by the fast models. Cases are
-kept as they come, so that a run that was stopped goes on; the result depends on the program and sweeps.yaml alone. Takes
-about half an hour of a processor.
+sweeps.yaml says which models on which chips, and which keys of them are swept. Every point is worked out by the
+analytic model and by simulation, as a sweep would: exactly on chips of up to EXACT_CORES cores, else by the fast
+models. Cases are kept as they come, so that a run that was stopped goes on; the result depends on the program and
+sweeps.yaml alone. Takes about half an hour of a processor.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import argparse
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -25,10 +24,10 @@ import yaml
 from archsim import __version__
 from archsim.lab.fidelity import timed
 from archsim.lab.sweep import cases
+from archsim.lab.sweep.axis import Axis
 from archsim.lab.sweep.band import FILE
 from archsim.lab.sweep.cases import Case
 from archsim.lab.sweep.form import Asked, Sweep
-from archsim.lab.sweep.axis import Axis
 from archsim.lab.sweep.points import Grid
 from archsim.lab.sweep.worker import COST, OK, Row, Task, work
 from archsim.lab.validate.suite import default_reference

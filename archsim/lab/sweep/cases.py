@@ -1,11 +1,11 @@
 """Cases of the band of ``fidelity: cost``: points of small sweeps with their cost figures and their simulated ones.
 
 A case is a line of ``cases.csv`` in ``studies/validation/cost_band``. The error of a figure at a point is
-``ln(cost / simulated)``. What misleads a choice between two points of one sweep is not that error, which they may share,
-but the difference of their errors, so the band of a figure in a class of chips is the 95th percentile of
-``|error_i - error_j|`` over all pairs of points of one sweep (one model, one chip, some of its keys swept), all sweeps of
-the class together. The percentile is the least difference that at least 95 % of the pairs do not exceed (nearest rank,
-ISO 3534-1 sense of a sample quantile: no value between two measured ones is made up).
+``ln(cost / simulated)``. What misleads a choice between two points of one sweep is not that error, which they may
+share, but the difference of their errors, so the band of a figure in a class of chips is the 95th percentile of
+``|error_i - error_j|`` over all pairs of points of one sweep (one model, one chip, some of its keys swept), all sweeps
+of the class together. The percentile is the least difference that at least 95 % of the pairs do not exceed (nearest
+rank, ISO 3534-1 sense of a sample quantile: no value between two measured ones is made up).
 """
 
 from __future__ import annotations
