@@ -119,7 +119,7 @@ def chosen(figures: Figures, most: int) -> list[int]:
     plain = [row for row in order if beaten[row] == 1 and row not in first]
     room = max(0, most - len(first))
     if len(plain) > room:
-        plain = [plain[at] for at in dict.fromkeys(np.linspace(0, len(plain) - 1, room).round().astype(int).tolist())]
+        plain = [plain[(2 * at + 1) * len(plain) // (2 * room)] for at in range(room)]
         return sorted([*first, *plain][:most])
     rest = [row for row in order if row not in {*first, *plain}]
     return sorted([*first, *plain, *rest][:most])

@@ -116,7 +116,7 @@ def _says(table: SweepTable, found: Mapping[str, Any]) -> list[str]:
     for goal in table.goals:
         most = "most" if goal.largest else "least"
         same = table.best(str(goal))["point"].tolist()[1:] if best[goal.key]["fidelity"] == COST else []
-        unsure = f"; {ranks.within_words(len(same))} others ({ranks.named(same)})" if same else ""
+        unsure = f", {ranks.within_words(same)}" if same else ""
         said.append(f"The {most} {goal.key}: {_described(best[goal.key], table)}{unsure}.")
     if len(table.goals) > 1:
         balance = min(front, key=lambda point: sum(_loss(point, best[goal.key], goal) for goal in table.goals))

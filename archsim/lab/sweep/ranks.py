@@ -78,9 +78,12 @@ def named(points: list[int]) -> str:
     return f"{first} and {len(points) - MOST_NAMED} more" if len(points) > MOST_NAMED else first
 
 
-def within_words(count: int) -> str:
-    """``within the band of 4``; '' of a row that stands alone."""
-    return f"within the band of {count}" if count else ""
+def within_words(others: list[int]) -> str:
+    """``within the band of 2 others (points 4, 9)``; '' of a point that stands alone."""
+    if not others:
+        return ""
+    plural = "s" if len(others) > 1 else ""
+    return f"within the band of {len(others)} other{plural} (point{plural} {named(others)})"
 
 
 def _models(table: SweepTable) -> list[str]:
@@ -115,7 +118,7 @@ def _rank(front: SweepTable, goal: Goal, table: SweepTable) -> str:
     verdict = "cost cannot tell these points apart"
     if len(same) == len(front):
         verdict = "cost cannot tell any of the front apart in it"
-    return f"{which}, within the band of {len(others)} ({named(others)}): {verdict}."
+    return f"{which}, {within_words(others)}: {verdict}."
 
 
 def _cut(front: SweepTable, table: SweepTable) -> list[str]:

@@ -210,7 +210,7 @@ class Sweeping:
             "point": place.point.number,
             "model": self.sweep.models[place.model].label,
             "fidelity": place.fidelity,
-            **({CORES: self._cores(place.point)} if place.fidelity == COST else {}),
+            **({CORES: self._cores(place.point)} if self.sweep.fidelity == COST else {}),
             "values": place.point.values,
             "status": stored.status,
             "reason": stored.reason,
