@@ -17,25 +17,26 @@ import argparse
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import exp
 from typing import Any
 
 import yaml
 
 from archsim import __version__
 from archsim.lab.fidelity import timed
-from archsim.lab.sweep import cases
+from archsim.lab.sweep import band, cases
 from archsim.lab.sweep.axis import Axis
-from archsim.lab.sweep.band import FILE
 from archsim.lab.sweep.cases import Case
 from archsim.lab.sweep.form import Asked, Sweep
 from archsim.lab.sweep.points import Grid
 from archsim.lab.sweep.worker import COST, OK, Row, Task, work
 from archsim.lab.validate.suite import default_reference
 from archsim.outputs import write
+from archsim.report.markdown import table as markdown
 from archsim.spec import load
 
 EXACT_CORES = 16  # above it every point would take a minute and more
-FOLDER = default_reference("cost_band")
+FOLDER = default_reference(band.SUITE)
 SWEEPS, CASES = FOLDER / "sweeps.yaml", FOLDER / "cases.csv"
 
 
@@ -67,8 +68,8 @@ def main() -> None:
         known[place.key] = measured(place)
         write(CASES, cases.text(known[place.key] for place in places if place.key in known))
         print(f"{at} of {len(todo)}: {_shown(known[place.key])}", flush=True)
-    write(FOLDER / FILE, text(list(known.values())))
-    print(text(list(known.values())))
+    write(FOLDER / band.FILE, text(list(known.values())))
+    print(table(cases.bands(list(known.values()))))
 
 
 def measured(place: Place) -> Case:
@@ -110,6 +111,18 @@ def text(found: list[Case]) -> str:
         "classes": cases.bands(found),
     }
     return json.dumps(said, indent=2) + "\n"
+
+
+def table(classes: Mapping[str, Any]) -> str:
+    """The table of docs/sweeps.md."""
+    heads = ["chips", "latency", "energy", "latency, median", "energy, median", "latency, largest", "energy, largest"]
+    heads += ["chips measured", "models", "sweeps", "points", "pairs"]
+    rows = []
+    for name, own in classes.items():
+        cells = [band.WORDS[name].removeprefix("chips "), *(band.shown(exp(width)) for width in own["band"].values())]
+        cells += [band.shown(exp(width)) for part in ("median", "largest") for width in own[part].values()]
+        rows.append([*cells, *(f"{own[part]}" for part in ("chips", "models", "sweeps", "points", "pairs"))])
+    return markdown(heads, "l" + "r" * (len(heads) - 1), rows)
 
 
 def _places(stated: Mapping[str, Any]) -> Iterator[Place]:

@@ -199,7 +199,8 @@ class SweepTable(pd.DataFrame):
         pair = pd.concat([own, left.sort_values(goal.key, ascending=not goal.largest, kind="stable")])
         judged = figures(pair, [goal], self.bands)
         open_ = beaten.within(judged, 0, 0) | (judged.costs[:, 0] < judged.costs[0, 0])
-        return pd.concat([best, pair[open_].iloc[1:]])
+        found: pd.DataFrame = pd.concat([best, pair[open_].iloc[1:]])
+        return found
 
     def _zipped_with(self, axis: str) -> list[str]:
         return next((group for group in self.attrs["zips"] if axis in group), [])
