@@ -69,7 +69,7 @@ def main() -> None:
         write(CASES, cases.text(known[place.key] for place in places if place.key in known))
         print(f"{at} of {len(todo)}: {_shown(known[place.key])}", flush=True)
     write(FOLDER / band.FILE, text(list(known.values())))
-    print(table(cases.bands(list(known.values()))))
+    print(tables(list(known.values())))
 
 
 def measured(place: Place) -> Case:
@@ -113,8 +113,25 @@ def text(found: list[Case]) -> str:
     return json.dumps(said, indent=2) + "\n"
 
 
-def table(classes: Mapping[str, Any]) -> str:
-    """The table of docs/sweeps.md."""
+def tables(found: list[Case]) -> str:
+    """Those of docs/sweeps.md: the bands by class, and what each chip alone would have."""
+    return f"{_by_class(cases.bands(found))}\n\n{_by_chip(found)}"
+
+
+def _by_chip(found: list[Case]) -> str:
+    rows = []
+    for chip in sorted({case.chip for case in found}):
+        own = [case for case in found if case.chip == chip and case.status == OK]
+        apart = [
+            [gap for name in cases.CLASSES for gap in cases.differences(own, each, name)] for each in cases.FIGURES
+        ]
+        errors = [exp(case.error(cases.FIGURES[0])) for case in own]
+        ends = f"{min(errors):.2f} to {max(errors):.2f}"
+        rows.append([chip, *(band.shown(exp(cases.percentile(gaps))) for gaps in apart), ends, f"{len(apart[0])}"])
+    return markdown(["chip alone", "latency", "energy", "cost / simulated latency", "pairs"], "lrrrr", rows)
+
+
+def _by_class(classes: Mapping[str, Any]) -> str:
     heads = ["chips", "latency", "energy", "latency, median", "energy, median", "latency, largest", "energy, largest"]
     heads += ["chips measured", "models", "sweeps", "points", "pairs"]
     rows = []
