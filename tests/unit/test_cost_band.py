@@ -141,6 +141,12 @@ def test_damaged_bands_are_one_message(text: str, tmp_path: Path, monkeypatch: p
         band.stored.__wrapped__()
 
 
+def test_missing_bands_are_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("archsim.lab.sweep.band.SUITE", "none")
+    with pytest.raises(ConfigError, match=r"the bands of fidelity cost are missing \(none/bands.json\)"):
+        band.stored.__wrapped__()
+
+
 def test_an_installed_package_has_them() -> None:
     """What the wheel takes beside its packages: the folder that ``stored`` looks for."""
     import tomllib

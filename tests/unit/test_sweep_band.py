@@ -15,6 +15,8 @@ from archsim.lab.sweep import preview, ranks
 from archsim.lab.sweep.digest import digest
 from archsim.lab.sweep.form import Sweep, read
 from archsim.lab.sweep.judge import judge
+from archsim.lab.sweep.pace import Pace
+from archsim.lab.sweep.progress import Bar
 from archsim.lab.sweep.questions import SweepTable
 from archsim.lab.sweep.run import Sweeping
 from archsim.lab.sweep.table import table
@@ -195,3 +197,9 @@ def test_what_a_sweep_would_do_says_how_much_is_simulated(tmp_path: Path) -> Non
     (tmp_path / "planted.yaml").write_text(PLANTED)
     said = "\n".join(preview.lines(judge(tmp_path / "planted.yaml"), tmp_path / "out", 1))
     assert "then those of the front (at most 20, or a tenth of the points where that is more) in more detail" in said
+
+
+def test_a_bar_shows_the_ranks_as_they_stand(capsys: pytest.CaptureFixture[str]) -> None:
+    with Bar("min latency_s") as bar:
+        Pace(bar).ranked(["m [red] at fidelity cost: point 0"])
+    assert "m [red] at fidelity cost: point 0" in capsys.readouterr().err

@@ -55,7 +55,10 @@ def stored() -> Bands:
     """The measured bands. Raises ConfigError where their file is missing or damaged."""
     from archsim.lab.validate.suite import default_reference
 
-    path = default_reference(SUITE) / FILE
+    try:
+        path = default_reference(SUITE) / FILE
+    except ConfigError:
+        raise ConfigError(f"the bands of fidelity cost are missing ({SUITE}/{FILE}); install archsim anew") from None
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         return {name: _figures(found["classes"][name]["band"]) for name in CLASSES}
