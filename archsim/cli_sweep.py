@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -71,11 +71,9 @@ def sweep(
 
 @contextmanager
 def _watch(goal: str) -> Iterator[Watch]:
-    """A bar on a terminal: rows done and failed, rate, time left, the best so far; silence in a pipe."""
+    """A bar on a terminal: rows done and failed, rate, time left, the best so far; in a pipe the ranks alone."""
     if not sys.stderr.isatty():
-        from archsim.lab.sweep.run import Silent
-
-        yield Silent()
+        yield _ranks_alone()
         return
     from archsim.lab.sweep.progress import Bar
 
@@ -83,12 +81,30 @@ def _watch(goal: str) -> Iterator[Watch]:
         yield bar
 
 
+def _ranks_alone() -> Watch:
+    from archsim.lab.sweep.run import Silent
+
+    class Ranks(Silent):
+        """Says what rows at fidelity cost tell apart, and nothing else."""
+
+        def ranked(self, sentences: Sequence[str]) -> None:
+            """See ``Watch.ranked``."""
+            for sentence in sentences:
+                put(sentence)
+
+    return Ranks()
+
+
 def _print(table: SweepTable, axes: list[str], goals: list[str]) -> None:
     """The front at the best fidelity, or why there is none, and how many rows came to nothing."""
+    from archsim.lab.sweep import ranks
     from archsim.lab.sweep.digest import digest
 
     if table["front"].any():
         _print_front(table, axes, goals)
+        for model in dict.fromkeys(table["model"]):
+            for sentence in ranks.left(table, str(model)):
+                put(f"{model}: {sentence}")
     else:
         for model in digest(table)["models"]:
             put(f"{model['model']}: {' '.join(model['says'])}")
@@ -101,15 +117,19 @@ def _print(table: SweepTable, axes: list[str], goals: list[str]) -> None:
 def _print_front(table: SweepTable, axes: list[str], goals: list[str]) -> None:
     from rich.table import Table
 
-    from archsim.lab.sweep.digest import shown
+    from archsim.lab.sweep.digest import shown, within
+    from archsim.lab.sweep.worker import COST
     from archsim.report import terminal
+    from archsim.report.sweep_page import WITHIN_HEAD
 
     front = table.pareto()
-    columns = ["model", "point", *axes, *goals]
+    columns, at_cost = ["model", "point", *axes, *goals], (front["fidelity"] == COST).any()
     title = f"front ({', '.join(front['fidelity'].unique())})"
-    front_rows = Table(*columns, title=title, title_justify="left", box=None, pad_edge=False)
+    heads = [*columns, WITHIN_HEAD] if at_cost else columns
+    front_rows = Table(*heads, title=title, title_justify="left", box=None, pad_edge=False)
     for _, row in front.head(MOST_SHOWN).iterrows():
         cells = [shown(table, key, row[key]) for key in columns[2:]]
+        cells += [str(within(row))] if at_cost else []
         front_rows.add_row(row["model"], str(row["point"]), *cells)
     terminal.console().print(front_rows)
     if len(front) > MOST_SHOWN:

@@ -162,7 +162,8 @@ def sweep(
     the address of a Dask scheduler, such as ``tcp://host:8786``, or a cluster file.
 
     Results go to the folder ``out`` (None: the sweep's name), from which ``resume`` goes on. Returns the table, a row
-    for each point, model and fidelity, the best ones of each model (``front``) also exact; ``attrs`` has the units of
+    for each point, model and fidelity, the best ones of each model (``front``) also exact (of a front at fidelity cost,
+    which has a band, at most 20 points or a tenth of all); ``attrs`` has the units of
     axes and the rows of the front; it answers ``pareto()``, ``best()``, ``sensitivity()`` and ``binding()``. Raises
     ConfigError and ModelError for what the file says; a point that cannot work is a row with its reason.
     """

@@ -15,6 +15,7 @@ from archsim.report.charts.tornado import tornado
 from archsim.report.page import page
 
 Digest = Mapping[str, Any]
+WITHIN_HEAD = "within the band of"  # so many other points of the front
 
 
 def html(digest: Digest) -> str:
@@ -29,12 +30,20 @@ def markdown(digest: Digest) -> str:
     columns = [*digest["axes"], *(goal["key"] for goal in digest["goals"])]
     for model in digest["models"]:
         lines += [f"## {escaped(model['model'])}", "", *[f"- {escaped(sentence)}" for sentence in model["says"]], ""]
-        lines += [f"| point | {' | '.join(map(escaped, columns))} | loses most to |", "|" + "---|" * (2 + len(columns))]
+        unsure = [WITHIN_HEAD] if at_cost(model) else []
+        heads = [*map(escaped, columns), *unsure, "loses most to"]
+        lines += [f"| point | {' | '.join(heads)} |", "|" + "---|" * (1 + len(heads))]
         for point in model["front"]:
-            cells = (escaped(str(point["shown"][key])) for key in columns)
+            cells = [escaped(str(point["shown"][key])) for key in columns]
+            cells += [str(point["within"])] if unsure else []
             lines.append(f"| {point['point']} | {' | '.join(cells)} | {point['bound']} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def at_cost(model: Mapping[str, Any]) -> bool:
+    """Whether the front of a model has points that were not simulated."""
+    return any(point["fidelity"] == "cost" for point in model["front"])
 
 
 def setting(digest: Digest) -> str:
@@ -53,6 +62,7 @@ def _charted(digest: Digest, model: Mapping[str, Any]) -> dict[str, Any]:
     pairs = [(first, other) for other in others] or [(first, first)]
     return {
         **model,
+        "at_cost": at_cost(model),
         "scatters": [Markup(scatter(model["points"], x, y)) for x, y in pairs],
         "parallel": Markup(parallel(model["front"], digest["axes"], goals)),
         "tornado": Markup(tornado(model["sensitivity"], goals[0])),

@@ -11,16 +11,21 @@ import pandas as pd
 from archsim import units
 from archsim.lab.account import BOUNDS
 from archsim.lab.options import Requirement
+from archsim.lab.sweep import band, ranks
 from archsim.lab.sweep.form import Goal
 from archsim.lab.sweep.losses import bound
+from archsim.lab.sweep.publish import WITHIN
 from archsim.lab.sweep.questions import RUNGS, SweepTable
+from archsim.lab.sweep.table import CORES
+from archsim.lab.sweep.worker import COST
 from archsim.report.quantity import shown as figure
 
 
 def digest(table: SweepTable) -> dict[str, Any]:
     """``title``, ``chip``, ``axes``, ``goals``, ``constraints``, ``search``, ``counts`` by status, and ``models``:
-    of each ``points`` (all at one ``fidelity``; their ``front`` tells who is on the front at the best one), ``front``,
-    ``sensitivity``, ``missed`` (constraint -> points), ``says``."""
+    of each ``points`` (all at one ``fidelity``; their ``front`` tells who is on the front at the best one), ``front``
+    (``within``: of how many others the band of cost holds a point), ``sensitivity``, ``missed`` (constraint -> points),
+    ``says``."""
     return {
         "title": table.attrs["sweep"],
         "chip": table.attrs["chip"],
@@ -81,10 +86,16 @@ def _point(table: SweepTable, row: pd.Series) -> dict[str, Any]:
         "meets": bool(row["meets"]),
         "front": bool(row["front"]),
         "bound": bound(row),
+        "within": within(row),
         "values": {key: _plain(row[key]) for key in table.axis_keys},
         "shown": {key: shown(table, key, row[key]) for key in [*table.axis_keys, *goals]},
         "goals": {key: None if pd.isna(row[key]) else float(row[key]) for key in goals},
     }
+
+
+def within(row: pd.Series) -> int:
+    """Of how many others of its front the band of cost holds a row; 0 of a simulated one."""
+    return int(row.get(WITHIN, 0))
 
 
 def _plain(value: Any) -> Any:
@@ -98,19 +109,28 @@ def _says(table: SweepTable, found: Mapping[str, Any]) -> list[str]:
     said = [
         f"{meets} of {table['point'].nunique()} points meet all constraints; {len(front)} of them are on the front."
     ]
+    said += _ranks(table, found["model"])
     if not front:
         return [*said, *_unknown(table), *_without_result(table), *_missed(found["missed"])]
     best = {goal.key: _best(front, goal) for goal in table.goals}
     for goal in table.goals:
         most = "most" if goal.largest else "least"
-        said.append(f"The {most} {goal.key}: {_described(best[goal.key], table)}.")
+        same = table.best(str(goal))["point"].tolist()[1:] if best[goal.key]["fidelity"] == COST else []
+        unsure = f", {ranks.within_words(same)}" if same else ""
+        said.append(f"The {most} {goal.key}: {_described(best[goal.key], table)}{unsure}.")
     if len(table.goals) > 1:
         balance = min(front, key=lambda point: sum(_loss(point, best[goal.key], goal) for goal in table.goals))
         costs = ", ".join(_worse(balance, best[goal.key], goal) for goal in table.goals)
         said.append(f"The best balance (the product of the ratios to these): {_described(balance, table)}; {costs}.")
         said += [f"What the best balance loses most MAC slots to: {balance['bound']}."] if balance["bound"] else []
-    matters = _matters(found["sensitivity"], table.goals[0])
+    matters = _matters(table, found["sensitivity"], table.goals[0])
     return [*said, *matters, *_missed(found["missed"]), *_bounds(table), *_off(table)]
+
+
+def _ranks(table: SweepTable, model: str) -> list[str]:
+    """What cost tells apart and what not, and what of its front was not simulated."""
+    first, *others = ranks.of_model(table, model) or [""]
+    return [f"At fidelity cost {first}", *others, *ranks.left(table, model)] if first else []
 
 
 def _bounds(table: SweepTable) -> list[str]:
@@ -160,10 +180,17 @@ def _worse(point: Mapping[str, Any], best: Mapping[str, Any], goal: Goal) -> str
     return f"{share:.3g} % {'less' if goal.largest else 'more'} {goal.key} than the best"
 
 
-def _matters(rows: Sequence[Mapping[str, Any]], goal: Goal) -> list[str]:
+def _matters(table: SweepTable, rows: Sequence[Mapping[str, Any]], goal: Goal) -> list[str]:
     if not rows:
         return []
-    parts = [f"{row['axis']} {row['swing']:.3g} times ({row['at_low']} to {row['at_high']})" for row in rows]
+    all_points = table.of_all_points()
+    cores = all_points[CORES].max() if (all_points["fidelity"] == COST).any() and CORES in table else 0
+    sure = band.factor(table.bands, goal.key, int(cores)) if cores else 1.0
+    parts = [
+        f"{row['axis']} {row['swing']:.3g} times ({row['at_low']} to {row['at_high']}"
+        f"{', within the band of cost' if sure > 1 and row['swing'] <= sure else ''})"
+        for row in rows
+    ]
     return [f"Around the best point {goal.key} changes with {', '.join(parts)}."]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from archsim.lab.sweep.run import Watch
 from archsim.lab.sweep.worker import Row
@@ -28,6 +28,10 @@ class Pace:
         """See ``Watch.row``."""
         self.rows += 1
         self._watch.row(row)
+
+    def ranked(self, sentences: Sequence[str]) -> None:
+        """See ``Watch.ranked``."""
+        self._watch.ranked(sentences)
 
     def __str__(self) -> str:
         """``254 rows in 62 s: 245 points a minute``."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from archsim.lab.sweep import searching
+from archsim.lab.sweep import ranks, searching
 from archsim.lab.sweep.cluster_form import Local
 from archsim.lab.sweep.clusters import Place, script
 from archsim.lab.sweep.keys import Keys
 from archsim.lab.sweep.points import Grid
 from archsim.lab.sweep.resolve import Resolved
 from archsim.lab.sweep.store import known
+from archsim.lab.sweep.worker import COST
 from archsim.spec import load
 
 
@@ -30,9 +31,10 @@ def lines(resolved: Resolved, folder: Path, place: Place) -> Iterator[str]:
     rows = spent * len(sweep.models)
     done, least = len(known(folder, asked, sweep.limits)), "" if spent == len(points) else "at least "
     models = f"{len(sweep.models)} model{'s' if len(sweep.models) > 1 else ''}"
+    front = f"those of the front ({ranks.RULE})" if sweep.fidelity == COST else "those of the front"
     yield f"{sweep.name}: {spent} points, {models}, {rows} rows, {sweep.fidelity}"
     todo = f"{'' if not least else 'at most '}{rows - done}"
-    yield f"{folder}: {least}{done} rows are there, {todo} to be simulated, then those of the front in more detail"
+    yield f"{folder}: {least}{done} rows are there, {todo} to be simulated, then {front} in more detail"
     yield from _on(place)
 
 

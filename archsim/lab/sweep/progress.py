@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -57,6 +58,11 @@ class Bar:
             better = max if self._way == "max" else min
             self._best = number if self._best is None else better(self._best, number)
         self._progress.update(self._task, advance=1, said=self._said())
+
+    def ranked(self, sentences: Sequence[str]) -> None:
+        """Above the bars."""
+        for sentence in sentences:
+            self._progress.console.print(sentence, markup=False, highlight=False)
 
     def _said(self) -> str:
         assert self._task is not None

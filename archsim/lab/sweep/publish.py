@@ -10,14 +10,17 @@ import pandas as pd
 
 from archsim.lab.account import BOUNDS
 from archsim.lab.options import Requirement
+from archsim.lab.sweep.worker import COST
 from archsim.plain import visible
 from archsim.report.format import NONE, number
 from archsim.report.markdown import table as markdown_table
 from archsim.report.quantity import COUNT, PLAIN, SHARE, bare, unit_of
+from archsim.report.sweep_page import WITHIN_HEAD
 
 if TYPE_CHECKING:
     from archsim.lab.sweep.questions import SweepTable
 
+WITHIN = "within_band"  # column of a table with rows at fidelity cost
 PREFIXES = {-12: "p", -9: "n", -6: "\N{MICRO SIGN}", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T"}
 BINARY = {1: "KiB", 2: "MiB", 3: "GiB"}
 PREFIXED = ("s", "J", "J s", "W", "Hz", "B", "B/s", "MAC", "MAC/s")
@@ -25,7 +28,8 @@ NAMES = {**PLAIN, "1/s": "1/s", COUNT: ""}
 
 
 def publication(table: SweepTable) -> pd.DataFrame:
-    """The front at its best fidelity as text: axes, objectives, figures of the constraints; units in the heads."""
+    """The front at its best fidelity as text: axes, objectives, figures of the constraints; units in the heads. Where
+    that is cost, of how many other points its band holds each."""
     front = table.pareto()
     figures = [goal.key for goal in table.goals]
     figures += [Requirement.parse(text).key for text in table.attrs["constraints"]]
@@ -37,6 +41,8 @@ def publication(table: SweepTable) -> pd.DataFrame:
         unit = table.attrs["units"].get(key) if is_axis else unit_of(key)
         head, texts = column(key if is_axis else _worded(key), front[key].tolist(), unit)
         made[visible(head)] = pd.Series([visible(text) for text in texts], index=front.index, dtype=object)
+    if WITHIN in front and (front["fidelity"] == COST).any():
+        made[WITHIN_HEAD] = front[WITHIN].astype(str)
     made["fidelity"] = front["fidelity"]
     return made
 

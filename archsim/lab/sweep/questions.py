@@ -11,22 +11,24 @@ import pandas as pd
 
 from archsim.errors import ConfigError, nearest
 from archsim.lab.options import Requirement
-from archsim.lab.sweep import publish
+from archsim.lab.sweep import beaten, publish
+from archsim.lab.sweep.band import Bands
 from archsim.lab.sweep.export import sql
 from archsim.lab.sweep.form import Goal, goal_of
-from archsim.lab.sweep.table import met
+from archsim.lab.sweep.table import figures, met
+from archsim.lab.sweep.worker import COST
 
 RESULTS = "results.parquet"
 AGAIN = "'archsim sweep ... --resume' into its folder writes it again"
 STATED = ("axes", "zips", "objectives", "constraints", "units", "search")  # attrs of every table
 NEEDED = ("point", "model", "fidelity", "meets", "front", "status", "reason")  # columns of every table
-RUNGS = ("exact", "fast", "cost")  # the best first
+RUNGS = ("exact", "fast", COST)  # the best first
 ALONG = ["axis", "low", "high", "at_low", "at_high", "swing"]
 
 
 class SweepTable(pd.DataFrame):
     """A row for each point, model and fidelity (``table``). ``attrs``: ``axes``, ``objectives``, ``constraints`` as the
-    sweep states them, ``units`` of the columns, ``front`` its rows."""
+    sweep states them, ``units`` of the columns, ``front`` its rows, ``bands`` of fidelity cost (absent or {}: none)."""
 
     @property
     def _constructor(self) -> type[SweepTable]:
@@ -80,17 +82,22 @@ class SweepTable(pd.DataFrame):
         sweep's constraints and further ones. Raises ConfigError for a number that the table has not.
 
         Rows of one fidelity are compared: for an objective of the sweep those of the front at its best one, else, and
-        with further constraints, those of the one at which every point was run.
+        with further constraints, those of the one at which every point was run. Where that is cost, the rows that its
+        band does not tell from the best one follow it, by the objective: the best is one of this set. Where the front
+        at cost was too wide to be simulated as a whole, rows of it follow that were not simulated and that the band
+        does not tell from the best one's own cost figure.
         """
         goal = goal_of(objective) if objective else self.goals[0]
         asked = [Requirement.parse(text) for text in constraints]
         for key in (goal.key, *(item.key for item in asked)):
             self._check(key)
-        rows = self.pareto() if goal in self.goals and not asked else self.of_all_points()
+        from_front = goal in self.goals and not asked
+        rows = self.pareto() if from_front else self.of_all_points()
         wanted = pd.Series([all(met(item, row) for item in asked) for row in _numbers(rows)], rows.index, dtype=bool)
         rows = rows[rows["meets"] & wanted & rows[goal.key].notna()]
         order = rows.sort_values(goal.key, ascending=not goal.largest, kind="stable")
-        return self._rows(order.drop_duplicates("model").sort_values("model"))
+        sets = [self._set(own, goal, from_front=from_front) for _, own in order.groupby("model")]
+        return self._rows(pd.concat(sets) if sets else order)
 
     def sensitivity(self, objective: str = "", model: str = "") -> pd.DataFrame:
         """How much each axis matters around the best point (a tornado): the objective over the values of the axis with
@@ -126,7 +133,8 @@ class SweepTable(pd.DataFrame):
 
     def binding(self) -> pd.DataFrame:
         """Why each row that is not on the front is not: ``violates`` lists the constraints that it misses, with what it
-        has; ``beaten_by`` the point on the front that is as good in every objective, -1 where none is."""
+        has; ``beaten_by`` the first point on the front that beats it, at fidelity cost beyond the band, -1 where none
+        does."""
         asked = [Requirement.parse(text) for text in self.attrs["constraints"]]
         found = []
         for (_, group), numbers in ((group, _numbers(group[1])) for group in self.groupby(["model", "fidelity"])):
@@ -157,15 +165,41 @@ class SweepTable(pd.DataFrame):
         return self.only(self["fidelity"] == max(self["fidelity"], key=RUNGS.index))
 
     def _beaten_by(self, group: pd.DataFrame) -> list[int]:
-        """Of each row of one model and fidelity that meets all constraints the first point of its front that is as good
-        in every objective, else -1."""
-        costs = np.column_stack([group[g.key].to_numpy(float) * (-1.0 if g.largest else 1.0) for g in self.goals])
-        front, meets = group["front"].to_numpy(), group["meets"].to_numpy()
-        best, points = costs[front], group["point"].to_numpy()[front]
-        found = []
-        for own, met_all in zip(costs, meets, strict=True):
-            by = points[(best <= own).all(axis=1)]
-            found.append(int(by[0]) if met_all and by.size else -1)
+        """Of each row of one model and fidelity that meets all constraints the first point of its front that beats it,
+        else -1."""
+        judged = figures(group, self.goals, self.bands)
+        by = beaten.beaters(judged, np.flatnonzero(group["front"].to_numpy()))
+        points, meets = group["point"].to_numpy(), group["meets"].to_numpy()
+        return [int(points[at]) if met_all and at >= 0 else -1 for at, met_all in zip(by, meets, strict=True)]
+
+    @property
+    def bands(self) -> Bands:
+        """Of fidelity cost, by class of chips; {} of a table without rows at it."""
+        found: Bands = self.attrs.get("bands", {})
+        return found
+
+    def unsimulated(self, model: str) -> SweepTable:
+        """Rows of the front at fidelity cost that were not run again though others of the model were."""
+        own = self[self["model"] == model]
+        again = own.loc[own["fidelity"] != COST, "point"]
+        left = own[own["front"] & (own["fidelity"] == COST) & ~own["point"].isin(again)]
+        return self._rows(left if len(again) else left.iloc[:0])
+
+    def _set(self, rows: pd.DataFrame, goal: Goal, *, from_front: bool) -> pd.DataFrame:
+        """Of rows of one model, the best first, that row and those that the band does not tell from it."""
+        best = rows.iloc[:1]
+        if best["fidelity"].iloc[0] == COST:
+            kept: pd.DataFrame = rows.loc[beaten.within(figures(rows, [goal], self.bands), 0, 0)]
+            return kept
+        model = str(best["model"].iloc[0])
+        own = self[(self["model"] == model) & (self["fidelity"] == COST) & (self["point"] == best["point"].iloc[0])]
+        left = self.unsimulated(model) if from_front else own.iloc[:0]
+        if own.empty or left.empty:
+            return best
+        pair = pd.concat([own, left.sort_values(goal.key, ascending=not goal.largest, kind="stable")])
+        judged = figures(pair, [goal], self.bands)
+        open_ = beaten.within(judged, 0, 0) | (judged.costs[:, 0] < judged.costs[0, 0])
+        found: pd.DataFrame = pd.concat([best, pair[open_].iloc[1:]])
         return found
 
     def _zipped_with(self, axis: str) -> list[str]:

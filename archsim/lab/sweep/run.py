@@ -15,7 +15,7 @@ import pandas as pd
 from archsim.errors import ConfigError
 from archsim.lab.explore.problem import Outcome
 from archsim.lab.fidelity import timed
-from archsim.lab.sweep import searching
+from archsim.lab.sweep import ranks, searching
 from archsim.lab.sweep.crew import Crew
 from archsim.lab.sweep.keys import Keys
 from archsim.lab.sweep.outcome import outcome
@@ -23,7 +23,7 @@ from archsim.lab.sweep.points import Grid, Point
 from archsim.lab.sweep.questions import RESULTS, SweepTable
 from archsim.lab.sweep.resolve import Resolved
 from archsim.lab.sweep.store import Store, Stored
-from archsim.lab.sweep.table import table
+from archsim.lab.sweep.table import CORES, table
 from archsim.lab.sweep.worker import COST, OK, Row, Task
 from archsim.outputs import write_all
 from archsim.spec import load
@@ -44,6 +44,9 @@ class Watch(Protocol):
     def row(self, row: Row) -> None:
         """A row is there."""
 
+    def ranked(self, sentences: Sequence[str]) -> None:
+        """What the rows at fidelity cost say of each model, before those of its front are simulated."""
+
 
 class Silent:
     """Who is told and says nothing."""
@@ -56,6 +59,9 @@ class Silent:
 
     def row(self, row: Row) -> None:
         """See ``Watch.row``."""
+
+    def ranked(self, sentences: Sequence[str]) -> None:
+        """See ``Watch.ranked``."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,8 @@ class Sweeping:
 
     def __init__(self, resolved: Resolved, folder: Path, *, resume: bool, say: Callable[[str], None] = warn) -> None:
         self.sweep, self.models, self.folder = resolved.sweep, resolved.models, folder
-        chip = load.load(self.sweep.chip)
+        chip = self._chip = load.load(self.sweep.chip)
+        self._known_cores: dict[str, int] = {}
         self._has_fidelity = bool(timed(chip)) or chip.noc is not None
         self._ladder = LADDER[LADDER.index(self.sweep.fidelity) :]
         if not self._has_fidelity:
@@ -106,8 +113,9 @@ class Sweeping:
         places = self._search(crew, watch)
         for fidelity, better in pairwise(self._ladder):
             found = self.table(places)
-            front = found.index[found["front"] & (found["fidelity"] == fidelity)]
-            again = [self._again(found.loc[at], places, better) for at in front]
+            if fidelity == COST:
+                watch.ranked(ranks.sentences(found))
+            again = [self._again(found.loc[at], places, better) for at in self._best(found, fidelity)]
             watch.begin(better, len(again))
             self._work(again, crew, watch)
             places += again
@@ -133,6 +141,13 @@ class Sweeping:
     def _place(self, point: Point, model: int, fidelity: str) -> Place:
         label = self.sweep.models[model].label
         return Place(self._keys.of(point, self.models[model], label, fidelity), point, model, fidelity)
+
+    def _best(self, found: SweepTable, fidelity: str) -> pd.Index:
+        """Rows of the front at a fidelity that are worth a run at the next: of cost as many as ``ranks.taken``
+        takes."""
+        if fidelity == COST:
+            return ranks.taken(found).index
+        return found.index[found["front"] & (found["fidelity"] == fidelity)]
 
     def _again(self, row: pd.Series, places: Sequence[Place], fidelity: str) -> Place:
         labels = [asked.label for asked in self.sweep.models]
@@ -176,11 +191,26 @@ class Sweeping:
                 sweep.objective, sweep.dtype, sweep.limits.memory_bytes,
             )  # fmt: skip
 
+    def _cores(self, point: Point) -> int:
+        """Of the point's chip, which keys of its network alone decide; of the sweep's chip where it is impossible."""
+        if self._chip.noc is None:
+            return self._chip.cores
+        levels = {level.name for level in self._chip.noc.levels}
+        values = {key: value for key, value in point.values.items() if key.partition(".")[0] in levels}
+        asked = str(values)
+        if asked not in self._known_cores:
+            try:
+                self._known_cores[asked] = load.load(self.sweep.chip, values).cores
+            except ConfigError:
+                self._known_cores[asked] = self._chip.cores
+        return self._known_cores[asked]
+
     def _row(self, place: Place, stored: Stored) -> dict[str, Any]:
         return {
             "point": place.point.number,
             "model": self.sweep.models[place.model].label,
             "fidelity": place.fidelity,
+            **({CORES: self._cores(place.point)} if self.sweep.fidelity == COST else {}),
             "values": place.point.values,
             "status": stored.status,
             "reason": stored.reason,

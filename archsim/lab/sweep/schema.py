@@ -109,7 +109,7 @@ class Sweep(Section):
         Annotated[str, _written(GOAL, "a number of the result such as latency_s, or 'max utilization'", GOAL.pattern)]
     ] = Field(description="numbers of the result that are to be small, or large with `max`")
     fidelity: Annotated[str, d.choice(*FIDELITIES)] = Field(
-        "fast", description="cost: the analytic model alone; the front is run again, exact"
+        "fast", description="cost: the analytic model alone, within its band; the front is run again, exact"
     )
     search: Search | None = Field(None, description="how points are chosen; all of them unless stated")
     limits: Limits | None = Field(None, description="of one point")

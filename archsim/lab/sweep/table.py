@@ -13,9 +13,12 @@ import pandas as pd
 from archsim import units
 from archsim.errors import ConfigError
 from archsim.lab.options import Requirement
+from archsim.lab.sweep import band, beaten
+from archsim.lab.sweep.band import Bands
 from archsim.lab.sweep.form import Goal, Sweep
 from archsim.lab.sweep.points import Grid
-from archsim.lab.sweep.worker import OK
+from archsim.lab.sweep.publish import WITHIN
+from archsim.lab.sweep.worker import COST, OK
 from archsim.report.quantity import COUNT, SHARE, unit_of
 
 KINDS = (
@@ -23,18 +26,24 @@ KINDS = (
     *(units.BYTES_PER_CYCLE, units.TIME, units.CYCLES),
 )
 PLACE = ("point", "model", "fidelity")
+CORES = "cores"  # a column of a table with rows at fidelity cost, as WITHIN
 
 
-def table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """The DataFrame of ``rows``: dicts of point, model, fidelity, values, status, reason, numbers.
+def table(sweep: Sweep, rows: Sequence[Mapping[str, Any]], bands: Bands | None = None) -> pd.DataFrame:
+    """The DataFrame of ``rows``: dicts of point, model, fidelity, values, status, reason, numbers, and ``cores`` of the
+    point's chip where it was worked out at fidelity cost. ``bands``: of that fidelity, the measured ones if None.
 
     Columns: point, model, fidelity, one for each axis (in base units where it is a quantity), every number of the
-    results, ``meets`` (all constraints), ``front`` (no other row of its model and fidelity is better), status, reason.
-    ``attrs``: what the sweep says (``sweep``, its name, ``axes``, ``zips``, ``objectives``, ``constraints``),
-    ``search`` how points were chosen, ``units`` of every column that has one ('1': counts and shares), ``front`` the
-    rows of the front.
+    results, ``meets`` (all constraints), ``front`` (no other row of its model and fidelity is better, at fidelity cost
+    beyond the band), status, reason; with rows at fidelity cost also ``cores`` and ``within_band`` (from how many
+    others of the front the band does not tell the row). ``attrs``: what the sweep says (``sweep``, its name, ``axes``,
+    ``zips``, ``objectives``, ``constraints``), ``search`` how points were chosen, ``units`` of every column that has
+    one ('1': counts and shares), ``front`` the rows of the front, ``bands`` those of fidelity cost by class of chips,
+    {} without a row at it.
     """
     axes = [axis.key for axis in sweep.axes]
+    at_cost = any(row["fidelity"] == COST for row in rows)
+    bands = (band.stored() if bands is None else bands) if at_cost else {}
     found, shown = [], dict[str, str]()
     for row in rows:
         values = {}
@@ -44,10 +53,13 @@ def table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
                 shown[key] = unit
         meets = row["status"] == OK and all(met(item, row["numbers"]) for item in sweep.constraints)
         said = {"status": row["status"], "reason": row["reason"]}
-        found.append({**{key: row[key] for key in PLACE}, **values, **row["numbers"], "meets": meets, **said})
+        cores = {CORES: row.get(CORES)} if at_cost else {}
+        found.append({**{key: row[key] for key in PLACE}, **values, **row["numbers"], **cores, "meets": meets, **said})
     made = _with_figures(pd.DataFrame(found), _named(sweep))
-    last = ["meets", "front", "status", "reason"]
-    made["front"] = on_front(made, sweep.goals)
+    made["front"], within = on_front(made, sweep.goals, bands)
+    if at_cost:
+        made[WITHIN] = within
+    last = [*([CORES] if at_cost else []), "meets", "front", *([WITHIN] if at_cost else []), "status", "reason"]
     numbers = [key for key in made.columns if key not in (*PLACE, *axes, *last)]
     made = made[[*PLACE, *axes, *numbers, *last]]
     made = made.sort_values(["fidelity", "point", "model"], kind="stable").reset_index(drop=True)
@@ -61,6 +73,7 @@ def table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         "search": searched(sweep, made["point"].nunique()),
         "units": shown | {key: text for key in numbers if (text := _unit(key))},
         "front": made.index[made["front"]].tolist(),
+        "bands": {name: dict(own) for name, own in bands.items()},
     }
     return made
 
@@ -107,15 +120,33 @@ def met(item: Requirement, numbers: Mapping[str, float | None]) -> bool:
     return numbers.get(item.key) is not None and item.compare(float(numbers[item.key] or 0.0))
 
 
-def on_front(made: pd.DataFrame, goals: Sequence[Goal]) -> pd.Series:
-    """Which rows meet all constraints, have a figure for every goal and are, of their model and fidelity, not beaten in
-    every goal."""
+def on_front(made: pd.DataFrame, goals: Sequence[Goal], bands: Bands) -> tuple[pd.Series, pd.Series]:
+    """Which rows meet all constraints, have a figure for every goal and are, of their model and fidelity, not beaten
+    (``beaten``); and from how many others of these the band does not tell each."""
     found = pd.Series(False, index=made.index)
+    within = pd.Series(0, index=made.index)
     known = made[[goal.key for goal in goals]].notna().all(axis=1)
     for _, group in made[made["meets"] & known].groupby(["model", "fidelity"]):
-        costs = np.column_stack([group[goal.key] * (-1.0 if goal.largest else 1.0) for goal in goals])
-        found.loc[group.index] = undominated(costs)
-    return found
+        judged = figures(group, goals, bands)
+        if (judged.factors > 1).any():
+            kept = beaten.front(judged)
+            within.loc[group.index[kept]] = beaten.alike(judged.of(kept))
+        else:
+            kept = undominated(judged.costs)
+        found.loc[group.index] = kept
+    return found, within
+
+
+def figures(rows: pd.DataFrame, goals: Sequence[Goal], bands: Bands) -> beaten.Figures:
+    """Rows as figures with their bands: those of simulated rows, and of a table without bands, have none."""
+    values = np.column_stack([rows[goal.key].to_numpy(float) for goal in goals])
+    factors = np.ones_like(values)
+    if bands and CORES in rows:
+        cost = (rows["fidelity"] == COST).to_numpy()
+        for number, goal in enumerate(goals):
+            of_cores = {cores: band.factor(bands, goal.key, cores) for cores in rows.loc[cost, CORES].unique()}
+            factors[cost, number] = rows.loc[cost, CORES].map(of_cores)
+    return beaten.Figures(values, factors, tuple([goal.largest for goal in goals]))
 
 
 def undominated(costs: Any) -> Any:

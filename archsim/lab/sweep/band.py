@@ -1,0 +1,79 @@
+"""The band of ``fidelity: cost``: how far two figures of one sweep may be apart before the analytic model tells them
+apart.
+
+Measured by ``studies/validation/cost_band.py`` and stored in ``bands.json`` beside its cases (``cases.py`` has the
+definition): a width of logarithms for latency and for energy, on chips of one core and of many. What is derived from
+one of them alone has its band (cycles, throughput, utilization: latency's; what a sample takes: energy's); what is a
+product or a quotient of both has the sum of both, which no pair exceeds that keeps within each (EDP, power). Areas,
+prices, bytes and counts of operations have none. Figures of simulated rows have none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from math import exp
+from typing import Any
+
+from archsim.errors import ConfigError
+from archsim.lab.sweep.cases import CLASSES, FIGURES, class_of
+
+SUITE, FILE, SCHEMA = "cost_band", "bands.json", "archsim.cost_band/1"
+LATENCY, ENERGY = FIGURES
+DERIVED: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("latency_s", "cycles_total", "throughput_per_s", "utilization", "utilization_dtype"), (LATENCY,)),
+    **dict.fromkeys(("per_sample.cycles", "per_sample.time_s"), (LATENCY,)),
+    **dict.fromkeys(("energy_j", "energy_chip_j", "per_sample.energy_j", "energy_breakdown_j"), (ENERGY,)),
+    **dict.fromkeys(("edp_js", "power_avg_w"), (LATENCY, ENERGY)),
+}
+WORDS = {"one_core": "chips of one core", "many_cores": "chips of many cores"}
+
+Bands = Mapping[str, Mapping[str, float]]  # class -> latency_s | energy_j -> width of logarithms
+
+
+def derived_from(key: str) -> tuple[str, ...]:
+    """Which of latency and energy the error of a figure follows, () for one that has no band."""
+    if key.startswith("dram.") and key.endswith("bandwidth_utilization"):
+        return (LATENCY,)
+    return DERIVED.get(key) or DERIVED.get(key.partition(".")[0], ())
+
+
+def width(bands: Bands, key: str, cores: int) -> float:
+    """The band of a figure on a chip of so many cores, of logarithms; 0 where it has none, or no bands are known."""
+    own = bands.get(class_of(cores), {})
+    return sum(own[part] for part in derived_from(key) if part in own)
+
+
+def factor(bands: Bands, key: str, cores: int) -> float:
+    """How many times a figure must be better than another to be told from it, 1 where any difference tells."""
+    return exp(width(bands, key, cores))
+
+
+@lru_cache(maxsize=1)
+def stored() -> Bands:
+    """The measured bands. Raises ConfigError where their file is missing or damaged."""
+    from archsim.lab.validate.suite import default_reference
+
+    try:
+        path = default_reference(SUITE) / FILE
+    except ConfigError:
+        raise ConfigError(f"the bands of fidelity cost are missing ({SUITE}/{FILE}); install archsim anew") from None
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return {name: _figures(found["classes"][name]["band"]) for name in CLASSES}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = f"cannot be read as bands of fidelity cost: {error!r}; install archsim anew"
+        raise ConfigError(f"{path}: {reason}") from error
+
+
+def _figures(stated: Mapping[str, Any]) -> Mapping[str, float]:
+    found = {figure: float(stated[figure]) for figure in FIGURES}
+    if not all(0 <= value < float("inf") for value in found.values()):
+        raise ValueError(f"found {found}; allowed widths of 0 and more")
+    return found
+
+
+def shown(times: float) -> str:
+    """A factor in words: ``11 %``, or ``a factor of 3.2`` from two on."""
+    return f"a factor of {times:.2g}" if times >= 2 else f"{100 * (times - 1):.2g} %"
