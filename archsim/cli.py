@@ -108,7 +108,8 @@ def validate(
     from archsim.lab import suites
     from archsim.report import validation
 
-    result = suites.run(suite, reference)
+    with progress():
+        result = suites.run(suite, reference)
     put(validation.to_json(result) if format_ is opt.Format.JSON else validation.to_table(result))
     refused = result.incomplete if not allow_skipped else ""
     if refused:

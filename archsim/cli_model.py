@@ -95,7 +95,6 @@ def run(
     with work(limit_memory, workers) as say:
         done = execute(job, say)
         if why:
-            say("simulating what would help")
             done = done.explained(job)
     missed = [item for item in requirements if not item.met(done.summary)]
     paths = done.save(out, trace=trace) if out is not None else []

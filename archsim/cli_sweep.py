@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from archsim.cli_print import put, say_error
+from archsim.cli_print import put, say_error, shown
 
 MOST_SHOWN = 20  # rows of the front on a terminal
 
 if TYPE_CHECKING:
     from archsim.lab.sweep.questions import SweepTable
-    from archsim.lab.sweep.run import Watch
 
 
 def sweep(
@@ -43,11 +39,15 @@ def sweep(
     from archsim.lab.sweep import clusters, preview
     from archsim.lab.sweep.judge import judge
     from archsim.lab.sweep.pace import Pace
+    from archsim.lab.sweep.progress import Telling
     from archsim.lab.sweep.questions import RESULTS
     from archsim.lab.sweep.run import Sweeping
     from archsim.outputs import check_directory
 
-    judged, place = judge(spec), clusters.place(jobs, cluster)
+    place = clusters.place(jobs, cluster)
+    with shown() as say:
+        say("judging the points")
+        judged = judge(spec)
     folder = out or Path(judged.sweep.name)
     check_directory(folder)
     if dry_run:
@@ -57,9 +57,10 @@ def sweep(
         with (
             Sweeping(judged, folder, resume=resume, say=say_error) as sweeping,
             clusters.crew(place) as crew,
-            _watch(sweeping.goal) as watch,
+            shown(),
+            Telling(sweeping.goal) as telling,
         ):
-            pace = Pace(watch)
+            pace = Pace(telling)
             table = sweeping.run(crew, pace)
     except KeyboardInterrupt:
         say_error(f"stopped; {folder} keeps what was done: go on with --resume")
@@ -67,20 +68,6 @@ def sweep(
     _print(table, [axis.key for axis in judged.sweep.axes], [goal.key for goal in judged.sweep.goals])
     put(str(pace))
     put(str(folder / RESULTS))
-
-
-@contextmanager
-def _watch(goal: str) -> Iterator[Watch]:
-    """A bar on a terminal: rows done and failed, rate, time left, the best so far; silence in a pipe."""
-    if not sys.stderr.isatty():
-        from archsim.lab.sweep.run import Silent
-
-        yield Silent()
-        return
-    from archsim.lab.sweep.progress import Bar
-
-    with Bar(goal) as bar:
-        yield bar
 
 
 def _print(table: SweepTable, axes: list[str], goals: list[str]) -> None:

@@ -23,6 +23,7 @@ from archsim.errors import ArchsimError
 from archsim.ir.result import Result
 from archsim.lab.offchip import device_of
 from archsim.pe.dataflows import catalog
+from archsim.progress import each
 from archsim.spec.architecture import Architecture, Array, Dma
 from archsim.spec.memories import Memory, PortSet
 from archsim.spec.network import Noc, Outer
@@ -83,7 +84,9 @@ def why(
     base: Result, architecture: Architecture, simulate: Callable[[Architecture, str], Result]
 ) -> tuple[WhatIf, ...]:
     """Simulate every variant; ``simulate`` maps and runs the same model on a chip (and is told why)."""
-    return tuple(_try(base, architecture, variant, simulate) for variant in variants(architecture))
+    asked = tuple(variants(architecture))
+    named = each(asked, "what would help", "changes", lambda variant: variant.name)
+    return tuple(_try(base, architecture, variant, simulate) for variant in named)
 
 
 def _dram(memory: Memory, architecture: Architecture) -> Iterator[Variant]:

@@ -10,7 +10,6 @@ import numpy as np
 
 from archsim.energy.dram import DramTable, load_dram
 from archsim.errors import ConfigError
-from archsim.lab import compiling
 from archsim.lab.dram.requests import Requests, load
 from archsim.lab.job import Progress, quiet
 from archsim.memory.dram import catalogue
@@ -65,7 +64,6 @@ def measure(asked: Asked, say: Progress = quiet) -> dict[str, Any]:
     per_cycle = offered(asked.requests_per_cycle, memory.channels)
     mapping, interleave = mapped(asked.mapping, memory)
     say("replaying the trace")
-    compiling.announce(compiling.TRACE, say)
     result = replay(
         device, mapping, policy, requests.arrivals, requests.addresses, requests.writes,
         channels=memory.channels, interleave=interleave, requests_per_cycle=per_cycle,
