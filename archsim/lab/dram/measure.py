@@ -17,9 +17,9 @@ from archsim.memory.dram.bit_order import mapped
 from archsim.memory.dram.compiled import COMMANDS
 from archsim.memory.dram.device import ROW_TIMEOUT_PS, Device, Dram, Policy
 from archsim.memory.dram.trace import Replayed, offered, replay
+from archsim.report.dram_trace import SCHEMA
 from archsim.units import SIZE, TIME, Kind, parse_whole
 
-SCHEMA = "archsim.dram/1"
 PERCENTILES = (50, 90, 99, 99.9)
 BINS_PER_DECADE = 5
 PJ = 1e-12

@@ -17,8 +17,8 @@ from archsim.noc.replay import replay
 from archsim.noc.routing import Routes
 from archsim.noc.topology import Topology
 from archsim.progress import Stretch, each, stretch
+from archsim.report.noc import SCHEMA
 
-SCHEMA = "archsim.noc/1"
 FIRST, STEP, FINEST = 0.05, 0.05, 0.01  # flits per node and cycle, where no rates are asked for
 MOST = 1.0  # a node sends at most one flit a cycle
 WHAT, LOADS = "simulating", "loads in flits per node and cycle"

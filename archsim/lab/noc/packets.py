@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from archsim.lab.noc.measure import SCHEMA, Asked, Progress, described, link_rows, quiet
+from archsim.lab.noc.measure import Asked, Progress, described, link_rows, quiet
 from archsim.lab.trace_table import Numbers, check, integers, read
 from archsim.noc.catalogue import network
 from archsim.noc.replay import replay
+from archsim.report.noc import SCHEMA
 
 LAST_CYCLE = 1 << 40
 MOST_FLITS = 1 << 20  # of a packet
