@@ -106,30 +106,28 @@ class Meter:
         if self._compiling:
             return COMPILING
         under_way = self._under_way
-        said = [_counted(under_way[0].stretch)] if under_way else [self._step]
+        if not under_way:
+            return self._step
+        said = [_counted(under_way[0].stretch, self._left(now_s))]
         said += [_counted(begun.stretch) for begun in under_way[1:] if now_s - begun.begun_s >= AFTER_S]
-        said += [under_way[-1].step] if under_way else []
-        left = self._left(now_s)
-        return "; ".join(filter(None, (*said, left)))
+        return "; ".join(filter(None, (*said, under_way[-1].step)))
 
     def _left(self, now_s: float) -> str:
         """What is left of the outermost stretch, judged by what has been done of it so far; '' while that is little."""
-        if not self._under_way:
-            return ""
         outer, took_s = self._under_way[0].stretch, now_s - self._under_way[0].begun_s
         done = _done([begun.stretch for begun in self._under_way])
         worked = done - outer.known
         if took_s < AFTER_S or worked <= 0:
             return ""
         said = in_words(took_s * (outer.total - done) / worked)
-        return f"{'at most ' if outer.at_most else ''}{said} left in this step"
+        return f", {'at most ' if outer.at_most else ''}{said} left"
 
 
-def _counted(stretch: Stretch) -> str:
-    """``mapping: 12 of 73 layers (n24)``."""
+def _counted(stretch: Stretch, left: str = "") -> str:
+    """``mapping: 12 of 73 layers, about 40 s left (n24)``: what is counted is what that time is of."""
     at = f" ({stretch.at})" if stretch.at else ""
     most = "at most " if stretch.at_most else ""
-    return f"{stretch.what}: {stretch.done:,} of {most}{stretch.total:,} {stretch.unit}{at}"
+    return f"{stretch.what}: {stretch.done:,} of {most}{stretch.total:,} {stretch.unit}{left}{at}"
 
 
 def _done(stretches: list[Stretch]) -> float:

@@ -48,6 +48,8 @@ def sweep(
     with shown() as say:
         say("judging the points")
         judged = judge(spec)
+    for note in judged.sweep.notes:
+        say_error(f"note: {note}")
     folder = out or Path(judged.sweep.name)
     check_directory(folder)
     if dry_run:

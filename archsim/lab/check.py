@@ -123,7 +123,8 @@ def _sweep(path: Path) -> str:
     from archsim.lab.sweep.points import Grid
 
     sweep = judge(path).sweep
-    return f"sweep '{sweep.name}' of chip '{sweep.chip}', {len(Grid(sweep))} points of {len(sweep.models)} models"
+    what = f"sweep '{sweep.name}' of chip '{sweep.chip}', {len(Grid(sweep))} points of {len(sweep.models)} models"
+    return "; ".join([what, *sweep.notes])
 
 
 def _scenario(path: Path) -> str:

@@ -21,7 +21,7 @@ from archsim.report.noc import SCHEMA
 
 FIRST, STEP, FINEST = 0.05, 0.05, 0.01  # flits per node and cycle, where no rates are asked for
 MOST = 1.0  # a node sends at most one flit a cycle
-WHAT, LOADS = "simulating", "loads in flits per node and cycle"
+WHAT, LOADS = "simulating", "loads"
 HALVINGS = 2  # of STEP, until it is FINEST or nearly
 HOTTEST = 8  # links that are named
 _LONE = 4096  # pairs of nodes whose latency without load is measured

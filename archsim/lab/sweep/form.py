@@ -94,6 +94,11 @@ class Sweep:
     marks: Mapping[str, str] = field(default_factory=dict, compare=False)  # axis -> file:line:column
     places: Mapping[str, str] = field(default_factory=dict, compare=False)  # other key paths -> file:line:column
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of how the file was read."""
+        return tuple([f"{self.marks[axis.key]}: axes.{axis.key}: {axis.note}" for axis in self.axes if axis.note])
+
     def place(self, key: str) -> str:
         """Where a key other than an axis stands: ``file:line:column: key``."""
         return f"{self.places[key]}: {key}" if key in self.places else key
