@@ -1,6 +1,6 @@
 """The line on a terminal that says how far a command has come: what of how much, and about how long it still takes.
 
-It appears on stderr where a command has taken ``AFTER_S``, is written anew every ``EVERY_S`` and is gone at the end;
+It appears on stderr where a command has taken ``AFTER_S``, is written anew every ``EVERY_S`` at most and is gone at the end;
 stdout, files and results know nothing of it, and where stderr is no terminal there is none. What is done is looked up
 from a thread of its own, so that the work itself counts little or nothing.
 """
@@ -20,7 +20,8 @@ from archsim.plain import visible
 from archsim.progress import COMPILING, Stretch
 
 AFTER_S = 2.0  # until then nothing is shown, nor is time left foretold
-EVERY_S = 0.25  # between two looks
+EVERY_S = 0.2  # between two lines at least
+LOOKS_S = 0.25  # between two looks of the thread
 CLEAR = "\r\x1b[K"
 _FEW_S, _SHORT_S, _LONG_S = 10, 90, 5400
 _WIDTH = 80  # where the terminal does not tell
@@ -162,7 +163,7 @@ def on_terminal() -> Iterator[Meter]:
     meter = Meter(write)
 
     def watch() -> None:
-        while not ended.wait(EVERY_S):
+        while not ended.wait(LOOKS_S):
             meter.look()
 
     thread = Thread(target=watch, name="progress", daemon=True)

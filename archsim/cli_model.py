@@ -141,7 +141,7 @@ def map_(
         )
         found = mapped(job, say)
         told = _explained(job, explain, format_, say) if explain is not None else None
-    for warning in found.warnings if mapping is not None else ():
+    for warning in found.warnings:
         say_error(f"warning: {warning}")
     for text in texts(found.mapping, layer) if told is None else (told,):
         put(text)

@@ -22,12 +22,13 @@ Found = Mapping[str, Any]
 
 def _page(found: Found) -> Page:
     """The page of a result of ``archsim noc``, of a curve or of a trace."""
-    lines = noc.setting(found)
-    sections = (_links(found),) if "trace" in found else (_curve(found), _links(found))
-    tables = {LINKS: csv_text(tuple(found["links"][0]), [[*link.values()] for link in found["links"]])}
+    sections, tables = [], {}
     if "trace" not in found:
-        tables = {CURVE: _curve_csv(found), **tables}
-    return Page(_title(found), tuple(lines), tuple(noc.says(found)), sections, tables if found["links"] else {})
+        sections, tables = [_curve(found)], {CURVE: _curve_csv(found)}
+    if found["links"]:
+        sections.append(_links(found))
+        tables[LINKS] = csv_text(tuple(found["links"][0]), [[*link.values()] for link in found["links"]])
+    return Page(_title(found), tuple(noc.setting(found)), tuple(noc.says(found)), tuple(sections), tables)
 
 
 KIND = Kind("noc.json", noc.SCHEMA, _page)

@@ -11,6 +11,7 @@ from archsim import units
 from archsim.errors import ConfigError
 from archsim.ir.forms.fields import Fields, fail
 from archsim.spec.nodes import Node
+from archsim.spec.problems import Problems
 
 _QUANTITY = re.compile(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z][A-Za-z/0-9]*)?\s*")
 _MOST = 10_000  # values of an axis
@@ -58,10 +59,16 @@ def _listed(node: Node, path: str) -> tuple[object, ...]:
 def _generated(node: Node, path: str) -> Numbers:
     if not isinstance(node.value, dict):
         fail(node, path, node.plain(), "a list of values, {log2: [low, high]} or {range: [low, high], steps: n}")
-    fields = Fields(node, path)
-    found = _doubled(fields) if fields.has("log2") else _stepped(fields)
-    fields.end()
-    return found
+    fields, problems = Fields(node, path), Problems()
+    found: list[Fraction] = []
+    unit = ""
+    with problems.caught(node.mark):
+        found, unit = _doubled(fields) if fields.has("log2") else _stepped(fields)
+    fields.ask("range", "steps") if "range" in fields.node.mapping else fields.ask("log2")
+    with problems.caught(node.mark):
+        fields.end()
+    problems.raise_all()
+    return found, unit
 
 
 def _doubled(fields: Fields) -> Numbers:
@@ -75,10 +82,15 @@ def _doubled(fields: Fields) -> Numbers:
 
 
 def _stepped(fields: Fields) -> Numbers:
-    low, high, unit = _ends(fields, "range")
-    steps = fields.integer("steps")
-    if not 2 <= steps <= _MOST:
-        fail(fields.child("steps"), fields.at("steps"), steps, f"2 to {_MOST}")
+    problems = Problems()
+    low, high, unit, steps = Fraction(0), Fraction(0), "", 2
+    with problems.caught(fields.node.mark):
+        low, high, unit = _ends(fields, "range")
+    with problems.caught(fields.node.mark):
+        steps = fields.integer("steps")
+        if not 2 <= steps <= _MOST:
+            fail(fields.child("steps"), fields.at("steps"), steps, f"2 to {_MOST}")
+    problems.raise_all()
     return [low + (high - low) * step / (steps - 1) for step in range(steps)], unit
 
 
