@@ -1,8 +1,8 @@
 """The line on a terminal that says how far a command has come: what of how much, and about how long it still takes.
 
-It appears on stderr where a command has taken ``AFTER_S``, is written anew every ``EVERY_S`` at most and is gone at the end;
-stdout, files and results know nothing of it, and where stderr is no terminal there is none. What is done is looked up
-from a thread of its own, so that the work itself counts little or nothing.
+It appears on stderr where a command has taken ``AFTER_S``, is written anew every ``EVERY_S`` at most, and is gone at
+the end; stdout, files and results know nothing of it; where stderr is no terminal there is none. What is done is looked
+up from a thread of its own, so that the work itself counts little or nothing.
 """
 
 from __future__ import annotations

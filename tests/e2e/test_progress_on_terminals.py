@@ -82,10 +82,10 @@ def cases(model: str, tmp_path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
     return {
         "run": (("run", model, *CHIP), "simulating: 0 of "),
         "run --why": (("run", model, *CHIP, "--why"), "what would help: 0 of "),
-        "map": (("map", model, *CHIP, "--no-cache"), "mapping: 0 of 2 layers (first)"),
+        "map": (("map", model, *CHIP, "--no-cache"), "mapping: 0 of 2 layers"),
         "map --explain": (("map", model, *CHIP, "--explain", "first"), "mapping again: 0 of "),
         "sweep": (("sweep", str(sweep), "--out", str(tmp_path / "swept"), "-j", "1"), ": 0 of 2 rows"),
-        "noc": ((*mesh, "--rates", "0.1,0.2"), "simulating: 0 of 2 loads (0.1)"),
+        "noc": ((*mesh, "--rates", "0.1,0.2"), "simulating: 0 of 2 loads"),
         "verify": (("verify", model, *CHIP, "--numbers", "int"), "executing in "),
         "dram": (("dram", str(trace), "--standard", "ddr4", "--speed", "2400"), "replaying: 0 of 64 requests"),
         "validate": (("validate", "systolic"), "scoring: 0 of 174 rows"),
