@@ -2,13 +2,14 @@
 # make test   every test; make test-fast is the first ring: unit tests
 # make browser   install Chromium (Debian), or say how; without a browser the tests of pages are skipped by name
 # make lint types contracts   style, types, who may import whom
+# make pythons   the project on each Python from 3.11 on that this machine has; a few minutes each, not part of make test
 # make yardstick   how fast this machine is at the moment: user CPU seconds divided by it compare between machines
 # make replay   rewrite tests/golden/replay.json after a meant change of numbers; laws   rewrite docs/laws.md
 #
 # Each makes its own virtual environment in .venv first. Needs Python 3.11 or newer; PYTHON=... names one.
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-fast browser lint types contracts yardstick replay laws clean
+.PHONY: demo test test-fast browser lint types contracts pythons yardstick replay laws clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -39,6 +40,9 @@ types: $(VENV)/.dev
 
 contracts: $(VENV)/.dev
 	$(BIN)/lint-imports
+
+pythons: $(VENV)/.dev
+	$(BIN)/python -m tests.tools.pythons
 
 yardstick: $(VENV)/.archsim
 	$(BIN)/python studies/benchmarks/yardstick.py

@@ -80,19 +80,26 @@ def dram(
         int | None,
         typer.Option(min=1, metavar="N", help="Requests offered a cycle over all channels; 8 for each if absent."),
     ] = None,
+    out: opt.PartOutOption = None,
     format_: opt.FormatOption = opt.Format.TABLE,
 ) -> None:
     """Replay a request trace on the memory model alone: bandwidth, latency, rows, commands, energy."""
     from archsim.lab.dram.measure import Asked, measure
-    from archsim.report import dram_trace
+    from archsim.outputs import check_directory
+    from archsim.report import dram_page, dram_trace, part_page
 
+    if out is not None:
+        check_directory(out)
+        part_page.check_free(out, dram_page.KIND)
     asked = Asked(
         trace=trace, standard=standard, speed_mts=speed, channels=channels, width_bits=width, capacity=capacity,
         mapping=map_, rows=rows.value, row_timeout=row_timeout, refresh=refresh.value, requests_per_cycle=ipc,
     )  # fmt: skip
     with progress() as say:
         found = measure(asked, say)
-    put(dram_trace.to_json(found) if format_ is opt.Format.JSON else dram_trace.to_table(found))
+    paths = part_page.save(out, found, dram_page.KIND) if out is not None else []
+    table = "\n".join([dram_trace.to_table(found), *map(str, paths)])
+    put(dram_trace.to_json(found) if format_ is opt.Format.JSON else table)
 
 
 @app.command()
@@ -108,7 +115,8 @@ def validate(
     from archsim.lab import suites
     from archsim.report import validation
 
-    result = suites.run(suite, reference)
+    with progress():
+        result = suites.run(suite, reference)
     put(validation.to_json(result) if format_ is opt.Format.JSON else validation.to_table(result))
     refused = result.incomplete if not allow_skipped else ""
     if refused:

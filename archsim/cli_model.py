@@ -95,7 +95,6 @@ def run(
     with work(limit_memory, workers) as say:
         done = execute(job, say)
         if why:
-            say("simulating what would help")
             done = done.explained(job)
     missed = [item for item in requirements if not item.met(done.summary)]
     paths = done.save(out, trace=trace) if out is not None else []
@@ -142,7 +141,7 @@ def map_(
         )
         found = mapped(job, say)
         told = _explained(job, explain, format_, say) if explain is not None else None
-    for warning in found.warnings if mapping is not None else ():
+    for warning in found.warnings:
         say_error(f"warning: {warning}")
     for text in texts(found.mapping, layer) if told is None else (told,):
         put(text)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import StrEnum
 from inspect import signature
 from io import BytesIO
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from archsim import cli_options as opt
 from archsim.cli_print import progress, put
 from archsim.errors import ConfigError
-from archsim.outputs import check_file, write
+from archsim.outputs import check_directory, check_file, write
 
 _PAIR = re.compile(r"\s*(\d{1,6})\s*-\s*(\d{1,6})\s*")
 _PLOTS = (".png", ".svg", ".pdf")
@@ -60,6 +61,7 @@ def noc(
     ),
     seed: Annotated[int, typer.Option(min=0, max=2**30 - 3, help="Of the traffic.")] = 0,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the curve: .png, .svg or .pdf.")] = None,
+    out: opt.PartOutOption = None,
     format_: opt.FormatOption = opt.Format.TABLE,
 ) -> None:
     """Simulate a network alone: latency against offered load, or a trace of packets; load of each link."""
@@ -73,6 +75,8 @@ def noc(
         raise ConfigError(f"--plot: found {wrong}; allowed without --trace, ending in {', '.join(_PLOTS)}")
     if plot is not None:
         check_file(plot)
+    if out is not None:
+        _check_out(out)
     if trace is not None:
         _check_alone(traffic=traffic, packet=packet, rates=rates)
     asked = Asked(
@@ -94,7 +98,23 @@ def noc(
         drawn = BytesIO()
         page.figure(found).savefig(drawn, dpi=130, format=plot.suffix[1:])
         write(plot, drawn.getvalue())
-    put(page.to_json(found) if format_ is opt.Format.JSON else page.to_table(found))
+    paths = _saved(out, found) if out is not None else []
+    put(page.to_json(found) if format_ is opt.Format.JSON else "\n".join([page.to_table(found), *map(str, paths)]))
+
+
+def _check_out(out: Path) -> None:
+    from archsim.report.noc_page import KIND
+    from archsim.report.part_page import check_free
+
+    check_directory(out)
+    check_free(out, KIND)
+
+
+def _saved(out: Path, found: Mapping[str, Any]) -> list[Path]:
+    from archsim.report.noc_page import KIND
+    from archsim.report.part_page import save
+
+    return save(out, found, KIND)
 
 
 def _check_alone(**drawn: object) -> None:

@@ -108,5 +108,8 @@ MemoryOption = Annotated[
     str | None,
     typer.Option("--limit-memory", metavar="SIZE", help="Stop with a message there; 80 % of what is free if absent."),
 ]
+PartOutOption = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="Write numbers as JSON and csv, and reports, into DIR.")
+]
 CacheOption = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")]
 FormatOption = Annotated[Format, typer.Option("--format", help="A table for people, or JSON alone.")]

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from archsim.plain import visible
+from archsim.progress import aside, watched
 
 if TYPE_CHECKING:
     from archsim.lab.options import Requirement
@@ -26,7 +27,7 @@ def work(limit_memory: str | None, processes: int = 1) -> Iterator[Callable[[str
 def progress() -> Iterator[Callable[[str], None]]:
     """The current step; an interrupt is said with what was under way, and goes on."""
     try:
-        with _spinner() as say:
+        with shown() as say:
             yield say
     except KeyboardInterrupt as error:
         say_error(" ".join(["stopped", *getattr(error, "__notes__", ())]))
@@ -34,27 +35,27 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def _spinner() -> Iterator[Callable[[str], None]]:
-    """A spinner with the current step on a terminal; silence in a pipe."""
+def shown() -> Iterator[Callable[[str], None]]:
+    """How far work has come, on a terminal, and the step that it is told; silence in a pipe."""
     if not sys.stderr.isatty():
         yield lambda step: None
         return
-    from rich.text import Text
+    from archsim.cli_meter import on_terminal
 
-    from archsim.report.console import PlainConsole
-
-    with PlainConsole(stderr=True).status("starting") as status:
-        yield lambda step: status.update(Text(visible(step)))
+    with on_terminal() as meter, watched(meter):
+        yield meter.say
 
 
 def put(text: str, end: str = "\n") -> None:
     """Print a result on stdout; what is hidden in it is visible. JSON and Programs stay what they are."""
-    sys.stdout.write(visible(text, keep="\n") + end)
+    with aside():
+        sys.stdout.write(visible(text, keep="\n") + end)
 
 
 def say_error(message: str) -> None:
     """Print a message for people, on stderr."""
-    print(visible(message, keep="\n"), file=sys.stderr)
+    with aside():
+        print(visible(message, keep="\n"), file=sys.stderr)
 
 
 def say_missed(missed: Sequence[Requirement], summary: Mapping[str, Any]) -> None:

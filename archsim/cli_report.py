@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from archsim import cli_options as opt
-from archsim.cli_print import put
+from archsim.cli_print import progress, put
 
 
 def compare(
@@ -27,7 +27,9 @@ def compare(
 
     if out is not None:
         check_directory(out)
-    found = compared(runs)
+    with progress() as say:
+        say("comparing")
+        found = compared(runs)
     paths = found.save(out) if out is not None else []
     if format_ is opt.Format.JSON:
         put(compare_table.to_json(found.told))
@@ -51,5 +53,10 @@ def report(
     """Make report.html and report.md again from stored results, and export them."""
     from archsim.lab.stored import exported, rebuilt
 
-    for path in [*rebuilt(directory), *(exported(directory, export) if export is not None else [])]:
+    with progress() as say:
+        say("making the pages")
+        paths = rebuilt(directory)
+        say("exporting")
+        paths += exported(directory, export) if export is not None else []
+    for path in paths:
         put(str(path))

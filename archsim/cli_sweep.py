@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from archsim.cli_print import put, say_error
+from archsim.cli_print import put, say_error, shown
 
 MOST_SHOWN = 20  # rows of the front on a terminal
 
 if TYPE_CHECKING:
     from archsim.lab.sweep.questions import SweepTable
-    from archsim.lab.sweep.run import Watch
 
 
 def sweep(
@@ -42,12 +38,18 @@ def sweep(
     """Simulate every point of a sweep file, and the best ones again in more detail."""
     from archsim.lab.sweep import clusters, preview
     from archsim.lab.sweep.pace import Pace
+    from archsim.lab.sweep.progress import Telling
     from archsim.lab.sweep.questions import RESULTS
     from archsim.lab.sweep.resolve import resolve
     from archsim.lab.sweep.run import Sweeping
     from archsim.outputs import check_directory
 
-    resolved, place = resolve(spec), clusters.place(jobs, cluster)
+    place = clusters.place(jobs, cluster)
+    with shown() as say:
+        say("reading what the sweep names")
+        resolved = resolve(spec)
+    for note in resolved.sweep.notes:
+        say_error(f"note: {note}")
     folder = out or Path(resolved.sweep.name)
     check_directory(folder)
     if dry_run:
@@ -57,9 +59,10 @@ def sweep(
         with (
             Sweeping(resolved, folder, resume=resume, say=say_error) as sweeping,
             clusters.crew(place) as crew,
-            _watch(sweeping.goal) as watch,
+            shown(),
+            Telling(sweeping.goal, put) as telling,
         ):
-            pace = Pace(watch)
+            pace = Pace(telling)
             table = sweeping.run(crew, pace)
     except KeyboardInterrupt:
         say_error(f"stopped; {folder} keeps what was done: go on with --resume")
@@ -67,32 +70,6 @@ def sweep(
     _print(table, [axis.key for axis in resolved.sweep.axes], [goal.key for goal in resolved.sweep.goals])
     put(str(pace))
     put(str(folder / RESULTS))
-
-
-@contextmanager
-def _watch(goal: str) -> Iterator[Watch]:
-    """A bar on a terminal: rows done and failed, rate, time left, the best so far; in a pipe the ranks alone."""
-    if not sys.stderr.isatty():
-        yield _ranks_alone()
-        return
-    from archsim.lab.sweep.progress import Bar
-
-    with Bar(goal) as bar:
-        yield bar
-
-
-def _ranks_alone() -> Watch:
-    from archsim.lab.sweep.run import Silent
-
-    class Ranks(Silent):
-        """Says what rows at fidelity cost tell apart, and nothing else."""
-
-        def ranked(self, sentences: Sequence[str]) -> None:
-            """See ``Watch.ranked``."""
-            for sentence in sentences:
-                put(sentence)
-
-    return Ranks()
 
 
 def _print(table: SweepTable, axes: list[str], goals: list[str]) -> None:

@@ -13,11 +13,13 @@ import json
 import sys
 from pathlib import Path
 
+from archsim import progress
 from archsim.plain import visible
 from archsim.whole_files import READABLE, put, replaced
 
 AGAIN = "what it held is worked out again"
 _told: dict[str, str] = {}  # warning by what it is about
+_noted: set[str] = set()
 
 
 def warn(about: object, text: str) -> None:
@@ -25,8 +27,20 @@ def warn(about: object, text: str) -> None:
     if str(about) in _told:
         return
     _told[str(about)] = text
-    with contextlib.suppress(OSError, AttributeError):  # stderr is closed, or there is none
-        print(visible(f"warning: {text}"), file=sys.stderr, flush=True)
+    _say(f"warning: {text}")
+
+
+def note(text: str) -> None:
+    """Say on stderr, once, what caches will spare the next process."""
+    if text in _noted:
+        return
+    _noted.add(text)
+    _say(text)
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError, AttributeError), progress.aside():  # stderr is closed, or there is none
+        print(visible(text), file=sys.stderr, flush=True)
 
 
 def told() -> tuple[str, ...]:

@@ -11,9 +11,10 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core import event
 from numba.core.registry import CPUDispatcher
 
-from archsim import compiled
+from archsim import compiled, entries, progress
 
 OURS = ("kernels.py", "compiled.py")  # beside this file
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -48,6 +49,31 @@ def _load_without_blas() -> None:
         del sys.modules[blas]
 
 
+class Announcer(event.Listener):
+    """Says that a kernel is being compiled, once it is certain: it is in no cache, and somebody waits for it.
+
+    Who shows progress is told; where there is nobody it is said on stderr, once a process.
+    """
+
+    def on_start(self, event: Any) -> None:
+        """A kernel begins to be compiled."""
+        self._tell(event, 1)
+
+    def on_end(self, event: Any) -> None:
+        """A kernel has been compiled."""
+        self._tell(event, -1)
+
+    def _tell(self, event: Any, kernels: int) -> None:
+        if not event.data["dispatcher"].py_func.__module__.startswith(("archsim.", "mapper.")):
+            return
+        told = progress.watcher()
+        if told is not None:
+            told.compiling(kernels)
+        elif kernels > 0:
+            entries.note(progress.COMPILING)
+
+
+event.register("numba:compile", Announcer())  # type: ignore[no-untyped-call]
 _load_without_blas()
 PLACE = compiled.place(_sources_digest())  # where compiled kernels lie, None where they are not kept
 

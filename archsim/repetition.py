@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from archsim.errors import ConfigError
 from archsim.ir.figures import RepeatFacts
 from archsim.ir.program import Program
+from archsim.progress import stretch
 from archsim.spec.architecture import Architecture
 from archsim.system import Machine
 
@@ -58,7 +59,8 @@ def repeat(program: Program, architecture: Architecture, runs: int, mode: str = 
     if mode not in MODES:
         raise ConfigError(f"repeat: found '{mode}'; allowed {', '.join(MODES)}")
     course = _Course(runs, steady=mode == "steady")
-    Machine(program, architecture, trace=False).repeat(course.begins)
+    with stretch("simulating", "runs", runs, done=lambda: len(course.starts) - 1, at_most=mode != "exact"):
+        Machine(program, architecture, trace=False).repeat(course.begins)
     interval_ps = course.interval_ps(runs)
     if mode == "exact":
         return Repetition(mode, runs, interval_ps, runs, None)

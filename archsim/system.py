@@ -13,6 +13,7 @@ from archsim.host.runtime import HostRuntime
 from archsim.ir.activity import Activity
 from archsim.ir.program import Program, Queue
 from archsim.ir.records import Records
+from archsim.ir.unroll import count_commands
 from archsim.memory.cache import TableCache
 from archsim.memory.dma import DmaEngine
 from archsim.memory.offchip import OffChip
@@ -20,6 +21,7 @@ from archsim.memory.scratchpad import Scratchpads
 from archsim.noc.fabric import Fabric
 from archsim.noc.network import Network
 from archsim.pe.core import compute_engine, core_number, idle_names
+from archsim.progress import stretch
 from archsim.sim.deadlock import report
 from archsim.sim.engine import Engine
 from archsim.sim.kernel import Kernel, ProcessBody
@@ -143,9 +145,15 @@ class Machine:
 
     def _simulate(self) -> None:
         """To the end of all that can happen; raises SimulationError when a queue is left."""
-        self._kernel.run()
+        queues = self._program.queues
+        with stretch("simulating", "commands", lambda: sum(map(count_commands, queues)), done=self._ended):
+            self._kernel.run()
         if not all(queue.ended for queue in self._queues if queue.head is not None):
             raise SimulationError(report(self._queues, self._wiring, self._kernel.now))
+
+    def _ended(self) -> int:
+        """Commands that have ended."""
+        return sum(len(queue.records) for queue in self._queues)
 
     def _queue(self, rank: int, queue: Queue) -> CommandQueue | PipelinedQueue:
         if queue.engine != "host":

@@ -9,6 +9,7 @@ from archsim.energy.chip import energy_per_byte
 from archsim.errors import ConfigError, MappingError
 from archsim.ir.mapping import LayerMapping
 from archsim.ir.workload import Layer, Workload
+from archsim.progress import each
 from archsim.spec.architecture import Architecture
 from mapper import constrain
 from mapper.alone import lower_alone
@@ -56,21 +57,24 @@ class Layers:
 
     def _mapped(self) -> Mapped:
         barred: Barred = frozenset()
+        indices = range(len(self.workload.layers))
         while True:
             residency = self.residency(barred)
             self.solver.prepare(self._searched(residency))
             try:
-                pairs = [self._told(index, residency) for index in range(len(self.workload.layers))]
+                pairs = [self._noted(index, residency) for index in each(indices, "mapping", "layers", self._name)]
             except TooTightError as tight:
                 barred |= {tight.tensor}
                 continue
             problems, mappings = zip(*pairs, strict=True) if pairs else ((), ())
             return Mapped(residency, problems, mappings, barred)
 
-    def _told(self, index: int, residency: Residency) -> tuple[Problem | None, LayerMapping]:
-        """``map_layer``, saying where it is; what ends it from outside says so too."""
+    def _name(self, index: int) -> str:
+        return self.workload.layers[index].name
+
+    def _noted(self, index: int, residency: Residency) -> tuple[Problem | None, LayerMapping]:
+        """``map_layer``; what ends it from outside says where it was."""
         layer, layers = self.workload.layers[index], len(self.workload.layers)
-        self.options.say(f"mapping layer {index + 1} of {layers}, {layer.name}")
         try:
             return self.map_layer(index, residency)
         except (KeyboardInterrupt, MemoryError) as error:

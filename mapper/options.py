@@ -42,7 +42,7 @@ class Options:
     ``cache``: folder for mappings, None for none; ``outer``: rates of the chip's DRAM parts; ``given``: what is stated
     instead of searched; ``numbers``: (scale, zero) of tensors, (1, 0) where absent; ``random``: seed of a legal mapping
     drawn at random instead of the best ('': the best); ``workers``: processes that search; ``refine``: candidates of a
-    layer that ``simulate`` may rank (0: the analytic best is taken); ``say`` is told which layer is being mapped.
+    layer that ``simulate`` may rank (0: the analytic best is taken).
     """
 
     objective: str = "latency"
@@ -55,7 +55,6 @@ class Options:
     workers: int = 1
     refine: int = 0
     simulate: Simulate | None = None
-    say: Callable[[str], None] = lambda step: None
 
 
 def check_objective(objective: str) -> None:

@@ -14,6 +14,7 @@ from pebble import ProcessExpired, ProcessPool
 from archsim.caches import code_sha256
 from archsim.errors import MappingError
 from archsim.ir.mapping import LayerMapping
+from archsim.progress import each
 from mapper.cache import MACHINE, MappingCache, digest
 from mapper.constrain import FREE, Rules
 from mapper.costs import ChipCosts
@@ -112,8 +113,7 @@ class Solver:
         )  # fmt: skip
         try:
             searches = [pool.schedule(self.search.run, args=[work]) for work in missing.values()]
-            for number, (key, search) in enumerate(zip(missing, searches, strict=True), start=1):
-                self.options.say(f"mapping {len(missing)} different layers, {number - 1} done")
+            for key, search in each(list(zip(missing, searches, strict=True)), "mapping", "different layers"):
                 found = _result(search)
                 if not isinstance(found, str):
                     self._learn(key, found)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
+from math import prod
 from typing import Any, NamedTuple
 
-from archsim.ir.program import Command, Loop, Node, Queue, Region, When
+from archsim.ir.program import Command, Edge, Loop, Node, Queue, Region, When
 
 Resolved = tuple[tuple[str, int], ...]  # (token name, n)
 
@@ -159,6 +160,30 @@ def unroll(
     numbers = count()
     for node in queue.body:
         yield from _steps([_placed(node, {}, taking, giving)], {}, 0, queue.name, numbers)
+
+
+def count_commands(queue: Queue) -> int:
+    """How many concrete commands ``unroll`` yields, without doing so."""
+    return sum(_count(node, {}) for node in queue.body)
+
+
+def _count(node: Node, trips: dict[str, int]) -> int:
+    """Commands of a node in loops that run so often."""
+    if isinstance(node, Loop):
+        inner = {**trips, node.var: node.trips}
+        return sum(_count(each, inner) for each in node.body)
+    wanted = {var: [edge for edge in node.when if edge.var == var] for var in trips}
+    return prod(_rounds(trips[var], edges) for var, edges in wanted.items())
+
+
+def _rounds(trips: int, edges: Sequence[Edge]) -> int:
+    """Rounds of a loop in which all these conditions of it hold: of the first, those between, and the last."""
+    kinds = [(True, False, 1), (False, False, trips - 2), (False, True, 1)] if trips > 1 else [(True, True, trips)]
+    return sum(
+        rounds
+        for first, last, rounds in kinds
+        if all((first if edge.kind == "first" else last) != edge.negated for edge in edges)
+    )
 
 
 def _placed(node: Node, edges: Edges, takes: _Tokens, gives: _Tokens) -> _Text | _Repeat:

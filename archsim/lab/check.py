@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from archsim.errors import ConfigError, nearest
@@ -54,12 +54,29 @@ def _noun(path: Path) -> str:
     if noun in _CHECKS:
         return noun
     found = [name for name, marks in _MARKS.items() if any(mark in keys for mark in marks)]
+    table = _table(keys) if not schema else ""
+    if table:
+        said = f"missing; the file looks like {_TABLES[table][0]}: add the line 'schema: archsim.{table}/1'"
+        raise ConfigError(f"{root.mark}: schema: {said}")
     if schema or not found:
         known = [f"archsim.{name}/1" for name in _CHECKS]
         place = keys["schema"].mark if "schema" in keys else root.mark
         said = f"found '{schema or 'nothing'}'; allowed {', '.join(known)}{nearest(schema, known)}"
         raise ConfigError(f"{place}: schema: {said}")
     return found[0]
+
+
+def _table(keys: Collection[str]) -> str:
+    """The kind of table that a file without a schema line looks like: that has the most of its keys, and more of them
+    than chips have; '' for none."""
+    from archsim.spec import problems, schema, schema_tables
+
+    shared = {"schema", "name", "description", "source", "sources", "extends"}
+    own = {name: {*problems.keys(getattr(schema_tables, model))} - shared for name, (_, model) in _TABLES.items()}
+    fitting = {name: len(own[name].intersection(keys)) for name in own}
+    best = max(fitting, key=lambda name: fitting[name])
+    of_chip = len(({*problems.keys(schema.Chip)} - shared).intersection(keys))
+    return best if fitting[best] > of_chip else ""
 
 
 def _chip(path: Path) -> str:
@@ -123,7 +140,8 @@ def _sweep(path: Path) -> str:
     from archsim.lab.sweep.resolve import resolve
 
     sweep = resolve(path).sweep
-    return f"sweep '{sweep.name}' of chip '{sweep.chip}', {len(Grid(sweep))} points of {len(sweep.models)} models"
+    what = f"sweep '{sweep.name}' of chip '{sweep.chip}', {len(Grid(sweep))} points of {len(sweep.models)} models"
+    return "; ".join([what, *sweep.notes])
 
 
 def _scenario(path: Path) -> str:
@@ -168,6 +186,11 @@ _CHECKS: Mapping[str, Callable[[Path], str]] = {
     "sweep": _sweep,
     "scenario": _scenario,
     "cluster": _cluster,
+}
+_TABLES = {  # kind -> what it is called, its grammar
+    "technology": ("a technology table", "TechnologyTable"),
+    "dram_energy": ("an energy table of a DRAM standard", "DramEnergyTable"),
+    "link": ("a link between chips", "Link"),
 }
 _MARKS = {
     "chip": ("hierarchy", "extends"),

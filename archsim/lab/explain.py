@@ -6,13 +6,15 @@ alone, the layer searched again, what stays on chip planned again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from archsim.errors import ArchsimError, ConfigError, nearest
-from archsim.lab.enlarged import variants
+from archsim.lab.enlarged import Variant, variants
 from archsim.lab.job import Job, Progress, load_chip, prepare, quiet
 from archsim.lab.offchip import outer_rates
+from archsim.progress import each
 from archsim.spec.architecture import Architecture
 from mapper.explain import Figures, figures, least, runner_up
 from mapper.layers import Layers
@@ -142,16 +144,20 @@ def explained(job: Job, layer: str, say: Progress = quiet) -> Explanation:
         figures(layers, problem, mapped.mappings[index]),
         runner_up(layers, mapped, index),
         least(layers, problem),
-        tuple(_doubled(layers, mapped, index, variant.name, variant.keys, say) for variant in variants(architecture)),
+        tuple(_doubled(layers, mapped, index, variant.name, variant.keys) for variant in _told(architecture)),
         layers.rules[layer].temporal,
     )
 
 
-def _doubled(layers: Layers, mapped: Mapped, index: int, name: str, keys: Any, say: Progress) -> Doubled:
+def _told(architecture: Architecture) -> Iterator[Variant]:
+    """The larger chips, saying which one is under way."""
+    return each(tuple(variants(architecture)), "mapping again", "larger chips", lambda variant: variant.name)
+
+
+def _doubled(layers: Layers, mapped: Mapped, index: int, name: str, keys: Any) -> Doubled:
     """The layer on the chip with some keys changed; what may not stay on chip stays barred."""
     from archsim.spec.load import replace as changed
 
-    say(f"mapping with {name}")
     texts = {key: str(value) for key, value in keys.items()}
     try:
         chip = changed(layers.architecture, keys)

@@ -162,7 +162,7 @@ def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Aske
     say(f"mapping {len(workload.layers)} layers")
     asked = Options(
         objective, dtypes, folder(), outer_rates(architecture), numbers=job.numbers, workers=job.workers,
-        refine=job.refine, simulate=_alone(job, architecture, say) if job.refine else None, say=say,
+        refine=job.refine, simulate=_alone(job, architecture, say) if job.refine else None,
     )  # fmt: skip
     if job.mapping is None:
         return Asked(workload, asked)

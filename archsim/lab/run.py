@@ -13,7 +13,6 @@ from archsim.errors import ConfigError, ProgramError
 from archsim.ir.figures import Provenance, Refinement
 from archsim.ir.program import Program
 from archsim.ir.result import Result
-from archsim.lab import compiling
 from archsim.lab.fidelity import affordable
 from archsim.lab.job import Built, Job, Progress, build, quiet
 from archsim.lab.uncollected import collect_stopped, uncollected
@@ -146,12 +145,11 @@ class RunResult:
 
         return card(self.summary)
 
-    def explained(self, job: Job, say: Progress = quiet) -> RunResult:
+    def explained(self, job: Job) -> RunResult:
         """This run with ``why``: ``job`` simulated again on the chip with each resource enlarged."""
         from archsim.lab.why import why
 
-        def again(chip: Architecture, what: str) -> Result:
-            say(f"simulating with {what}")
+        def again(chip: Architecture, _: str) -> Result:
             other = job.on(chip)
             return simulated(other, build(other))
 
@@ -211,7 +209,7 @@ def simulated(job: Job, built: Built, say: Progress = quiet) -> Result:
             raise
         insisted = job.fidelity is not None
         architecture, lowered = (built.architecture, ()) if insisted else affordable(built.architecture, built.program)
-        _announce(architecture, say)
+        say("simulating")
         activity = simulate(built.program, architecture)
     repetition = _repeated(job, built.program, architecture, say)
     say("accounting")
@@ -244,11 +242,3 @@ def _repeated(job: Job, program: Program, architecture: Architecture, say: Progr
         return None
     say(f"simulating {job.warm} runs")
     return repeat(program, architecture, job.warm, job.repeat)
-
-
-def _announce(architecture: Architecture, say: Progress) -> None:
-    """Say that simulation begins, and on stderr when kernels have to be compiled for it first."""
-    say("simulating")
-    timed = any(part.kind == "dram" and part.standard != "constant" for part in architecture.memories)
-    if timed:
-        compiling.announce(compiling.MACHINE, say)

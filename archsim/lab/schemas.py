@@ -101,6 +101,17 @@ def _result() -> Json:
     return document("result", *root())
 
 
+def _cluster() -> Json:
+    """Jobs of a batch system, or workers of this machine."""
+    from archsim.lab.sweep.cluster_form import LOCAL, Here, Jobs
+    from archsim.spec.json_schema import Sections, document
+
+    sections = Sections()
+    of_this, of_jobs = sections.section(Here), sections.section(Jobs)
+    chosen = {"properties": {"kind": {"const": LOCAL}}, "required": ["kind"]}
+    return document("cluster", {"type": "object", "if": chosen, "then": of_this, "else": of_jobs}, sections.found)
+
+
 def _stated(module: str, name: str) -> Callable[[], Json]:
     """The schema of a file whose keys are in tables of ``ir.forms.stated``."""
 
@@ -124,6 +135,6 @@ _SCHEMAS: Mapping[str, tuple[str, Callable[[], Json]]] = {
     "dram_energy": ("energy tables of DRAM standards", _of(_TABLES, "DramEnergyTable", "dram_energy")),
     "link": ("links between chips", _of(_TABLES, "Link", "link")),
     "mapping": ("mapping files", _stated("archsim.ir.forms.mapping", "mapping")),
-    "cluster": ("cluster files", _stated("archsim.lab.sweep.cluster_form", "cluster")),
+    "cluster": ("cluster files", _cluster),
     "result": ("summary.json of a run", _result),
 }

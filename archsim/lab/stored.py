@@ -1,4 +1,4 @@
-"""What a run, a sweep or a comparison left in its directory: pages made again, tables and PDF exported."""
+"""What a run, a sweep, a comparison or a part alone left in its directory: pages made again, and exported."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def rebuilt(directory: Path) -> list[Path]:
 
 def _rebuilt(directory: Path) -> list[Path]:
     from archsim.lab.sweep.questions import RESULTS
-    from archsim.report import compare_page, files
+    from archsim.report import compare_page, dram_page, files, noc_page, part_page
 
     if (directory / RESULTS).is_file():
         from archsim.lab.sweep.questions import SweepTable
@@ -33,6 +33,9 @@ def _rebuilt(directory: Path) -> list[Path]:
         return write_pages(SweepTable.load(directory), directory)
     if (directory / compare_page.FILE).is_file():
         return compare_page.rebuild(directory)
+    for kind in (noc_page.KIND, dram_page.KIND):
+        if (directory / kind.file).is_file():
+            return part_page.rebuild(directory, kind)
     return files.rebuild(directory)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from archsim.errors import ArchsimError
 from archsim.ir.result import Result
 from archsim.lab.enlarged import Variant, variants
+from archsim.progress import each
 from archsim.report.details import WhyRow
 from archsim.spec.architecture import Architecture
 
@@ -50,7 +51,9 @@ def why(
     base: Result, architecture: Architecture, simulate: Callable[[Architecture, str], Result]
 ) -> tuple[WhatIf, ...]:
     """Simulate every variant; ``simulate`` maps and runs the same model on a chip (and is told why)."""
-    return tuple(_try(base, architecture, variant, simulate) for variant in variants(architecture))
+    asked = tuple(variants(architecture))
+    named = each(asked, "what would help", "changes", lambda variant: variant.name)
+    return tuple(_try(base, architecture, variant, simulate) for variant in named)
 
 
 def _try(

@@ -22,6 +22,7 @@ from archsim.noc.replay import replay, through_links, through_routers
 from archsim.noc.routing import Routes
 from archsim.noc.topology import Topology
 from archsim.noc.traffic import Traffic, arrivals
+from archsim.progress import stretch
 
 SETTLED = 3  # periods on end
 ROOM = 4096  # packets beyond those expected
@@ -139,7 +140,9 @@ def offer(
     expected = sources.probability * nodes * how.period_cycles * (how.warm_up + SETTLED + 1)
     state = compiled.initial(topology, routes, parameters, seed)
     run = _Run(state._replace(messages=np.empty(int(expected) + ROOM, MESSAGE)), sources, nodes, flits)
-    stable = _settle(run, how) and _drain(run, how)
+    most = how.periods * how.period_cycles
+    with stretch("simulating", "cycles", most, done=lambda: run.now, at_most=True):
+        stable = _settle(run, how) and _drain(run, how)
     return _result(run, topology, rate, stable)
 
 

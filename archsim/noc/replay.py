@@ -14,6 +14,7 @@ from archsim.noc.parameters import RouterParameters
 from archsim.noc.routing import Routes
 from archsim.noc.topology import Topology
 from archsim.noc.ways import Ways
+from archsim.progress import stretch
 
 STUCK_CYCLES = 1 << 22  # without an arrival: more than any route, buffer and rival can explain
 
@@ -56,7 +57,9 @@ def replay(
     _aim(packets, Trees(found, Ways(topology, routes)), len(topology.nodes), groups)
     found.state = with_records(found.state, packets)
     send_all(found.state)
-    finish(found, topology.name)
+    received = int(packets["flits"] @ packets["left"])
+    with stretch("sending", "flits", received, done=lambda: int(found.state.counts[ARRIVED])):
+        finish(found, topology.name)
     flow = found.flits()
     return Delivered(
         started=packets["started"].copy(),

@@ -8,6 +8,7 @@ from typing import Any
 
 from archsim.units import si
 
+SCHEMA = "archsim.dram/1"
 BAR = 40
 
 
@@ -18,12 +19,23 @@ def to_json(found: Mapping[str, Any]) -> str:
 
 def to_table(found: Mapping[str, Any]) -> str:
     """Requests, bandwidth, rows, latency with its histogram, commands, energy."""
+    return "\n".join([setting(found), *says(found), *_latency(found["read_latency"])])
+
+
+def setting(found: Mapping[str, Any]) -> str:
+    """The trace and the memory that serves it."""
     memory = found["memory"]
-    lines = [
+    return (
         f"{found['trace']} on {memory['standard']}-{memory['speed_mts']}, {memory['channels']} x "
         f"{memory['width_bits']} b, {memory['mapping']}, rows {memory['rows']}"
         + (f" ({memory['row_timeout_ns']:g} ns)" if "row_timeout_ns" in memory else "")
-        + f", refresh {memory['refresh']}, {memory['requests_per_cycle']:,} requests a cycle offered",
+        + f", refresh {memory['refresh']}, {memory['requests_per_cycle']:,} requests a cycle offered"
+    )
+
+
+def says(found: Mapping[str, Any]) -> list[str]:
+    """What came of it: requests, bandwidth, rows, commands, energy."""
+    return [
         f"{found['requests']:,} requests ({found['reads']:,} reads, {found['writes']:,} writes), "
         f"{found['cycles']:,} cycles, {si(found['time_s'], 's')}",
         f"bandwidth {si(found['bandwidth_bytes_per_s'], 'B/s')}, {100 * found['utilization']:.1f} % of "
@@ -32,9 +44,7 @@ def to_table(found: Mapping[str, Any]) -> str:
         f"{found['row_misses']:,} misses, {found['row_conflicts']:,} conflicts",
         "commands  " + ", ".join(f"{name} {count:,}" for name, count in found["commands"].items()),
         *_energy(found["energy_j"], found["bytes"]),
-        *_latency(found["read_latency"]),
     ]
-    return "\n".join(lines)
 
 
 def _energy(energy: Mapping[str, float], moved: int) -> list[str]:

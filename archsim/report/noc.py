@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+SCHEMA = "archsim.noc/1"
 BAR = 40
 HOTTEST = 5  # links that are named
 _STABLE, _UNSTABLE, _IDEAL = "#0072B2", "#D55E00", "#5F6873"
@@ -42,20 +43,46 @@ def _network(found: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _curve(found: Mapping[str, Any]) -> list[str]:
+def setting(found: Mapping[str, Any]) -> list[str]:
+    """The network, and the traffic that was offered to it."""
+    return _network(found) if "trace" in found else [*_network(found), _offered(found)]
+
+
+def says(found: Mapping[str, Any]) -> list[str]:
+    """What came of it, in sentences."""
+    if "trace" in found:
+        return _trace(found)
+    return [_alone(found), _stable(found)]
+
+
+def _offered(found: Mapping[str, Any]) -> str:
     flits = found["packet_flits"]
-    lines = [
-        f"traffic {found['traffic']}, packets of {flits} flit{'s' * (flits != 1)}, seed {found['seed']}",
+    return f"traffic {found['traffic']}, packets of {flits} flit{'s' * (flits != 1)}, seed {found['seed']}"
+
+
+def _alone(found: Mapping[str, Any]) -> str:
+    return (
         f"lone packets take {found['zero_load_cycles']:.1f} cycles; the busiest link would be full at "
-        f"{found['ideal_rate']:.3f} flits per node and cycle",
+        f"{found['ideal_rate']:.3f} flits per node and cycle"
+    )
+
+
+def _stable(found: Mapping[str, Any]) -> str:
+    last = found["last_stable_rate"]
+    most = f"{found['accepted_most']:.3f} flits per node and cycle at most"
+    return f"stable up to {last:g}, accepted {most}" if last else f"never stable, accepted {most}"
+
+
+def _curve(found: Mapping[str, Any]) -> list[str]:
+    lines = [
+        _offered(found),
+        _alone(found),
         "",
         "   rate  accepted    mean     p99     max  cycles from the making of a packet to its last flit",
     ]
     top = max((point["latency_cycles"]["mean"] for point in found["points"] if point["stable"]), default=1.0)
     lines += [_point(point, top) for point in found["points"]]
-    last = found["last_stable_rate"]
-    most = f"{found['accepted_most']:.3f} flits per node and cycle at most"
-    return [*lines, "", f"stable up to {last:g}, accepted {most}" if last else f"never stable, accepted {most}"]
+    return [*lines, "", _stable(found)]
 
 
 def _point(point: Mapping[str, Any], top: float) -> str:

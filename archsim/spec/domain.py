@@ -42,6 +42,13 @@ class Domain:
             raise PydanticCustomError("domain", "{message}", {"message": str(error)}) from None
 
 
+@dataclass(frozen=True)
+class Words:
+    """In the annotation of a schema field that is no ``Domain``: what is allowed there, in words for messages."""
+
+    allowed: str
+
+
 def in_range(value: object, inside: bool, allowed: str) -> None:
     """Raise ConfigError with what was found and what is allowed, unless the value is inside."""
     if not inside:

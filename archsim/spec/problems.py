@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin
 
@@ -11,11 +13,13 @@ from pydantic.fields import FieldInfo
 
 from archsim import units
 from archsim.errors import ArchsimError, ConfigError, NotBuiltError, nearest_name
+from archsim.spec.domain import Words
 from archsim.spec.domains import Domain
 from archsim.spec.nodes import Mark, Node
-from archsim.spec.schema_base import KEYS_LATER
+from archsim.spec.schema_base import KEYS_LATER, Section
 
 M = TypeVar("M", bound=BaseModel)
+_SEVERAL = re.compile(r"\d+ problems")
 # What the same thing is called elsewhere in the grammar, for hints that spelling cannot give.
 _SYNONYMS = {"capacity": "size", "size": "capacity", "frequency": "clock", "depth": "size", "bytes": "size"}
 _SYNONYMS |= {"precision": "dtypes", "hz": "clock", "data_width": "width", "rows": "shape", "cols": "shape"}
@@ -29,6 +33,7 @@ class Problems:
         self._lines: list[tuple[Mark, str]] = []
         self._absent: list[tuple[str, Mark, str]] = []
         self._meant: set[str] = set()
+        self._caught: list[ArchsimError] = []
         self._later = False
 
     def add(self, mark: Mark, path: str, message: str) -> None:
@@ -54,13 +59,25 @@ class Problems:
         self._lines += other._lines
         self._later = self._later or other._later
 
+    @contextmanager
+    def caught(self, mark: Mark, place: str = "") -> Iterator[None]:
+        """What is refused within this context is told with the other problems, in the order of ``mark``; ``place``
+        goes before it where it does not begin with that already."""
+        try:
+            yield
+        except ArchsimError as error:
+            self._caught.append(error)
+            self._lines += [(mark, line if line.startswith(place) else f"{place}: {line}") for line in told(error)]
+            self._later = self._later or isinstance(error, NotBuiltError)
+
     @property
     def found(self) -> bool:
         """Whether there are any."""
         return bool(self._lines or self._absent)
 
     def raise_all(self) -> None:
-        """Raise ConfigError (NotBuiltError when that is the matter) unless there are no problems."""
+        """Raise ConfigError (NotBuiltError when that is the matter) unless there are no problems; one that was caught
+        and is alone stays of its kind."""
         if not self.found:
             return
         told = [*self._lines, *((mark, text) for key, mark, text in self._absent if key not in self._meant)]
@@ -68,8 +85,15 @@ class Problems:
         lines = list(dict.fromkeys(text for _, text in ordered))
         kind: type[ArchsimError] = NotBuiltError if self._later else ConfigError
         if len(lines) == 1:
-            raise kind(lines[0])
+            raise (type(self._caught[0]) if self._caught else kind)(lines[0])
         raise kind(f"{len(lines)} problems:\n" + "\n".join(f"  {line}" for line in lines))
+
+
+def told(error: ArchsimError) -> list[str]:
+    """The problems that an error of ``raise_all`` tells of, or what another error says."""
+    text = str(error)
+    head, _, lines = text.partition(":\n")
+    return [line.strip() for line in lines.split("\n")] if _SEVERAL.fullmatch(head) else [text]
 
 
 def validate(model: type[M], node: Node, prefix: str, problems: Problems) -> M | None:
@@ -112,6 +136,9 @@ def _add(problems: Problems, model: type[BaseModel], node: Node, prefix: str, de
     path = _join(prefix, _dotted(location[:depth]))
     if kind == "extra_forbidden" and location[-1] in KEYS_LATER:
         problems.not_built(found.mark, path, f"key '{location[-1]}' is not built yet; allowed without it")
+    elif kind == "extra_forbidden" and str(location[-1]) in _elsewhere(model, location[:-1]):
+        said = _elsewhere(model, location[:-1])[str(location[-1])]
+        problems.add(found.mark, path, f"'{location[-1]}' does not stand here; {said}")
     elif kind == "extra_forbidden":
         key, known = str(location[-1]), _keys(model, location[:-1])
         meant = _join(prefix, _dotted((*location[:-1], meant_by(key, known))))
@@ -143,7 +170,7 @@ def meant_by(key: str, known: Iterable[str]) -> str:
 def allowed_text(annotation: object, metadata: Iterable[object] = ()) -> str:
     """What a schema annotation allows, in words."""
     for item in metadata:
-        if isinstance(item, Domain):
+        if isinstance(item, Domain | Words):
             return item.allowed
     arguments = get_args(annotation)
     if getattr(annotation, "__metadata__", ()):
@@ -153,7 +180,8 @@ def allowed_text(annotation: object, metadata: Iterable[object] = ()) -> str:
     if get_origin(annotation) is list:
         return _allowed_entries(arguments[0])
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return f"a mapping with the keys {', '.join(keys(annotation))}"
+        example = annotation.EXAMPLE if issubclass(annotation, Section) else ""
+        return f"a mapping with the keys {', '.join(keys(annotation))}{', such as ' if example else ''}{example}"
     wanted = [item for item in arguments if item is not type(None)]
     return allowed_text(wanted[0]) if wanted else "text"
 
@@ -233,6 +261,12 @@ def _at(model: type[BaseModel], location: tuple[object, ...]) -> tuple[Any, Sequ
 def _keys(model: type[BaseModel], location: tuple[object, ...]) -> list[str]:
     section = submodel(_at(model, location)[0])
     return keys(section) if section is not None else []
+
+
+def _elsewhere(model: type[BaseModel], location: tuple[object, ...]) -> Mapping[str, str]:
+    """Keys that belong somewhere else in a file than into the section at a location, with where."""
+    section = submodel(_at(model, location)[0])
+    return section.ELSEWHERE if section is not None and issubclass(section, Section) else {}
 
 
 def _allowed(model: type[BaseModel], location: tuple[object, ...]) -> str:

@@ -203,4 +203,7 @@ PARTS: dict[str, type[Part]] = {
     "dma": Dma,
     "host": Host,
 }
+Chip.ELSEWHERE = {
+    kind: f"a part stands in the list 'hierarchy', outermost first: '- {kind}: {{name: {kind}, ...}}'" for kind in PARTS
+}
 PARTS_LATER = ("fanout", "link")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -46,8 +47,13 @@ class Short:
 
 
 class Section(BaseModel):
-    """A mapping of the file: unknown keys are errors, values cannot change."""
+    """A mapping of the file: unknown keys are errors, values cannot change.
 
+    For messages: ``EXAMPLE`` of such a mapping, and keys that belong ``ELSEWHERE``, with where that is.
+    """
+
+    EXAMPLE: ClassVar[str] = ""
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {}
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from archsim.errors import ProgramError
 from archsim.ir.program import Program, Region, Ring, Tensor
 from archsim.ir.unroll import Step, unroll
+from archsim.progress import stretch
 from mapper.execute.memory import Array, ExactMemory, Memory, RealMemory
 from mapper.execute.places import Block, Place
 from mapper.execute.tokens import Tokens
@@ -73,8 +74,12 @@ class Executor:
 
         Raises ProgramError for a deadlock.
         """
+        total = sum(map(len, self._steps.values()))
+        with stretch("executing", "commands", total, done=lambda: self.executed):
+            self._run(total, observe)
+
+    def _run(self, total: int, observe: Observer | None) -> None:
         queues = [queue for queue in self._steps if self._steps[queue]]
-        total = sum(len(self._steps[queue]) for queue in queues)
         position = dict.fromkeys(queues, 0)
         lasting = self._random.random() < LASTING
         until_redrawn = 0

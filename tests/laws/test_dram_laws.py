@@ -23,6 +23,7 @@ MIB = 1 << 20
 T_REFI_OF_BANKS_PS = {  # as each standard's file cites it
     "ddr5": 1_950_000,
     "lpddr4": 3_904_000,
+    "lpddr4x": 3_904_000,
     "lpddr5": 3_906_000,
     "lpddr5x": 3_906_000,
     "gddr6": 1_900_000,

@@ -244,6 +244,7 @@ def _less(data: bytes) -> bytes:
     return data.replace(b'"layers"', b'"l"').replace(b'"runs"', b'"r"')
 
 
+NOC = ("noc", "--topology", "ring", "--shape", "4", "--rates", "0.1", "--fidelity", "link")
 RUN = ("run", "@model.csv", "--on", "@chip.yaml", "--set", "clock=0.7 GHz", "--out", "@out")
 SWEEP = ("sweep", "@sweep.yaml", "--out", "@swept", "--resume")
 FRESH = ("sweep", "@sweep.yaml", "--out", "@fresh")
@@ -265,8 +266,8 @@ def cases() -> tuple[Case, ...]:
         Case("report", "disk full", ("report", "@out"), NO_SPACE, lambda w: disk_full(99)),
         Case("report --export csv", "disk full", ("report", "@swept", "--export", "csv"), NO_SPACE,
              lambda w: disk_full(), results="swept"),
-        Case("noc --plot", "disk full", ("noc", "--topology", "ring", "--shape", "4", "--rates", "0.1", "--fidelity",
-             "link", "--plot", "@out/p.png"), NO_SPACE, lambda w: disk_full(99)),
+        Case("noc --plot", "disk full", (*NOC, "--plot", "@out/p.png"), NO_SPACE, lambda w: disk_full(99)),
+        Case("noc --out", "disk full", (*NOC, "--out", "@net"), NO_SPACE, lambda w: disk_full(9000), results="net"),
         Case("sweep, index", "disk full", FRESH, "the disk is full; make room and go on with --resume",
              lambda w: index_full(), results="fresh"),
         Case("sweep, results", "disk full", SWEEP, NO_SPACE, lambda w: disk_full(99), results="swept"),

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from archsim.errors import ConfigError
 from archsim.report.markdown import table
 from archsim.report.promise import HEADINGS, PROMISES
 from tests.laws.statements import GROUPS, WAITING
@@ -49,3 +53,65 @@ def test_every_law_is_asserted_or_waits() -> None:
     page = (ROOT / "docs" / "laws.md").read_text()
     waiting = {int(number) for number in re.findall(r"^\*\*(\d+)\.\*\* \*", page, re.MULTILINE)}
     assert waiting <= set(WAITING)
+
+
+def extras() -> dict[str, tuple[str, str]]:
+    """The README's table of extras: what each brings, and what needs it."""
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \| (.*) \|$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    return {name: (brings, needed) for name, brings, needed in rows}
+
+
+def test_the_table_of_extras_is_that_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    stated = project["optional-dependencies"]
+    assert list(extras()) and extras().keys() == stated.keys()
+    for name, (brings, _) in extras().items():
+        packages = [re.split(r"[\[>=]", package)[0] for package in stated[name]]
+        assert name == "dev" or brings.split(", ") == packages
+    beside = {package for name in ("search", "verify", "cluster") for package in stated[name]}
+    assert beside <= set(stated["dev"])
+    assert project["requires-python"] == ">=3.11" and "Python 3.11 or newer" in (ROOT / "README.md").read_text()
+
+
+def _search() -> None:
+    from archsim.lab.explore.learner import check_installed
+
+    check_installed("nsga2")
+
+
+def _verify() -> None:
+    from archsim.lab.verify import runtime
+
+    runtime.version()
+
+
+def _cluster() -> None:
+    from archsim.lab.sweep import clusters
+
+    clusters.crew("tcp://127.0.0.1:9")
+
+
+def _studies() -> None:
+    from archsim.lab.sweep.export import _need
+
+    _need("duckdb", "SQL")
+
+
+@pytest.mark.parametrize(
+    ("extra", "modules", "work"),
+    [
+        ("search", ("optuna",), _search),
+        ("verify", ("onnxruntime",), _verify),
+        ("cluster", ("distributed", "dask_jobqueue"), _cluster),
+        ("studies", ("duckdb",), _studies),
+    ],
+)
+def test_a_command_that_lacks_an_extra_names_it(
+    extra: str, modules: tuple[str, ...], work: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in modules:
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ConfigError, match=rf"pip install 'archsim\[{extra}\]'"):
+        work()
+    needing = {name for name, (_, needed) in extras().items() if "archsim " in needed}
+    assert needing == {"search", "verify", "cluster", "studies"}

@@ -37,6 +37,7 @@ T_AA_NS = {
     "ddr4": (13.3, 14.33),
     "ddr5": (15.9, 16.7),
     "lpddr4": (19.5, 23.6),
+    "lpddr4x": (19.5, 23.6),
     "lpddr5": (21.2, 22.6),
     "lpddr5x": (21.3, 21.8),
     "gddr6": (13.7, 14.05),
@@ -45,7 +46,7 @@ T_AA_NS = {
     "hbm3": (12.4, 13.1),
 }
 # What a command takes on its bus before the latency counts: DDR5 one more cycle, LPDDR4 three.
-BEFORE = {"ddr5": 1, "lpddr4": 3}
+BEFORE = {"ddr5": 1, "lpddr4": 3, "lpddr4x": 3}
 
 
 def between(device: Device, before: str, after: str, *levels: str) -> int:

@@ -33,8 +33,9 @@ def saturated(part: Dram, refresh: str, bursts: object, log: bool = False) -> Re
 
 @pytest.mark.parametrize(
     ("standard", "speed"),
-    [("hbm2", 2000), ("hbm3", 6400), ("lpddr4", 3200), ("lpddr5", 6400), ("lpddr5x", 8533), ("gddr6", 14000)],
-)
+    [("hbm2", 2000), ("hbm3", 6400), ("lpddr4", 3200), ("lpddr4x", 4267), ("lpddr5", 6400), ("lpddr5x", 8533),
+     ("gddr6", 14000)],
+)  # fmt: skip
 @pytest.mark.parametrize("seed", [1, 2])
 def test_bank_by_bank_is_not_slower_than_whole_ranks(standard: str, speed: int, seed: int) -> None:
     """It never stops all banks at once: random requests without end are done at least as soon."""

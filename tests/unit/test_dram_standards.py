@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from archsim.energy.chip import tables_for
+from archsim.energy.dram import load_dram
 from archsim.errors import ConfigError
 from archsim.memory.dram import catalogue
+from archsim.spec.load import load
 
 GIB = 1 << 30
 
 
 def test_names() -> None:
-    families = ("ddr3", "ddr4", "ddr5", "gddr6", "hbm2", "hbm2e", "hbm3", "lpddr4", "lpddr5", "lpddr5x")
+    families = ("ddr3", "ddr4", "ddr5", "gddr6", "hbm2", "hbm2e", "hbm3", "lpddr4", "lpddr4x", "lpddr5", "lpddr5x")
     assert catalogue.names() == families
 
 
@@ -19,6 +24,22 @@ def test_wide_channels_are_native_channels_side_by_side() -> None:
     assert catalogue.dram("lpddr5", 6400, 64, 1, 8 * GIB) == catalogue.dram("lpddr5", 6400, 16, 4, 8 * GIB)
     assert catalogue.dram("hbm2", 2000, 1024, 1, 8 * GIB).channels == 8
     assert catalogue.dram("ddr4", 2400, 32, 1, 4 * GIB).device.burst_bytes == 32
+
+
+@pytest.mark.parametrize("speed", [1600, 2133, 2667, 3200, 3733, 4267])
+def test_lpddr4x_is_lpddr4_with_other_pins(speed: int) -> None:
+    """JESD209-4-1 changes the interface: the same device, command for command, at less energy a bit."""
+    new, old = (catalogue.dram(name, speed, 32, 2, 4 * GIB) for name in ("lpddr4x", "lpddr4"))
+    assert new.device == replace(old.device, standard="lpddr4x") and new.channels == old.channels == 4
+    assert new.source.startswith("JESD209-4 with addendum 1, channels of ")
+    assert load_dram("lpddr4x").read_pj_per_bit.value == pytest.approx(0.8 * load_dram("lpddr4").read_pj_per_bit.value)
+
+
+def test_a_chip_may_have_lpddr4x() -> None:
+    chip = load("edge_npu", {"dram.standard": "lpddr4x", "dram.speed": "4267 MT/s"})
+    assert chip.memory("dram").standard == "lpddr4x"
+    said = str(tables_for(chip).parts["dram"])
+    assert "SK hynix" in said and "SK hynix" not in str(tables_for(load("edge_npu")).parts["dram"])
 
 
 def test_capacity_chooses_density_then_ranks() -> None:

@@ -54,7 +54,7 @@ def test_mistakes_of_form(old: str, new: str, message: str) -> None:
 
 
 def test_a_scenario_has_streams() -> None:
-    with pytest.raises(ConfigError, match="streams: missing; allowed a mapping of .* with the keys model, rate"):
+    with pytest.raises(ConfigError, match="streams: missing; allowed names of streams, each with its model and rate"):
         read("schema: archsim.scenario/1\nname: none\nsource: made up\n")
 
 

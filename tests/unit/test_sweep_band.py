@@ -14,10 +14,10 @@ from archsim import cli
 from archsim.lab.sweep import preview, ranks
 from archsim.lab.sweep.digest import digest
 from archsim.lab.sweep.form import Sweep, read
-from archsim.lab.sweep.judge import judge
 from archsim.lab.sweep.pace import Pace
 from archsim.lab.sweep.progress import Bar
 from archsim.lab.sweep.questions import SweepTable
+from archsim.lab.sweep.resolve import resolve
 from archsim.lab.sweep.run import Sweeping
 from archsim.lab.sweep.table import table
 from archsim.lab.sweep.worker import Row, Task, work
@@ -167,7 +167,7 @@ class Heard:
 def test_ranks_are_named_before_the_front_is_simulated(tmp_path: Path) -> None:
     (tmp_path / "planted.yaml").write_text(PLANTED)
     heard = Heard()
-    with Sweeping(judge(tmp_path / "planted.yaml"), tmp_path / "out", resume=False) as sweeping:
+    with Sweeping(resolve(tmp_path / "planted.yaml"), tmp_path / "out", resume=False) as sweeping:
         found = sweeping.run(Alone(), heard)
     costs = found[found["fidelity"] == "cost"]
     apart = costs["latency_s"].max() / costs["latency_s"].min() - 1
@@ -195,7 +195,7 @@ def test_the_command_line_and_the_package_name_the_set(
 
 def test_what_a_sweep_would_do_says_how_much_is_simulated(tmp_path: Path) -> None:
     (tmp_path / "planted.yaml").write_text(PLANTED)
-    said = "\n".join(preview.lines(judge(tmp_path / "planted.yaml"), tmp_path / "out", 1))
+    said = "\n".join(preview.lines(resolve(tmp_path / "planted.yaml"), tmp_path / "out", 1))
     assert "then those of the front (at most 20, or a tenth of the points where that is more) in more detail" in said
 
 

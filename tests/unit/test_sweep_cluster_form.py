@@ -31,19 +31,19 @@ def test_a_file_says_it_all() -> None:
     [
         ("kind: slurm", "kind: slrm", "f:3:1: kind: found 'slrm'; allowed slurm, lsf, pbs, local (did you mean"),
         ("kind: slurm", "", "f:2:1: kind: missing"),
-        ("queue:", "queu:", "f:8:1: queu: unknown key; allowed schema, kind, jobs, cores, memory, walltime, queue,"),
+        ("queue:", "queu:", "f:8:1: queu: unknown key 'queu'; allowed account, cores, dashboard, directives,"),
         ("queue:", "queu:", "(did you mean 'queue'?)"),
-        ("jobs: 8", "jobs: 0", "f:4:1: jobs: found 0; allowed 1 to 100000"),
+        ("jobs: 8", "jobs: 0", "f:4:1: jobs: found 0; allowed whole numbers 1 to 100000"),
         ("jobs: 8", "", "f:2:1: jobs: missing"),
-        ("jobs: 8", "jobs: many", "f:4:1: jobs: found 'many'; allowed an integer of 0 or more"),
+        ("jobs: 8", "jobs: many", "f:4:1: jobs: found 'many'; allowed whole numbers 1 to 100000"),
         ("64 GiB", "64", "f:6:1: memory: found 64, a bare number where a unit is due"),
         ("64 GiB", "64 Gib/s", "f:6:1: memory: found '64 Gib/s'; allowed"),
         ("4 h", "90 s", "f:7:1: walltime: found '90 s'; allowed whole minutes"),
-        ("4 h", "0 h", "f:7:1: walltime: found '0 h'; allowed more than nothing"),
-        ("-C fast", r"a\nb", "f:10:29: directives[1]: found 'a\\nb'; allowed one line"),
+        ("4 h", "0 h", "f:7:1: walltime: found '0 h'; allowed whole minutes, more than nothing"),
+        ("-C fast", r"a\nb", "f:10:29: directives[1]: found 'a\\nb'; allowed text of one line"),
         ("[module load python/3.11]", "module", "f:11:1: environment: found 'module'; allowed a list"),
         ("cluster/1", "cluster/2", "f:2:1: schema: found 'archsim.cluster/2'; allowed archsim.cluster/1"),
-        ("kind: slurm", "kind: local", "f:2:1: workers: missing"),
+        ("kind: slurm", "kind: local", "f:4:1: jobs: unknown key 'jobs'; allowed dashboard, kind, schema, workers"),
         ("queue: batch", "dashboard: here", "f:8:1: dashboard: found 'here'; allowed host:port such as 0.0.0.0:8787"),
         ("queue: batch", "dashboard: ':99999'", "f:8:1: dashboard: found ':99999'; allowed host:port"),
     ],
@@ -54,8 +54,18 @@ def test_mistakes_are_said_where_they_are(old: str, new: str, said: str) -> None
     assert said in str(caught.value)
 
 
+def test_all_mistakes_are_said_at_once() -> None:
+    """Each at its place, in the order of the file; of a kind that is not known what any kind may say is judged."""
+    with pytest.raises(ConfigError) as caught:
+        read("kind: slrm\njobs: 0\nqueu: a\nwalltime: 90 s\ndirectives: [a, 3]\n", "f")
+    places = [line.split(": ")[0].strip() for line in str(caught.value).splitlines()]
+    assert places == ["5 problems:", "f:1:1", "f:2:1", "f:3:1", "f:4:1", "f:5:17"]
+    with pytest.raises(ConfigError, match=r"(?s)4 problems:.*f:1:1: cores: missing.*memory.*walltime.*f:2:1: jobs"):
+        read("kind: slurm\njobs: 0\n", "f")
+
+
 def test_keys_of_jobs_are_not_those_of_this_machine() -> None:
-    with pytest.raises(ConfigError, match="f:3:1: memory: unknown key; allowed schema, kind, workers"):
+    with pytest.raises(ConfigError, match="f:3:1: memory: unknown key 'memory'; allowed dashboard, kind,"):
         read("kind: local\nworkers: 2\nmemory: 4 GiB\n", "f")
 
 

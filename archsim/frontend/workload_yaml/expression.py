@@ -18,16 +18,24 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
 
 def evaluate(text: str, names: Mapping[str, int]) -> int:
     """Value of ``text``: numbers and ``names`` joined by + - * // and brackets. ValueError says what is not allowed."""
-    if len(text) > MAX_CHARACTERS:
-        raise ValueError(f"an expression of more than {MAX_CHARACTERS} characters")
-    try:
-        tree = ast.parse(text, mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ValueError(f"'{text}' is not arithmetic") from None
-    value = _value(tree.body, names)
+    value = _value(_parsed(text), names)
     if abs(value) > MAX_VALUE:
         raise ValueError(f"{text} is larger than 2^48")
     return value
+
+
+def names_in(text: str) -> list[str]:
+    """The names in an expression, in order, each once. ValueError says what is no arithmetic."""
+    return list(dict.fromkeys(node.id for node in ast.walk(_parsed(text)) if isinstance(node, ast.Name)))
+
+
+def _parsed(text: str) -> ast.expr:
+    if len(text) > MAX_CHARACTERS:
+        raise ValueError(f"an expression of more than {MAX_CHARACTERS} characters")
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ValueError(f"'{text}' is not arithmetic") from None
 
 
 def _value(node: ast.expr, names: Mapping[str, int]) -> int:

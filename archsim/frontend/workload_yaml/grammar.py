@@ -206,7 +206,7 @@ class Workload(Section):
     name: Text = Field("", description="name of the workload; that of the file unless stated")
     description: Text = Field("", description="one line for `show models`")
     source: Text = Field("", description="where the sizes come from")
-    parameters: Table = Field({}, description="names usable in every size; --batch sets `batch`")
+    parameters: Table = Field({}, description="names usable in every size and in one another; --batch sets `batch`")
     inputs: Shapes = Field({}, description="name to shape: [n, c, h, w] of images")
     layers: Entries = Field(description="the entries in their order")
     outputs: Names = Field(None, description="results of the network; every result that nothing reads")

@@ -4,7 +4,7 @@
     name: small_net
     description: shown by ``archsim show models``
     source: "estimated: why these sizes"
-    parameters: {batch: 1, size: 96}             # usable in every size below; --batch sets ``batch``
+    parameters: {batch: 1, size: 96}             # usable in every size and in one another; --batch sets ``batch``
     inputs: {image: [batch, 3, size, size]}      # logical shapes: N, C, H, W
     layers:
       - conv: {name: stem, out_channels: 16, kernel: 3, stride: 2, pad: 1, act: relu}
@@ -28,6 +28,7 @@ from archsim.errors import ModelError, nearest, placed
 from archsim.frontend.workload_yaml.entries import add_entries
 from archsim.frontend.workload_yaml.grammar import WORKLOAD
 from archsim.frontend.workload_yaml.options import Options
+from archsim.frontend.workload_yaml.parameters import resolved
 from archsim.frontend.workload_yaml.writer import Writer
 from archsim.ir.text import checked_workload
 from archsim.ops.graph.infer import infer
@@ -61,7 +62,7 @@ def import_workload_yaml(
     name = options.text("name", path.stem)
     for key in ("description", "source"):
         options.text(key, "")
-    sizes = _parameters(options, dict(parameters or {}), batch)
+    sizes = _parameters(document, options, dict(parameters or {}), batch)
     writer = Writer()
     _add_inputs(document, options, sizes, writer)
     add_entries(writer, options, sizes)
@@ -102,17 +103,14 @@ def _explicit(path: Path, options: Options, batch: int | None, parameters: Mappi
     return Lowered(workload, None, {}, {})
 
 
-def _parameters(options: Options, given: dict[str, int], batch: int | None) -> dict[str, int]:
-    sizes = options.table("parameters")
-    if batch is not None and (batch > 1 or "batch" in sizes):  # without the parameter the batch is 1
+def _parameters(document: Text, options: Options, given: dict[str, int], batch: int | None) -> dict[str, int]:
+    stated = document.mapping["parameters"].mapping if "parameters" in document.mapping else {}
+    if batch is not None and (batch > 1 or "batch" in stated):  # without the parameter the batch is 1
         given["batch"] = batch
-    for key, value in given.items():
-        if key not in sizes:
-            options.fail(f"has no parameter '{key}' to set; known: {', '.join(sizes) or 'none'}{nearest(key, sizes)}")
-        if value < 1:
-            options.fail(f"{key}: found {value}; allowed 1 or more", "parameters")
-        sizes[key] = value
-    return sizes
+    for key in given:
+        if key not in stated:
+            options.fail(f"has no parameter '{key}' to set; known: {', '.join(stated) or 'none'}{nearest(key, stated)}")
+    return resolved(document, options, given)
 
 
 def _add_inputs(document: Text, options: Options, sizes: dict[str, int], writer: Writer) -> None:

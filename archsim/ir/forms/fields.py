@@ -12,6 +12,7 @@ from archsim.errors import ConfigError, ProgramError, nearest
 from archsim.ir.asm.cursor import Cursor
 from archsim.ir.asm.lexer import phrase
 from archsim.spec.nodes import Node, parse, scalar
+from archsim.spec.problems import Problems
 
 T = TypeVar("T")
 MOST = 2_000_000  # values: a mapping of thousands of layers
@@ -37,6 +38,10 @@ class Fields:
         """Whether the key is there."""
         self._asked.append(key)
         return key in self.node.mapping
+
+    def ask(self, *keys: str) -> None:
+        """These keys may be there, whoever reads them."""
+        self._asked += keys
 
     def child(self, key: str) -> Node:
         """The value of a key that must be there."""
@@ -72,12 +77,13 @@ class Fields:
         return [(name, item, f"{self.at(key)}.{name}") for name, item in node.mapping.items()]
 
     def end(self) -> None:
-        """Refuse keys that do not belong here."""
+        """Refuse keys that do not belong here, all at once."""
+        problems = Problems()
         for key, child in self.node.mapping.items():
             if key not in self._asked:
                 allowed = ", ".join(dict.fromkeys(self._asked))
-                hint = nearest(key, self._asked)
-                raise ConfigError(f"{child.mark}: {self.at(key)}: unknown key; allowed {allowed}{hint}")
+                problems.add(child.mark, self.at(key), f"unknown key; allowed {allowed}{nearest(key, self._asked)}")
+        problems.raise_all()
 
 
 def fail(node: Node, path: str, found: object, allowed: str) -> NoReturn:

@@ -1,7 +1,7 @@
 """Keys of a mapping in a file, defined once: how each is read, what it may be as JSON, what it means, its default.
 
-Files with thousands of entries are read so (mappings), and small ones whose messages stop at the first fault
-(clusters). The JSON Schemas that editors take are made of the same tables.
+Files with thousands of entries are read so (mappings). The JSON Schemas that editors take are made of the same
+tables.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from archsim.ir.forms.fields import Fields, fail
+from archsim.ir.forms.fields import Fields
 from archsim.spec import json_forms as j
 
 REQUIRED = object()  # the default of keys that must be there
@@ -72,15 +72,3 @@ def texts(says: str) -> Stated:
 def integer(says: str, default: object = REQUIRED) -> Stated:
     """A whole number of 0 or more."""
     return Stated(lambda fields, key: fields.integer(key), {"type": "integer", "minimum": 0}, says, default)
-
-
-def count(most: int, says: str) -> Stated:
-    """A whole number of 1 to ``most``."""
-
-    def read(fields: Fields, key: str) -> int:
-        found = fields.integer(key)
-        if not 1 <= found <= most:
-            fail(fields.child(key), fields.at(key), found, f"1 to {most}")
-        return found
-
-    return Stated(read, j.whole(1, most), says)

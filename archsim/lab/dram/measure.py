@@ -10,7 +10,6 @@ import numpy as np
 
 from archsim.energy.dram import DramTable, load_dram
 from archsim.errors import ConfigError
-from archsim.lab import compiling
 from archsim.lab.dram.requests import Requests, load
 from archsim.lab.job import Progress, quiet
 from archsim.memory.dram import catalogue
@@ -18,9 +17,9 @@ from archsim.memory.dram.bit_order import mapped
 from archsim.memory.dram.compiled import COMMANDS
 from archsim.memory.dram.device import ROW_TIMEOUT_PS, Device, Dram, Policy
 from archsim.memory.dram.trace import Replayed, offered, replay
+from archsim.report.dram_trace import SCHEMA
 from archsim.units import SIZE, TIME, Kind, parse_whole
 
-SCHEMA = "archsim.dram/1"
 PERCENTILES = (50, 90, 99, 99.9)
 BINS_PER_DECADE = 5
 PJ = 1e-12
@@ -65,7 +64,6 @@ def measure(asked: Asked, say: Progress = quiet) -> dict[str, Any]:
     per_cycle = offered(asked.requests_per_cycle, memory.channels)
     mapping, interleave = mapped(asked.mapping, memory)
     say("replaying the trace")
-    compiling.announce(compiling.TRACE, say)
     result = replay(
         device, mapping, policy, requests.arrivals, requests.addresses, requests.writes,
         channels=memory.channels, interleave=interleave, requests_per_cycle=per_cycle,

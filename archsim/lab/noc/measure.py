@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 
 from archsim.errors import ConfigError
-from archsim.lab import compiling
 from archsim.noc import load, traffic
 from archsim.noc.catalogue import network
 from archsim.noc.offered import Offered, offer
@@ -17,10 +16,13 @@ from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
 from archsim.noc.routing import Routes
 from archsim.noc.topology import Topology
+from archsim.progress import Stretch, each, stretch
+from archsim.report.noc import SCHEMA
 
-SCHEMA = "archsim.noc/1"
 FIRST, STEP, FINEST = 0.05, 0.05, 0.01  # flits per node and cycle, where no rates are asked for
 MOST = 1.0  # a node sends at most one flit a cycle
+WHAT, LOADS = "simulating", "loads"
+HALVINGS = 2  # of STEP, until it is FINEST or nearly
 HOTTEST = 8  # links that are named
 _LONE = 4096  # pairs of nodes whose latency without load is measured
 _APART_CYCLES = 1 << 16
@@ -73,8 +75,7 @@ def measure(asked: Asked, say: Progress = quiet) -> dict[str, Any]:
     )
     pattern = traffic.by_name(asked.traffic, len(topology.nodes), topology.shape)
     net = _Network(asked, topology, routes, pattern)
-    compiling.announce(compiling.NETWORK["flit"], say)  # lone packets are measured so at any fidelity
-    points = _points(net, say)
+    points = _points(net)
     stable = [point for point in points if point.stable]
     shown = stable[-1] if stable else points[0]
     return {
@@ -127,37 +128,37 @@ def _check(asked: Asked) -> None:
             )
 
 
-def _points(net: _Network, say: Progress) -> list[Offered]:
+def _points(net: _Network) -> list[Offered]:
     if net.asked.rates:
-        found = []
-        for rate in sorted(set(net.asked.rates)):
-            say(f"{rate:g} flits per node and cycle")
-            found.append(net.offer(rate))
-        return found
-    return _knee(net, _upwards(net, say), say)
+        rates = sorted(set(net.asked.rates))
+        return [net.offer(rate) for rate in each(rates, WHAT, LOADS, "{:g}".format)]
+    with stretch(WHAT, LOADS, round(MOST / STEP) + HALVINGS, at_most=True) as told:
+        return _knee(net, _upwards(net, told), told)
 
 
-def _upwards(net: _Network, say: Progress) -> list[Offered]:
+def _upwards(net: _Network, told: Stretch) -> list[Offered]:
     """In equal steps until the network is not stable."""
     found: list[Offered] = []
     for step in range(round(MOST / STEP)):
         rate = round(FIRST + step * STEP, 6)
-        say(f"{rate:g} flits per node and cycle")
+        told.at = f"{rate:g}"
         found.append(net.offer(rate))
+        told.add()
         if not found[-1].stable:
             break
     return found
 
 
-def _knee(net: _Network, found: list[Offered], say: Progress) -> list[Offered]:
+def _knee(net: _Network, found: list[Offered], told: Stretch) -> list[Offered]:
     """Halve the step between the last stable rate and the first that is not."""
     while not found[-1].stable:
         low = found[-2].rate if len(found) > 1 else 0.0
         rate = round((low + found[-1].rate) / 2, 6)
         if found[-1].rate - low <= 2 * FINEST - 1e-9:
             break
-        say(f"{rate:g} flits per node and cycle")
+        told.at = f"{rate:g}"
         point = net.offer(rate)
+        told.add()
         if point.stable:
             found.insert(-1, point)
         else:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from archsim.lab import compiling
-from archsim.lab.noc.measure import SCHEMA, Asked, Progress, described, link_rows, quiet
+from archsim.lab.noc.measure import Asked, Progress, described, link_rows, quiet
 from archsim.lab.trace_table import Numbers, check, integers, read
 from archsim.noc.catalogue import network
 from archsim.noc.replay import replay
+from archsim.report.noc import SCHEMA
 
 LAST_CYCLE = 1 << 40
 MOST_FLITS = 1 << 20  # of a packet
@@ -70,7 +70,6 @@ def deliver(asked: Asked, path: Path, say: Progress = quiet) -> dict[str, Any]:
         asked.topology, asked.shape, link_delay_cycles=asked.link_delay_cycles, order=asked.order, links=asked.links
     )
     packets = load(path, len(topology.nodes))
-    compiling.announce(compiling.NETWORK[asked.fidelity], say)
     say("sending the packets")
     found = replay(
         topology, routes, asked.router, packets.times, packets.sources, packets.targets, packets.flits,

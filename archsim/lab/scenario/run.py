@@ -10,6 +10,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from archsim.lab.scenario.outcome import load as load_of
 from archsim.lab.scenario.result import numbers, scalars_of, timeline
 from archsim.lab.scenario.serve import Service, services
 from archsim.plain import cell
+from archsim.progress import each
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
@@ -104,7 +106,9 @@ def serve(loaded: Loaded, job: Job, say: Progress = quiet) -> ScenarioRun:
     """As ``execute`` for a scenario that was read."""
     scenario = loaded.scenario
     _check_points(scenario, job)
-    tried = [_try(loaded, point, job, say) for point in scenario.points or (None,)]
+    points = scenario.points or (None,)
+    named = each(points, "trying", "operating points", attrgetter("name")) if scenario.points else points
+    tried = [_try(loaded, point, job, say) for point in named]
     served = [each for each in tried if each.outcome is not None]
     if not served:
         check_load(min(tried, key=lambda each: load_of(each.services)).services)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -14,6 +14,7 @@ from archsim.lab.options import parse_dtypes
 from archsim.lab.scenario.keys import PREEMPTS, RESERVED, SCENARIO
 from archsim.spec import domains as d
 from archsim.spec import json_forms as j
+from archsim.spec.domain import Words
 from archsim.spec.schema_base import Section, Source
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
@@ -61,6 +62,8 @@ _DUE = d.amount(units.TIME, "0 s", "3600 s", positive=True)
 class Stream(Section):
     """One of `streams`: frames of a model at a rate."""
 
+    EXAMPLE: ClassVar[str] = "{model: eye_tracking, rate: 60 Hz}"
+
     model: Model = Field(description="name of a model (`show models`), or a path relative to this file")
     rate: Annotated[Fraction, d.amount(units.FREQUENCY, "1/3600 Hz", "1000 GHz")] = Field(description="frames a second")
     deadline: Annotated[Fraction, _DUE] | None = Field(None, description="from a frame's release; the next frame's")
@@ -100,7 +103,10 @@ class Scenario(Section):
     name: Annotated[str, d.file_name()] = Field(description="name of the scenario; the name of the file")
     description: Annotated[str, d.text()] = Field("", description="one line for `show scenarios`")
     source: Source = Field(description="where the rates and models come from")
-    streams: dict[Annotated[str, _stream_name()], Stream] = Field(description="name to a model with its rate")
+    streams: Annotated[
+        dict[Annotated[str, _stream_name()], Stream],
+        Words("names of streams, each with its model and rate, such as {eye: {model: eye_tracking, rate: 60 Hz}}"),
+    ] = Field(description="name to a model with its rate")
     queue: Queue | None = Field(None, description="order of waiting frames")
     sleep: Sleep | None = Field(None, description="the chip while no frame waits; awake unless stated")
     points: dict[Annotated[str, d.name()], Point] = Field({}, description="operating points by name, each tried")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 from archsim.energy.tables import ZJ_PER_J
@@ -13,6 +14,7 @@ from archsim.lab.job import Job, Progress
 from archsim.lab.run import RunResult, execute
 from archsim.lab.scenario.find import Loaded
 from archsim.lab.scenario.form import Stream
+from archsim.progress import each
 
 _PS = 10**12
 
@@ -38,7 +40,7 @@ def services(loaded: Loaded, job: Job, say: Progress) -> tuple[Service, ...]:
     """A frame of each stream on the job's chip; raises ArchsimError's children as a run does."""
     runs: dict[tuple[str, str | None], RunResult] = {}
     found = []
-    for stream in loaded.scenario.streams:
+    for stream in each(loaded.scenario.streams, "running", "streams", attrgetter("name")):
         workload = loaded.workloads[stream.name]
         key = workload.sha256, stream.dtype
         if key not in runs:

@@ -22,14 +22,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from archsim import units
-from archsim.ir.forms import stated
-from archsim.ir.forms.fields import Fields, fail
-from archsim.ir.forms.stated import Stated
-from archsim.lab.sweep.quantity import DURATION, PS_PER_S, quantity
+from archsim.errors import ConfigError
+from archsim.lab.sweep.quantity import DURATION, PS_PER_S
+from archsim.spec import domains as d
 from archsim.spec import json_forms as j
-from archsim.spec.nodes import parse
+from archsim.spec.nodes import Node, parse
+from archsim.spec.problems import Problems, validate, validate_part
+from archsim.spec.schema_base import Section
 
 SCHEMA = "archsim.cluster/1"
 LOCAL = "local"
@@ -67,88 +71,99 @@ class Batch:
     dashboard: str = ""
 
 
+def _written(allowed: str, fits: re.Pattern[str]) -> d.Domain:
+    """Text of a form."""
+
+    def convert(value: object) -> str:
+        if not isinstance(value, str) or not fits.fullmatch(value):
+            raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
+        return value
+
+    return d.Domain(allowed, convert, {"type": "string", "pattern": f"^({fits.pattern})$"})
+
+
+def _address() -> d.Domain:
+    allowed = "host:port such as 0.0.0.0:8787"
+
+    def convert(value: object) -> str:
+        if not isinstance(value, str) or not _ADDRESS.fullmatch(value) or int(value.rpartition(":")[2]) > MOST_PORT:
+            raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
+        return value
+
+    return d.Domain(allowed, convert, {"type": "string", "pattern": f"^({_ADDRESS.pattern})$"})
+
+
+def _walltime() -> d.Domain:
+    allowed = "whole minutes, more than nothing, such as 4 h"
+
+    def convert(value: object) -> int:
+        minutes = units.parse(value, DURATION) / (_MINUTE_S * PS_PER_S)
+        if not minutes or minutes.denominator != 1:
+            raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
+        return int(minutes) * _MINUTE_S
+
+    return d.Domain(allowed, convert, j.quantity(DURATION))
+
+
+_Line = Annotated[str, _written("text of one line", re.compile(r"[^\n\r]+"))]
+_Text = Annotated[str, d.text()]
+
+
+class Cluster(Section):
+    """Keys of cluster files of all kinds."""
+
+    schema_: Annotated[str, d.choice(SCHEMA)] = Field(SCHEMA, alias="schema", description="version of this grammar")
+    kind: Annotated[str, d.choice(*BATCH, LOCAL)] = Field(description="a batch system, or this machine")
+    dashboard: Annotated[str, _address()] = Field("", description="where Dask's pages are served; loopback alone")
+
+
+class Here(Cluster):
+    """Workers on this machine."""
+
+    workers: Annotated[int, d.count(1, _MOST_CORES)] = Field(description="processes")
+
+
+class Jobs(Cluster):
+    """Workers in jobs of a batch system."""
+
+    jobs: Annotated[int, d.count(1, _MOST_JOBS)] = Field(description="that are submitted, each a script of its own")
+    cores: Annotated[int, d.count(1, _MOST_CORES)] = Field(description="of a job; each works on a point at a time")
+    memory: Annotated[int, d.whole(units.SIZE, "1 B", "1024 TiB")] = Field(description="of a job, for all its points")
+    walltime: Annotated[int, _walltime()] = Field(description="of a job; its workers leave shortly before")
+    queue: _Text = Field("", description="of the batch system")
+    account: _Text = Field("", description="of lsf: its project")
+    directives: list[_Line] = Field([], description="further ones of the batch system, without its prefix")
+    environment: list[_Line] = Field([], description="lines of the script before the workers start")
+    interface: _Text = Field("", description="of the network between this machine and the jobs")
+    python: _Text = Field("", description="this process's own if absent")
+
+
+class _Any(Here, Jobs):
+    """The keys of all kinds."""
+
+
 def read(text: str, path: str = "<text>") -> Local | Batch:
-    """The cluster of a file's text; raises ConfigError with file:line:column, key path and what is allowed."""
-    fields = Fields(parse(text, path), "")
-    if fields.has("schema"):
-        fields.text("schema", (SCHEMA,))
-    local = fields.text("kind", (*BATCH, LOCAL)) == LOCAL
-    found = stated.read_keys(fields, LOCAL_KEYS if local else BATCH_KEYS)
-    del found["schema"]
-    if not local:
-        return Batch(memory_bytes=found.pop("memory"), walltime_s=found.pop("walltime"), **found)
-    del found["kind"]
-    return Local(**found)
+    """The cluster of a file's text; raises ConfigError with file:line:column, key path and what is allowed of every
+    problem that it has."""
+    root = parse(text, path)
+    problems = Problems()
+    found = _validated(root, problems)
+    problems.raise_all()
+    if isinstance(found, Here):
+        return Local(found.workers, found.dashboard)
+    if not isinstance(found, Jobs):
+        raise TypeError("a cluster was refused without a reason")
+    return Batch(
+        found.kind, found.jobs, found.cores, found.memory, found.walltime, found.queue, found.account,
+        tuple(found.directives), tuple(found.environment), found.interface, found.python, found.dashboard,
+    )  # fmt: skip
 
 
-def json_root() -> j.Json:
-    """A cluster file as JSON Schema: jobs of a batch system, or workers of this machine."""
-    of_jobs, of_this = (stated.json_form(keys, about) for keys, about in _FORMS)
-    chosen = {"properties": {"kind": {"const": LOCAL}}, "required": ["kind"]}
-    return {"type": "object", "if": chosen, "then": of_this, "else": of_jobs}
-
-
-def _whole(fields: Fields, key: str, kind: units.Kind, unit: int, allowed: str) -> int:
-    """A quantity in units of ``unit``, of which it must be a whole number."""
-    found = quantity(fields, key, kind) / unit
-    if found.denominator != 1:
-        fail(fields.child(key), fields.at(key), fields.child(key).plain(), allowed)
-    return int(found)
-
-
-def _memory(fields: Fields, key: str) -> int:
-    return _whole(fields, key, units.SIZE, 1, "whole bytes")
-
-
-def _walltime(fields: Fields, key: str) -> int:
-    return _whole(fields, key, DURATION, _MINUTE_S * PS_PER_S, "whole minutes") * _MINUTE_S
-
-
-def _address(fields: Fields, key: str) -> str:
-    """``host:port`` or ``:port``."""
-    found = fields.text(key)
-    if found and (not _ADDRESS.fullmatch(found) or int(found.rpartition(":")[2]) > MOST_PORT):
-        fail(fields.child(key), fields.at(key), found, "host:port such as 0.0.0.0:8787")
-    return found
-
-
-def _lines(fields: Fields, key: str) -> tuple[str, ...]:
-    """A list of texts of one line each."""
-    for (node, at), text in zip(fields.items(key), fields.texts(key), strict=True):
-        if "\n" in text:
-            fail(node, at, text, "one line")
-    return fields.texts(key)
-
-
-_LINE = {"type": "string", "pattern": r"^[^\n]*$"}
-_VERSION = {"schema": stated.word((SCHEMA,), "version of this grammar", SCHEMA)}
-_DASHBOARD = {
-    "dashboard": Stated(
-        _address,
-        {"type": "string", "pattern": rf"^({_ADDRESS.pattern})?$"},
-        "host:port where Dask's pages are served; this machine alone if absent",
-        "",
-    )
-}
-BATCH_KEYS: stated.Keys = {
-    **_VERSION,
-    "kind": stated.word(BATCH, "the batch system, or local"),
-    "jobs": stated.count(_MOST_JOBS, "jobs that are submitted, each a script of its own"),
-    "cores": stated.count(_MOST_CORES, "cores of a job; each works on a point at a time"),
-    "memory": Stated(_memory, j.quantity(units.SIZE), "memory of a job, for all its points together: whole bytes"),
-    "walltime": Stated(_walltime, j.quantity(DURATION), "time of a job, whole minutes; workers leave shortly before"),
-    "queue": stated.text("queue or partition", ""),
-    "account": stated.text("account; of lsf its project", ""),
-    "directives": Stated(_lines, j.listed(_LINE), "further ones of the batch system, without its prefix", ()),
-    "environment": Stated(_lines, j.listed(_LINE), "lines of the script before the workers start", ()),
-    "interface": stated.text("the network between this machine and the jobs", ""),
-    "python": stated.text("the interpreter of the workers; this process's own if absent", ""),
-    **_DASHBOARD,
-}
-LOCAL_KEYS: stated.Keys = {
-    **_VERSION,
-    "kind": stated.word((LOCAL,), "workers of this machine"),
-    "workers": stated.count(_MOST_CORES, "processes, as with -j, through the same scheduler"),
-    **_DASHBOARD,
-}
-_FORMS = ((BATCH_KEYS, "Jobs of a batch system."), (LOCAL_KEYS, "Workers of this machine."))
+def _validated(root: Node, problems: Problems) -> Cluster | None:
+    kind = root.mapping["kind"].value if "kind" in root.mapping else None
+    if kind in (*BATCH, LOCAL):
+        return validate(Here if kind == LOCAL else Jobs, root, "", problems)
+    if kind is None:
+        problems.add(root.mark, "kind", f"missing; allowed {', '.join((*BATCH, LOCAL))}")
+    validate_part(_Any, root, "", problems)
+    return None

@@ -22,7 +22,7 @@ from archsim.lab.options import Requirement
 from archsim.lab.sweep import schema
 from archsim.lab.sweep.axis import Axis, axis
 from archsim.lab.sweep.quantity import PS_PER_S
-from archsim.spec.nodes import Node, parse
+from archsim.spec.nodes import Mark, Node, parse
 from archsim.spec.problems import Problems, validate
 
 MORE_IS_BETTER = (
@@ -91,8 +91,17 @@ class Sweep:
     limits: Limits = field(default_factory=Limits)
     objective: str = "latency"
     dtype: str | None = None
-    marks: Mapping[str, str] = field(default_factory=dict, compare=False)  # axis -> file:line:column
-    places: Mapping[str, str] = field(default_factory=dict, compare=False)  # other key paths -> file:line:column
+    marks: Mapping[str, Mark] = field(default_factory=dict, compare=False)  # axis -> file:line:column
+    places: Mapping[str, Mark] = field(default_factory=dict, compare=False)  # other key paths -> file:line:column
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of how the file was read."""
+        return tuple([f"{self.marks[axis.key]}: axes.{axis.key}: {axis.note}" for axis in self.axes if axis.note])
+
+    def mark(self, key: str) -> Mark:
+        """Where a key other than an axis stands, as far as a file says it."""
+        return self.places.get(key, Mark(key))
 
     def place(self, key: str) -> str:
         """Where a key other than an axis stands: ``file:line:column: key``."""
@@ -104,11 +113,11 @@ def read(text: str, path: str = "<text>") -> Sweep:
     root = parse(text, path)
     problems = Problems()
     found = validate(schema.Sweep, root, "", problems)
+    axes = _axes(root, problems)
     problems.raise_all()
     if found is None:
         raise TypeError("a sweep was refused without a reason")
     stated = root.mapping
-    axes = tuple(axis(key, node, f"axes.{key}") for key, node in stated["axes"].mapping.items())
     models = tuple(Asked(each.model, each.batch, each.parameters) for each in found.models)
     goals = tuple(goal_of(text) for text in found.objectives)
     for key, names in (("models", [each.label for each in models]), ("objectives", [goal.key for goal in goals])):
@@ -134,16 +143,26 @@ def read(text: str, path: str = "<text>") -> Sweep:
         _limits(found.limits),
         found.objective,
         found.dtype,
-        {key: str(node.mark) for key, node in stated["axes"].mapping.items()},
+        {key: node.mark for key, node in stated["axes"].mapping.items()},
         _places(root),
     )
 
 
-def _places(root: Node) -> dict[str, str]:
+def _axes(root: Node, problems: Problems) -> tuple[Axis, ...]:
+    """Those that can be read, with what is wrong with the others."""
+    found = []
+    for key, node in root.mapping["axes"].mapping.items() if "axes" in root.mapping else ():
+        if node.value is not None:  # which is told with what the grammar finds
+            with problems.caught(node.mark):
+                found.append(axis(key, node, f"axes.{key}"))
+    return tuple(found)
+
+
+def _places(root: Node) -> dict[str, Mark]:
     """Key path of each key, and of each item of its list, to where it stands."""
-    found = {key: str(node.mark) for key, node in root.mapping.items()}
+    found = {key: node.mark for key, node in root.mapping.items()}
     for key, node in root.mapping.items():
-        found |= {f"{key}[{number}]": str(item.mark) for number, item in enumerate(node.items)}
+        found |= {f"{key}[{number}]": item.mark for number, item in enumerate(node.items)}
     return found
 
 

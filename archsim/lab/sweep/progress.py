@@ -1,73 +1,73 @@
-"""A bar that says how a sweep goes on."""
+"""What is said while a sweep goes on: rows done, time left, their rate, how many failed, the best so far."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-
 from archsim.lab.sweep.worker import FAILED, OK, Row
-from archsim.report.console import PlainConsole
+from archsim.progress import Stretch, stretch
 
 
-class Bar:
-    """Rows done, failed, their rate, the time left, and the best of the first goal so far. A context."""
+class Telling:
+    """A stretch of work for each fidelity of a sweep, for whoever shows progress. A context."""
 
-    def __init__(self, goal: str) -> None:
-        """``goal``: key of a number, behind ``max`` or ``min``."""
+    def __init__(self, goal: str, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        """``goal``: key of a number, behind ``max`` or ``min``; ``say`` prints a sentence for people."""
+        self._say = say
         self._way, _, self._key = goal.partition(" ")
-        self._progress = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[said]}", markup=False),
-            TimeRemainingColumn(),
-            console=PlainConsole(stderr=True),
-        )
-        self._task: TaskID | None = None
-        self._failed = 0
+        self._clock, self._begun_s = clock, clock()
+        self._rows: Stretch | None = None
+        self._open: AbstractContextManager[Stretch] | None = None
+        self._worked = self._failed = 0
         self._best: float | None = None
 
-    def __enter__(self) -> Bar:
-        self._progress.start()
+    def __enter__(self) -> Telling:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.stop()
+        if self._open is not None:
+            self._open.__exit__(None, None, None)
+        self._open = self._rows = None
 
     def begin(self, fidelity: str, rows: int) -> None:
-        """A bar for the rows of a fidelity."""
-        self._failed, self._best = 0, None
-        self._task = self._progress.add_task(fidelity, total=rows, said="")
+        """So many rows are to be had at a fidelity; those of the one before are done."""
+        self.__exit__(None, None, None)
+        self._worked, self._failed, self._best, self._begun_s = 0, 0, None, self._clock()
+        self._open = stretch(fidelity, "rows", rows)
+        self._rows = self._open.__enter__()
 
     def known(self, rows: int) -> None:
         """So many rows further that are there already."""
-        if self._task is not None:
-            self._progress.update(self._task, advance=rows)
+        if self._rows is not None:
+            self._rows.add(rows)
+            self._rows.known += rows
 
     def row(self, row: Row) -> None:
         """One row further."""
-        if self._task is None:
+        if self._rows is None:
             return
+        self._worked += 1
         self._failed += row.status == FAILED
         number = row.numbers.get(self._key) if row.status == OK else None
         if number is not None:
             better = max if self._way == "max" else min
             self._best = number if self._best is None else better(self._best, number)
-        self._progress.update(self._task, advance=1, said=self._said())
+        self._rows.add()
+        self._rows.at = self._said()
 
     def ranked(self, sentences: Sequence[str]) -> None:
-        """Above the bars."""
+        """See ``Watch.ranked``."""
         for sentence in sentences:
-            self._progress.console.print(sentence, markup=False, highlight=False)
+            self._say(sentence)
 
     def _said(self) -> str:
-        assert self._task is not None
-        speed = self._progress.tasks[self._task].speed
-        rate = f"{60 * speed:.0f} rows/min" if speed else ""
+        took_s = self._clock() - self._begun_s
+        rate = f"{60 * self._worked / took_s:.0f} a minute" if took_s > 0 else ""
         failed = f"{self._failed} failed" if self._failed else ""
         best = f"best {self._key} {self._best:.4g}" if self._best is not None else ""
         return ", ".join(filter(None, (rate, failed, best)))

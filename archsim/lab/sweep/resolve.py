@@ -20,6 +20,7 @@ from archsim.lab.sweep.points import Grid
 from archsim.lab.sweep.worker import COST
 from archsim.spec import load
 from archsim.spec.locate import is_file
+from archsim.spec.problems import Problems
 
 MOST_OF_GRID = 1_000_000  # points that are all run
 MOST = 2**63  # points that have numbers
@@ -47,12 +48,23 @@ def resolve(path: Path) -> Resolved:
         models=tuple([replace(asked, model=_beside(path, asked.model)) for asked in sweep.models]),
     )
     _check_size(sweep)
-    _check_choices(sweep)
-    _check_axes(sweep)
-    models = tuple([_loaded(asked, sweep, number) for number, asked in enumerate(sweep.models)])
-    for model in models:
-        _check_goals(sweep, model)
+    problems = Problems()
+    _check_choices(sweep, problems)
+    _check_axes(sweep, problems)
+    models = _models(sweep, problems)
+    problems.raise_all()
     return Resolved(sweep, models, str(path))
+
+
+def _models(sweep: Sweep, problems: Problems) -> tuple[Workload | Loaded, ...]:
+    """Those that can be loaded, whose results have the numbers that are asked for; what is wrong goes to problems."""
+    found: list[Workload | Loaded] = []
+    for number, asked in enumerate(sweep.models):
+        with problems.caught(sweep.mark(f"models[{number}]")):
+            found.append(_loaded(asked, sweep, number))
+    for model in found:
+        _check_goals(sweep, model, problems)
+    return tuple(found)
 
 
 def _beside(path: Path, name: str) -> str:
@@ -82,34 +94,45 @@ def _check_size(sweep: Sweep) -> None:
         raise ConfigError(f"{sweep.place('axes')}: found {points:,} points; {allowed}")
 
 
-def _check_choices(sweep: Sweep) -> None:
+def _check_choices(sweep: Sweep, problems: Problems) -> None:
     """An axis has each value once, axes that move together each combination."""
     for group in Grid(sweep).groups:
         chosen = list(zip(*(map(str, sweep.axes[axis].values) for axis in group), strict=True))
         again = next((choice for choice, times in Counter(chosen).items() if times > 1), None)
         if again is not None:
             key = sweep.axes[group[0]].key
-            raise ConfigError(f"{sweep.marks[key]}: axes.{key}: found {', '.join(again)} twice; allowed each once")
+            problems.add(sweep.marks[key], f"axes.{key}", f"found {', '.join(again)} twice; allowed each once")
 
 
-def _check_axes(sweep: Sweep) -> None:
+def _check_axes(sweep: Sweep, problems: Problems) -> None:
     """Each key path is one of the chip, each value one that it may have as far as it alone can tell."""
     try:
         chip = load.load(sweep.chip)
     except ArchsimError as error:
-        raise placed(error, sweep.place("chip")) from None
+        with problems.caught(sweep.mark("chip"), sweep.place("chip")):
+            raise error
+        return
     known = load.key_paths(sweep.chip)
     for axis in sweep.axes:
-        where = f"{sweep.marks[axis.key]}: axes.{axis.key}"
+        mark = sweep.marks[axis.key]
         if axis.key not in known:
-            raise ConfigError(f"{where}: no such key path in chip '{chip.name}'{nearest(axis.key, known)}")
+            said = f"no such key path in chip '{chip.name}'{nearest(axis.key, known)}"
+            problems.add(mark, f"axes.{axis.key}", said)
+            continue
         for value in axis.values:
-            try:
-                load.load(sweep.chip, {axis.key: value}, origin="axes")
-            except ArchsimError as error:
-                _, own, reason = str(error).partition(f"{axis.key}: ")
-                if own and str(error).startswith("axes"):
-                    raise ConfigError(f"{where}: {reason}") from None
+            reason = _refused(sweep.chip, axis.key, value)
+            if reason:
+                problems.add(mark, f"axes.{axis.key}", reason)
+
+
+def _refused(chip: str, key: str, value: object) -> str:
+    """Why no chip like this one could have a value; '' where it could, or what is wrong is something else."""
+    try:
+        load.load(chip, {key: value}, origin="axes")
+    except ArchsimError as error:
+        _, own, reason = str(error).partition(f"{key}: ")
+        return reason if own and str(error).startswith("axes") else ""
+    return ""
 
 
 def _scenario(asked: Asked, sweep: Sweep, where: str) -> Loaded:
@@ -130,16 +153,16 @@ def _scenario(asked: Asked, sweep: Sweep, where: str) -> Loaded:
     return found
 
 
-def _check_goals(sweep: Sweep, model: Workload | Loaded) -> None:
+def _check_goals(sweep: Sweep, model: Workload | Loaded, problems: Problems) -> None:
     """What is to be best or bounded is a number of the model's, or the scenario's, result."""
     known = KEYS if isinstance(model, Loaded) else public_keys()
     what = "a scenario's result" if isinstance(model, Loaded) else "a result"
     named = [(f"objectives[{number}]", goal.key) for number, goal in enumerate(sweep.goals)]
     named += [(f"constraints[{number}]", item.key) for number, item in enumerate(sweep.constraints)]
     for path, key in named:
-        place = sweep.place(path)
+        mark = sweep.mark(path)
         if key.partition(".")[0] not in known:
             hint = nearest(key, known)
-            raise ConfigError(f"{place}: no '{key}' in {what}{hint}; it has: {', '.join(known)}")
-        if sweep.fidelity == COST and (key in SIMULATED or key.startswith(SIMULATED_KINDS)):
-            raise ConfigError(f"{place}: '{key}' is known by simulation alone; allowed with fidelity fast or exact")
+            problems.add(mark, path, f"no '{key}' in {what}{hint}; it has: {', '.join(known)}")
+        elif sweep.fidelity == COST and (key in SIMULATED or key.startswith(SIMULATED_KINDS)):
+            problems.add(mark, path, f"'{key}' is known by simulation alone; allowed with fidelity fast or exact")

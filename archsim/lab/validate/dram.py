@@ -13,6 +13,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -23,8 +24,9 @@ from archsim.errors import ConfigError
 from archsim.lab.validate.dram_configs import read
 from archsim.lab.validate.dram_energy import OTHERS, beside
 from archsim.lab.validate.dram_streams import stream
-from archsim.lab.validate.suite import Scored, Skipped, SuiteResult, summarize
+from archsim.lab.validate.suite import SCORING, Scored, Skipped, SuiteResult, summarize
 from archsim.memory.dram.trace import Replayed, replay
+from archsim.progress import each
 
 MEAN_DECIMALS = 4  # as recorded
 _UNREADABLE = (KeyError, TypeError, ValueError)
@@ -40,9 +42,8 @@ def run(reference: Path, wanted: Callable[[Any], bool] = lambda row: True) -> Su
     reported: list[Scored] = []
     speeds: list[float] = []
     ratios: list[float] = []
-    for case, row, configs in _rows(reference):
-        if not wanted(row):
-            continue
+    rows = [found for found in _rows(reference) if wanted(found[1])]
+    for case, row, configs in each(rows, SCORING, "rows", itemgetter(0)):
         try:
             if row["config"] in OTHERS:
                 reported += beside(case, row)

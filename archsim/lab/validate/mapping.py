@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from statistics import median
 
 from archsim.errors import ConfigError, MappingError
 from archsim.lab.validate.mapping_files import Recorded, read
-from archsim.lab.validate.suite import AtMost, Scored, Skipped, SuiteResult, speed_of, summarize
+from archsim.lab.validate.suite import SCORING, AtMost, Scored, Skipped, SuiteResult, speed_of, summarize
+from archsim.progress import each
 from mapper.looptree.conventions import ACCELFORGE, Convention
 from mapper.looptree.cost import Cost, evaluate
 from mapper.looptree.search.found import Budget, Found
@@ -36,7 +38,7 @@ def run(reference: Path) -> SuiteResult:
     skipped: list[Skipped] = []
     reported: list[Scored] = []
     begun_s = time.process_time()
-    for path in _files(reference):
+    for path in each(_files(reference), SCORING, "mappings", attrgetter("stem")):
         try:
             recorded = read(path)
         except ConfigError as error:

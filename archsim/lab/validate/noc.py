@@ -21,11 +21,12 @@ import numpy as np
 
 from archsim.errors import ConfigError
 from archsim.lab.validate.noc_configs import Setup, read
-from archsim.lab.validate.suite import Scored, Skipped, SuiteResult, summarize
+from archsim.lab.validate.suite import SCORING, Scored, Skipped, SuiteResult, summarize
 from archsim.noc import traffic
 from archsim.noc.load import hops
 from archsim.noc.offered import Offered, Procedure, offer
 from archsim.noc.replay import replay
+from archsim.progress import each
 
 THRESHOLD_PCT = 2.0
 KNEE = 0.9  # of the last stable rate: up to there latency has a threshold
@@ -41,7 +42,7 @@ def run(reference: Path) -> SuiteResult:
     skipped: list[Skipped] = []
     speeds: list[float] = []
     ratios: list[float] = []
-    for row in config["runs"]:
+    for row in each(config["runs"], SCORING, "curves", _name):
         case = _name(row)
         try:
             scored.append(score(case, row, points(config, row, speeds, ratios)))

@@ -9,6 +9,8 @@ from pathlib import Path
 import archsim
 from archsim.errors import ConfigError
 
+SCORING = "scoring"  # what is done to rows, where progress is shown
+
 
 @dataclass(frozen=True, slots=True)
 class Scored:

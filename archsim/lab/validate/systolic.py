@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from archsim.errors import ConfigError, ModelError, nearest
-from archsim.lab.validate.suite import Scored, Skipped, SuiteResult, speed_of, summarize
+from archsim.lab.validate.suite import SCORING, Scored, Skipped, SuiteResult, speed_of, summarize
 from archsim.pe.dataflows import catalog
 from archsim.pe.dataflows.fold import ArrayShape, Nest
+from archsim.progress import each
 
 FILE = "cases.csv"
 THRESHOLD_PCT = 0.0
@@ -38,7 +39,7 @@ def run(reference: Path) -> SuiteResult:
     skipped: list[Skipped] = []
     folds = {short: catalog.get(name).fold for short, name in DATAFLOWS.items()}
     start_s = time.process_time()
-    for line, row in _rows(path):
+    for line, row in each(list(_rows(path)), SCORING, "rows"):
         try:
             numbers = _numbers(row)
             dataflow = _dataflow(row)

@@ -22,6 +22,7 @@ from archsim.ops.numeric import reference
 from archsim.ops.numeric.contents import contents, to_memory
 from archsim.ops.numeric.formats import LIMITS, Elements
 from archsim.ops.numeric.quantise import Quantised
+from archsim.progress import each
 from mapper.execute.run import Executor, unrolled
 from mapper.execute.run import Numbers as Arithmetic
 
@@ -54,7 +55,7 @@ def check_float(model: Model, program: Program, asked: Asked, chosen: frozenset[
     made = Check(precision, title, CLOSE, asked.interleavings)
     loaded = _loaded(model, constants, lambda tensor: values[model.lowered.values[tensor]])
     watched = _with_sources(model.lowered.workload, chosen)
-    return _executed(model, program, made, precision, judge, loaded, asked, chosen, watched, say)
+    return _executed(model, program, made, precision, judge, loaded, asked, chosen, watched)
 
 
 def check_exact(
@@ -79,7 +80,7 @@ def check_exact(
     loaded = _loaded(
         model, quantised.contents, lambda tensor: quantised.as_stored(tensor, values[model.lowered.values[tensor]])
     )
-    found = [_executed(model, program, made, "exact", judge, loaded, asked, chosen, chosen, say)]
+    found = [_executed(model, program, made, "exact", judge, loaded, asked, chosen, chosen)]
     if model.is_onnx and model.is_quantised and not chosen:
         wide = [kind for kind in dict.fromkeys(dtypes[role] for role in ("inputs", "weights")) if kind != "int8"]
         if wide:
@@ -166,7 +167,6 @@ def _executed(
     asked: Asked,
     chosen: frozenset[str],
     watched: frozenset[str],
-    say: Progress,
 ) -> Check:
     """``made`` with its rows: execute its orders of commands and keep the worst row of each layer.
 
@@ -178,8 +178,7 @@ def _executed(
     held = {tensor.name for tensor in program.tensors}
     steps = unrolled(program)
     worst: dict[str, Row] = {}
-    for number in range(asked.interleavings):
-        say(f"executing in {made.numbers}, interleaving {number + 1} of {asked.interleavings}")
+    for number in each(range(asked.interleavings), f"executing in {made.numbers}", "orders of commands"):
         executor = Executor(program, numbers=arithmetic, seed=asked.job.seed + number, steps=steps)
         for name, values in loaded.items():
             if name in held:

@@ -22,6 +22,7 @@ from archsim.lab.verify.observe import differences, is_flat
 from archsim.lab.verify.outcome import EQUAL, Check, Outcome, Row
 from archsim.ops.graph.nodes import Format
 from archsim.ops.numeric.constants import numeric
+from archsim.progress import each
 from mapper.execute.memory import DTYPES
 from mapper.execute.run import Executor, Numbers, unrolled
 
@@ -40,7 +41,7 @@ def verify_program(asked: Asked, say: Progress = quiet) -> Outcome:
         raise ConfigError("--layers: a Program alone has no layers to compare with; name its model with --against")
     tensors = [tensor.name for tensor in built.program.tensors if tensor.preloaded]
     refuse_unknown(asked.given, tensors)
-    checks = _each(built.program, asked, lambda numbers: [_orders(built.program, asked, numbers, say)])
+    checks = _each(built.program, asked, lambda numbers: [_orders(built.program, asked, numbers)])
     names = built.program.name, built.architecture.name
     return Outcome(*names, _commands(built.program), asked.job.seed, "drawn", checks)
 
@@ -64,7 +65,7 @@ def _each(program: Program, asked: Asked, make: Callable[[Numbers], list[Check]]
     return (*checks, Check(other.dtype, FIRST, EQUAL, 0, skipped=why))
 
 
-def _orders(program: Program, asked: Asked, numbers: Numbers, say: Progress) -> Check:
+def _orders(program: Program, asked: Asked, numbers: Numbers) -> Check:
     """Every order that the seeds choose leaves the same numbers in every tensor that the Program writes."""
     steps = unrolled(program)
     written = sorted({region.store for queue in steps.values() for step in queue for region in step.command.writes})
@@ -74,8 +75,7 @@ def _orders(program: Program, asked: Asked, numbers: Numbers, say: Progress) -> 
         return Check(kind, FIRST, EQUAL, 0, problem="the Program writes no tensor")
     first: dict[str, Array] = {}
     rows: dict[str, Row] = {}
-    for number in range(asked.interleavings):
-        say(f"executing, interleaving {number + 1} of {asked.interleavings}")
+    for number in each(range(asked.interleavings), f"executing in {kind}", "orders of commands"):
         executor = Executor(program, numbers=numbers, seed=asked.job.seed + number, steps=steps)
         for tensor in program.tensors:
             if tensor.preloaded:

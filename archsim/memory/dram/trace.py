@@ -11,6 +11,7 @@ import numpy.typing as npt
 from archsim.errors import ConfigError
 from archsim.memory.dram import compiled
 from archsim.memory.dram.device import AddressMap, Device, Policy
+from archsim.progress import stretch
 
 Numbers = npt.NDArray[np.int64]
 _MOST_BURSTS = 1 << 32  # on a channel
@@ -76,11 +77,12 @@ def replay(
     progress, planned = np.zeros(3, np.int64), np.full(channels, NONE, np.int64)
     kept: list[list[Numbers]] = [[] for _ in range(channels)]
     done = False
-    while not done:
-        done = bool(run(rules[0], state, requests.view(REQUEST).reshape(-1), per_cycle, progress, planned, logs))
-        for number in range(channels if log else 0):
-            kept[number].append(logs["rows"][number, : logs["count"][number]].copy())
-        logs["count"] = 0
+    with stretch("replaying", "requests", len(requests), done=lambda: int(progress[1])):
+        while not done:
+            done = bool(run(rules[0], state, requests.view(REQUEST).reshape(-1), per_cycle, progress, planned, logs))
+            for number in range(channels if log else 0):
+                kept[number].append(logs["rows"][number, : logs["count"][number]].copy())
+            logs["count"] = 0
     return Replayed(
         accepted=requests[:, 4],
         ended=requests[:, 5],

@@ -91,8 +91,9 @@ def _router(noc: Mapping[str, Any], router: int, point: Point, size: float) -> s
         f"{node['name']} sent {count(node['sent_flits'])}, got {count(node['received_flits'])} flits" for node in here
     )
     x, y = point
+    tip = ": ".join(filter(None, (where(noc, router), names)))
     square = svg.rect(
-        x - size / 2, y - size / 2, size, size, "#3A4754" if port else "#FFFFFF", f"{where(noc, router)}: {names}",
+        x - size / 2, y - size / 2, size, size, "#3A4754" if port else "#FFFFFF", tip,
         stroke="#3A4754", stroke_width=1.2, rx=3,
     )  # fmt: skip
     cores = [node["name"].removeprefix("core[").removesuffix("]") for node in here if node["name"].startswith("core")]

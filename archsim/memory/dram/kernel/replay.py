@@ -42,6 +42,7 @@ def replay(rules: Rules, channels: Any, requests: Any, per_cycle: int, progress:
         if taken < total and _can_enter(rules, channels, requests[UNSIGNED(taken)]):
             soonest = min(soonest, max(requests[UNSIGNED(taken)].arrival, now + 1))
         now = soonest
+        progress[1] = done  # for who looks on
     progress[0], progress[1], progress[2] = taken, done, now
     finished: bool = done == total
     return finished
