@@ -31,9 +31,7 @@ def test_a_curve_up_to_saturation(archsim: Archsim, tmp_path: Path) -> None:
 
 
 def test_what_a_person_reads(archsim: Archsim) -> None:
-    done = archsim(
-        *MESH, "--traffic", "hotspot_5", "--rates", "0.02,0.9", "--fidelity", "link", "--packet", "8"
-    )
+    done = archsim(*MESH, "--traffic", "hotspot_5", "--rates", "0.02,0.9", "--fidelity", "link", "--packet", "8")
     assert done.returncode == 0, done.stderr
     assert "16 nodes, 16 routers, 48 links of 1 cycle" in done.stdout and "fidelity link" in done.stdout
     assert "stable up to 0.02" in done.stdout and "not stable: latency grows without end" in done.stdout

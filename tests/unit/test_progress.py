@@ -290,9 +290,7 @@ def test_a_kernel_that_is_compiled_is_announced_once(
 
 
 @pytest.mark.parametrize("text", ["dark\x1b[31m", "a\rb"])
-def test_names_of_layers_do_nothing_to_the_terminal(
-    text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_names_of_layers_do_nothing_to_the_terminal(text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with (tmp_path / "err").open("w+", encoding="utf-8") as stream:
         monkeypatch.setattr(sys, "stderr", stream)
         monkeypatch.setattr(cli_meter, "AFTER_S", 0.0)

@@ -11,11 +11,12 @@ import pytest
 
 import archsim
 from archsim import cli
+from archsim.cli_print import put
 from archsim.lab.sweep import preview, ranks
 from archsim.lab.sweep.digest import digest
 from archsim.lab.sweep.form import Sweep, read
 from archsim.lab.sweep.pace import Pace
-from archsim.lab.sweep.progress import Bar
+from archsim.lab.sweep.progress import Telling
 from archsim.lab.sweep.questions import SweepTable
 from archsim.lab.sweep.resolve import resolve
 from archsim.lab.sweep.run import Sweeping
@@ -199,7 +200,7 @@ def test_what_a_sweep_would_do_says_how_much_is_simulated(tmp_path: Path) -> Non
     assert "then those of the front (at most 20, or a tenth of the points where that is more) in more detail" in said
 
 
-def test_a_bar_shows_the_ranks_as_they_stand(capsys: pytest.CaptureFixture[str]) -> None:
-    with Bar("min latency_s") as bar:
-        Pace(bar).ranked(["m [red] at fidelity cost: point 0"])
-    assert "m [red] at fidelity cost: point 0" in capsys.readouterr().err
+def test_ranks_are_printed_as_they_stand(capsys: pytest.CaptureFixture[str]) -> None:
+    with Telling("min latency_s", put) as telling:
+        Pace(telling).ranked(["m [red] at fidelity cost: point 0"])
+    assert capsys.readouterr().out == "m [red] at fidelity cost: point 0\n"

@@ -8,4 +8,3 @@ DURATION = units.Kind(
     "time", "ps", {**units.TIME.units, "min": 60 * units.TIME.units["s"], "h": 3600 * units.TIME.units["s"]}
 )
 PS_PER_S = 10**12
-
