@@ -1,6 +1,8 @@
 """Bad weather on purpose: full disks, damaged and locked files, rows changed by hand; what the command line does then.
 
-python -m tests.tools.weather          prints a row for each place and fault
+python -m tests.tools.weather          prints a row for each place and fault, then the matrix of places by weather
+
+A cache is a place too: what is wrong with it costs one warning, and the command prints what it prints without a cache.
 
 Nothing here needs rights: a full disk is ``os.write`` that says so after some bytes, a limit on the size of files
 (RLIMIT_FSIZE, which the system enforces), SQLite's own limit of pages, or /dev/full.
@@ -12,11 +14,12 @@ import contextlib
 import errno
 import io
 import os
+import re
 import resource
 import shutil
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +27,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
 
+from archsim import caches, entries
 from archsim.cli import main
 from archsim.lab.sweep import clusters, store
 from archsim.lab.sweep.worker import Row, Task, work
@@ -76,6 +80,15 @@ def called(*arguments: str, out: Any = None) -> tuple[int, str, str]:
         except SystemExit as end:
             code = end.code
     return int(code or 0), said.getvalue() if isinstance(said, io.StringIO) else "", err.getvalue()
+
+
+@contextmanager
+def cached(folder: Path | None) -> Iterator[None]:
+    """A cache of its own, of which nothing was said yet, or none."""
+    values = {caches.OFF_VARIABLE: "1"} if folder is None else {caches.FOLDER_VARIABLE: str(folder)}
+    kept = {key: value for key, value in os.environ.items() if key not in (caches.OFF_VARIABLE, *values)}
+    with mock.patch.dict(os.environ, {**kept, **values}, clear=True), mock.patch.dict(entries._told, clear=True):
+        yield
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -165,23 +178,35 @@ class Case:
     code: int = 2
     results: str = "out"  # the folder that must be as it was
 
+    @property
+    def is_of_cache(self) -> bool:
+        """Whether the place is a cache."""
+        return self.place.startswith("cache")
+
+    def calm(self, world: Path) -> str:
+        """What the command prints where there is no cache."""
+        arguments = [text.replace("@", f"{world}/") for text in self.arguments]
+        with cached(None):
+            return called(*arguments)[1]
+
     def run(self, world: Path) -> Told:
         """In a copy of the world."""
         self.harm(world)
         before = contents(world / self.results)
         arguments = [text.replace("@", f"{world}/") for text in self.arguments]
-        with self.fault(world):
+        with cached(world / CACHE) if self.is_of_cache else nullcontext(), self.fault(world):
             code, out, err = called(*arguments)
         return Told(code, out, err, contents(world / self.results) == before)
 
     def complaints(self, told: Told) -> list[str]:
         """What is not as it should be."""
-        lines = [line for line in told.err.splitlines() if line and not line.startswith("compiling kernels")]
+        other = ("compiling kernels",) if self.is_of_cache else ("compiling kernels", "warning: cache ")
+        lines = [line for line in told.err.splitlines() if line and not line.startswith(other)]
         found = {
             f"exit code {told.code}": told.code != self.code,
             "results were touched": not told.untouched and self.code != 0,
             f"said {told.err!r}": self.words not in told.err + told.out,
-            f"{len(lines)} messages": self.code != 0 and len(lines) != 1,
+            f"{len(lines)} messages": (self.code != 0 or self.is_of_cache) and len(lines) != 1,
             "a traceback": "Traceback" in told.err or "internal error" in told.err,
         }
         return [text for text, wrong in found.items() if wrong]
@@ -194,6 +219,10 @@ def world(folder: Path) -> Path:
     (folder / "model.csv").write_text(MODEL)
     (folder / "sweep.yaml").write_text(SPEC.format(chip=folder / "chip.yaml", model=folder / "model.csv"))
     chip, model = str(folder / "chip.yaml"), str(folder / "model.csv")
+    fast = ("run", model, *EDGE[2:])
+    assert called(*fast)[0] == 0  # which loads compiled code from where it is
+    with cached(folder / CACHE):
+        assert called(*fast)[0] == 0
     for arguments in (
         ("run", model, "--on", chip, "--out", str(folder / "out")),
         ("run", model, "--on", chip, "--set", "clock=0.5 GHz", "--out", str(folder / "other")),
@@ -213,6 +242,38 @@ def damaged(name: str, change: Callable[[bytes], bytes]) -> Callable[[Path], Non
         path.write_bytes(change(path.read_bytes()))
 
     return harm
+
+
+def spoiled(kind: str, change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
+    """Every file of a kind of cache with other bytes."""
+
+    def harm(place: Path) -> None:
+        found = sorted((place / CACHE / kind).iterdir())
+        assert found
+        for path in found:
+            path.write_bytes(change(path.read_bytes()))
+
+    return harm
+
+
+def _empty(place: Path) -> None:
+    """No cache yet."""
+    shutil.rmtree(place / CACHE)
+
+
+def _a_file(place: Path) -> None:
+    """A file where the cache should be."""
+    _empty(place)
+    (place / CACHE).write_text("none")
+
+
+def _other_mapping(data: bytes) -> bytes:
+    return data.replace(b'"unit": "mxu"', b'"unit": "vpu"')
+
+
+def _other_rate(data: bytes) -> bytes:
+    """Rates of one digit more."""
+    return re.sub(rb"(\d)\]", rb"\g<1>1]", data)
 
 
 def edited(statement: str) -> Callable[[Path], None]:
@@ -244,6 +305,9 @@ def _less(data: bytes) -> bytes:
     return data.replace(b'"layers"', b'"l"').replace(b'"runs"', b'"r"')
 
 
+CACHE = "cache"
+EDGE = ("run", "@model.csv", "--on", "edge_npu", "--fidelity", "fast", "--format", "json")
+NOT_KEPT, DROPPED = "what is new is not kept", "dropped, and what it held is worked out again"
 NOC = ("noc", "--topology", "ring", "--shape", "4", "--rates", "0.1", "--fidelity", "link")
 RUN = ("run", "@model.csv", "--on", "@chip.yaml", "--set", "clock=0.7 GHz", "--out", "@out")
 SWEEP = ("sweep", "@sweep.yaml", "--out", "@swept", "--resume")
@@ -287,7 +351,27 @@ def cases() -> tuple[Case, ...]:
         Case("comparison.json", "keys lost", ("report", "@compared"), "is damaged", results="compared",
              harm=damaged("compared/comparison.json", _less)),
     ]  # fmt: skip
-    return (*full, *broken)
+    return (*full, *broken, *_of_caches())
+
+
+def _of_caches() -> tuple[Case, ...]:
+    """Caches: nothing is lost but what they would have spared."""
+    mappings, rates = "cache, mappings", "cache, rates"
+    written = (
+        ("disk full at once", NO_SPACE, disk_full), ("files limited by the system", LARGE, lambda: small_files(99)),
+        ("no rename", READ_ONLY, no_rename),
+    )  # fmt: skip
+    return (
+        *(Case(mappings, text, EDGE, f"({said}); {NOT_KEPT}", lambda w, made=made: made(), _empty, 0)
+          for text, said, made in written),
+        Case(rates, "files limited by the system", EDGE, f"({LARGE}); {NOT_KEPT}", lambda w: small_files(99),
+             _empty, 0),
+        *(Case(mappings, text, EDGE, DROPPED, harm=spoiled("mappings", change), code=0)
+          for text, change in (("garbage", _garbage), ("cut", _half), ("changed by hand", _other_mapping))),
+        *(Case(rates, text, EDGE, DROPPED, harm=spoiled("dram", change), code=0)
+          for text, change in (("garbage", _garbage), ("cut", _half), ("changed by hand", _other_rate))),
+        Case("cache", "a file in its place", EDGE, NOT_KEPT, harm=_a_file, code=0),
+    )  # fmt: skip
 
 
 def stdout_full(*arguments: str) -> Told:
@@ -300,6 +384,7 @@ def stdout_full(*arguments: str) -> Told:
 def table() -> int:
     """Print the matrix; how many rows are not as they should be."""
     wrong = 0
+    cells: dict[tuple[str, str], str] = {}
     with TemporaryDirectory() as folder:
         made = world(Path(folder) / "world")
         print(f"{'place':22}{'weather':30}{'exit':>5}  {'results':10}message")
@@ -308,7 +393,9 @@ def table() -> int:
             shutil.copytree(made, copy)
             told = case.run(copy)
             bad = case.complaints(told)
+            bad += ["printed something else"] if case.is_of_cache and told.out != case.calm(copy) else []
             wrong += bool(bad)
+            cells[case.weather, case.place] = "WRONG" if bad else "warns" if case.code == 0 else "refuses"
             first = (told.err.splitlines() or [""])[-1].replace(str(copy), ".")
             left = "as before" if told.untouched else "written"
             said = f"{first}  WRONG: {'; '.join(bad)}" if bad else first
@@ -316,8 +403,21 @@ def table() -> int:
         for arguments in (("show", "chips"), ("run", str(made / "model.csv"), "--on", str(made / "chip.yaml"))):
             told = stdout_full(*arguments)
             wrong += told.code != 2
+            cells["disk full", "standard output"] = "refuses" if told.code == 2 else "WRONG"
             print(f"{'standard output':22}{'disk full, ' + arguments[0]:30}{told.code:5}  {'':10}{told.err.strip()}")
+    print(matrix(cells))
     return wrong
+
+
+def matrix(cells: Mapping[tuple[str, str], str]) -> str:
+    """Rows by weather, columns by place: what the command does, a dot where that weather cannot be."""
+    weathers, places = (list(dict.fromkeys(key[at] for key in cells)) for at in (0, 1))
+    wide = max(map(len, weathers)) + 2
+    lines = [f"{chr(ord('A') + at)}  {place}" for at, place in enumerate(places)]
+    lines += ["", " " * wide + "".join(f"{chr(ord('A') + at):9}" for at in range(len(places)))]
+    for weather in weathers:
+        lines.append(f"{weather:{wide}}" + "".join(f"{cells.get((weather, place), '.'):9}" for place in places))
+    return "\n".join(line.rstrip() for line in lines)
 
 
 if __name__ == "__main__":

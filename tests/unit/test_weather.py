@@ -35,6 +35,7 @@ def copy(world: Path, tmp_path: Path) -> Path:
 def test_one_message_and_nothing_half_written(case: Case, copy: Path) -> None:
     told = case.run(copy)
     assert case.complaints(told) == []
+    assert not case.is_of_cache or told.out == case.calm(copy)
     assert [path for path in copy.rglob("*.part")] == []
 
 
