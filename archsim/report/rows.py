@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,7 +22,8 @@ def layer_row(layer: Mapping[str, Any], total: int, critical: Mapping[str, int] 
     """
     free = not layer["cycles_critical"] and not layer["cycles_total"]
     aside = not free and not layer["cycles_critical"]
-    bound = None if free or aside or not critical else critical.get(layer["bound_by"], 0) / layer["cycles_critical"]
+    most = (critical or {}).get(layer["bound_by"])
+    bound = None if free or aside or most is None else most / layer["cycles_critical"]
     longest, cycles = longest_wait(layer)
     return {
         "name": layer["name"],
@@ -71,10 +73,16 @@ def remarks(layer: Mapping[str, Any]) -> str:
     if layer["view_of"]:
         notes.append(f"view of {layer['view_of']}")
     if layer["fused_with"]:
-        notes.append("with " + shorten(", ".join(layer["fused_with"]), 60))
+        notes.append("with " + shorten(", ".join(_fused(layer)), 60))
     if layer["on_host"]:
         notes.append("on the host")
     return "; ".join(notes)
+
+
+def _fused(layer: Mapping[str, Any]) -> list[str]:
+    """Names of what was fused, without the shape that they have in common with the layer's."""
+    shape = re.search(r"_[0-9]+(x[0-9]+)*$", layer["name"])
+    return [name.removesuffix(shape[0]) if shape else name for name in layer["fused_with"]]
 
 
 def operand_rows(summary: Mapping[str, Any], most: int = 12) -> list[Row]:

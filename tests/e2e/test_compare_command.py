@@ -83,5 +83,11 @@ def test_mistakes_are_one_message(archsim: Archsim, chip: str, model: str, tmp_p
     ):
         done = archsim("compare", *arguments)
         assert done.returncode == 2 and words in " ".join(done.stderr.split()), done.stderr
-    done = archsim("report", str(tmp_path / "a"), "--export", "xlsx")
-    assert done.returncode == 2 and "allowed pdf; the other formats are of sweeps" in done.stderr
+    done = archsim("report", str(tmp_path / "a"), "--export", "csv,xslx")
+    assert done.returncode == 2 and "found 'xslx' (did you mean 'xlsx'?)" in " ".join(done.stderr.split())
+    assert not (tmp_path / "a" / "figures.csv").exists()
+    done = archsim("report", str(tmp_path / "a"), "--export", "csv,md")
+    tables = [f"{name}.csv" for name in ("figures", "causes", "layer_causes", "energy", "layers")]
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    made = [Path(line).name for line in done.stdout.splitlines()]
+    assert made == ["report.html", "report.md", *tables, "tables.md"]

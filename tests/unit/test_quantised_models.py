@@ -95,7 +95,7 @@ def test_a_quantised_network(tmp_path: Path, kind: type[np.generic], power_of_tw
 def test_stated_elements_cost_nothing_but_a_changed_concatenation_does(tmp_path: Path) -> None:
     workload = import_model(save(tmp_path, network(np.uint8, False))).workload
     kinds = [(layer.name, layer.kind) for layer in workload.layers if layer.op == "Concat"]
-    assert kinds == [("both[0]", "vector"), ("both[1]", "vector")]
+    assert kinds == [("concat_13_9x7x16[0]", "vector"), ("concat_13_9x7x16[1]", "vector")]
     assert {layer.op for layer in workload.layers} == {"Conv", "Add", "Concat", "MaxPool", "GlobalAveragePool", "Gemm"}
     assert "DequantizeLinear" in {view.op for view in workload.views}
     assert workload.parameters == 8 * 27 + 8 * 9 + 160
