@@ -76,14 +76,14 @@ def tried(program: str, folder: Path) -> tuple[bool, str]:
         if done.returncode:
             return False, f"{step} failed: {_last(done.stdout + done.stderr)}"
     given = {"ARCHSIM_CACHE": str(folder / "cache"), "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests()]
+    command = [str(python), "-m", "pytest", "-p", "no:cacheprovider", *tests()]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env={**os.environ, **given})
     return done.returncode == 0, summary(done.stdout + done.stderr)
 
 
 def summary(text: str) -> str:
     """``412 passed``: pytest's last line without its time, and the first test that failed."""
-    counts = re.findall(r"\d+ (?:passed|failed|errors?|skipped)\b", text.rpartition("=====")[2] or text)
+    counts = re.findall(r"\d+ (?:passed|failed|errors?|skipped)\b", _last(text))
     failed = re.search(r"^(?:FAILED|ERROR) (.*)$", text, re.MULTILINE)
     said = ", ".join(counts) or _last(text)
     return f"{said}; the first: {failed[1]}" if failed else said

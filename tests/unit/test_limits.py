@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from archsim import progress
+from archsim.cli_meter import Meter
 from archsim.errors import ConfigError
 from archsim.lab import limit
 from archsim.lab.job import Job, build
+from mapper.layers import Layers
 from mapper.search import exhaustive
 from tests.tools.commands import ROOT
 from tests.tools.weather import called
@@ -63,12 +67,22 @@ def test_finished_layers_are_kept(
     assert again == ["g1", "g2"]
 
 
-def test_every_layer_is_said(model: Path) -> None:
-    said: list[str] = []
-    build(Job(str(model), "edge_npu"), said.append)
-    assert [step for step in said if step.startswith("mapping layer")] == [
-        f"mapping layer {n + 1} of 3, g{n}" for n in range(3)
-    ]
+def test_every_layer_is_said(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To who shows progress, one after the other."""
+    ticks = count(100, 10)
+    lines: list[str] = []
+    meter = Meter(lines.append, lambda: next(ticks))
+    map_layer = Layers.map_layer
+
+    def looked_at(*given: Any) -> Any:
+        meter.look()
+        return map_layer(*given)
+
+    monkeypatch.setattr(Layers, "map_layer", looked_at)
+    with progress.watched(meter):
+        build(Job(str(model), "edge_npu"))
+    found = [re.search(r"mapping: (\d) of 3 layers.*\((g\d)\)", line) for line in lines]
+    assert [(match[1], match[2]) for match in found if match] == [("0", "g0"), ("1", "g1"), ("2", "g2")]
 
 
 LIMITED = """
