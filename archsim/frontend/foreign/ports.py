@@ -1,0 +1,85 @@
+"""Banks, words and ports that carry so many bits a cycle: bandwidth = banks x word x ports, each a whole number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, gcd
+
+from archsim.frontend.foreign.design import Store
+
+FREE_BANKS = 4  # of a memory whose bandwidth nothing limits
+MOST_WORD, MOST_BANKS, MOST_PORTS = 1 << 16, 1 << 16, 64
+
+
+@dataclass(frozen=True)
+class Width:
+    """``doubt``: in which way the stated bandwidth is not exactly this one, '' where it is."""
+
+    banks: int
+    word_bytes: int
+    ports: dict[str, int]
+    doubt: str = ""
+
+
+def width_of(store: Store, instances: int, size_bytes: int, wanted_bytes: int) -> Width:
+    """What gives the bandwidth of so many instances; ``wanted_bytes`` a cycle where nothing limits it."""
+    read = _rate(store.read_bits.value if store.read_bits else None, instances)
+    write = _rate(store.write_bits.value if store.write_bits else None, instances)
+    doubts = []
+    if read is None and write is None:
+        read = write = Fraction(wanted_bytes)
+        doubts.append("no limit is stated: as wide as all processing elements together")
+    elif read is None or write is None:
+        read = write = read if read is not None else write
+        doubts.append("one direction alone has a limit: it holds for both")
+    assert read is not None
+    assert write is not None
+    if store.shared and read != write:
+        read = write = min(read, write)
+        doubts.append("one rate for both directions, that of the slower one")
+    whole = ceil(read), ceil(write)
+    if whole != (read, write):
+        doubts.append("rounded up to whole bytes")
+    ports, unit = _shared(whole[0], store.ports) if store.shared else _separate(*whole)
+    if not store.shared and ports["read"] * unit != whole[0]:
+        doubts.append("both directions at the rate of the slower one: their ratio is none of port counts")
+    if unit > size_bytes:
+        unit = size_bytes
+        doubts.append("no more than the memory holds")
+    free = store.read_bits is None and store.write_bits is None
+    banks, word = _banks(unit, Fraction(unit, FREE_BANKS) if free else store.access_bits.value / 8)
+    if banks * word != unit:
+        doubts.append("rounded up to whole words")
+    if banks * word > size_bytes:
+        banks, word = 1, min(size_bytes, MOST_WORD)
+        doubts.append("no more than the memory holds")
+    return Width(banks, word, ports, "; ".join(dict.fromkeys(doubts)))
+
+
+def _rate(bits: Fraction | None, instances: int) -> Fraction | None:
+    """Bytes a cycle."""
+    return None if bits is None else bits * instances / 8
+
+
+def _shared(rate: int, ports: int) -> tuple[dict[str, int], int]:
+    count = ports if 1 <= ports <= MOST_PORTS and rate % ports == 0 else 1
+    return {"shared": count}, max(rate // count, 1)
+
+
+def _separate(read: int, write: int) -> tuple[dict[str, int], int]:
+    unit = max(gcd(read, write), 1)
+    if max(read, write) // unit > MOST_PORTS or min(read, write) < 1:
+        return {"read": 1, "write": 1}, max(min(read, write), 1)
+    return {"read": read // unit, "write": write // unit}, unit
+
+
+def _banks(unit: int, word_bytes: Fraction) -> tuple[int, int]:
+    """Banks of the source's word where that divides, else one bank, else as few as can be."""
+    word = int(word_bytes)
+    if word == word_bytes and 1 <= word <= MOST_WORD and unit % word == 0 and unit // word <= MOST_BANKS:
+        return unit // word, word
+    banks = 1
+    while -(-unit // banks) > MOST_WORD and banks < MOST_BANKS:
+        banks *= 2
+    return banks, min(-(-unit // banks), MOST_WORD)
