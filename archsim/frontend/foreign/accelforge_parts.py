@@ -79,7 +79,9 @@ class Reader:
             mac.refuse("a rule of latency that is not understood; the rates of the actions are taken", "total_latency")
         if stated:
             return Quantity(_over(stated[1]), mac.source("total_latency"), mac.node.mapping["total_latency"].mark)
-        action = next((each for each in mac.entries("actions") if each.text("name", "") == "compute"), None)
+        action = next(
+            (each for each in mac.entries("actions") if each.text("name", "which action it is") == "compute"), None
+        )
         return self._per_second(mac, action) if action is not None else None
 
     def _per_second(self, node: Section, action: Section) -> Quantity | None:
@@ -103,7 +105,9 @@ class Reader:
 
     def lanes(self, node: Section, clock: Quantity | None, levels: list[Store | Spread]) -> Lanes | None:
         """A unit for einsums of two tensors as the vector unit, all its instances together."""
-        action = next((each for each in node.entries("actions") if each.text("name", "") == "compute"), None)
+        action = next(
+            (each for each in node.entries("actions") if each.text("name", "which action it is") == "compute"), None
+        )
         rate = self._per_second(node, action) if action is not None else None
         if action is None or rate is None:
             return None
@@ -176,11 +180,10 @@ class Reader:
         width = max(bits.values(), key=lambda each: each.value)
         prices, rates = {}, {}
         for way in ("read", "write"):
-            action = actions.get(way)
-            scale = width.value / bits[way].value
-            price = self._energy(node, action) if action is not None else None
-            prices[way] = price.scaled(scale) if price is not None else None
-            rates[way] = self._bits_a_cycle(node, action, bits[way], clock)
+            given = actions.get(way)
+            price = self._energy(node, given) if given is not None else None
+            prices[way] = price.scaled(width.value / bits[way].value) if price is not None else None
+            rates[way] = self._bits_a_cycle(node, given, bits[way], clock)
         shared, rule = self._rule(node, width, clock)
         area, leakage = self._stands(node)
         self._rest(node)

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import isqrt, log
 from typing import Any
 
-from archsim.errors import ConfigError
+from archsim.errors import ArchsimError, ConfigError
 from archsim.frontend.foreign.design import ROLES, Design, Spread
 from archsim.frontend.foreign.emit import Flow, decimal
 from archsim.frontend.foreign.ledger import Ledger
@@ -96,7 +96,6 @@ def _dtypes(top: Part, design: Design) -> dict[str, str]:
         bits = stated.value if stated else usual
         dtypes[role] = known[next((n for n in known if n >= bits), max(known))]
         if stated is None:
-            usual = next(n for n in known if n >= usual)
             top.sheet.ledger.assume(f"dtypes.{role}", f"{dtypes[role]}: no width is stated for {role}")
         elif bits not in known:
             said = f"{dtypes[role]}: {stated.source}; archsim has {', '.join(map(str, known))} bits"
@@ -198,7 +197,7 @@ def _vector(sheet: Sheet, design: Design, cols: int) -> dict[str, Any]:
     return part.document()
 
 
-def misfit(error: ConfigError, marks: dict[str, Mark], mark: Mark) -> ConfigError:
+def misfit(error: ArchsimError, marks: dict[str, Mark], mark: Mark) -> ConfigError:
     """What is said where archsim's own check refuses the chip: at the place of the source that led to it."""
     lines = [line.strip() for line in str(error).splitlines()]
     line = lines[1] if len(lines) > 1 else lines[0]

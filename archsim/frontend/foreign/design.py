@@ -22,7 +22,8 @@ class Store:
 
     ``read_bits``, ``write_bits``: in a cycle of one instance, None where nothing limits them; with ``shared`` over the
     same ports, so that their sum is limited. ``value_bits``: of an operand's values where they differ from the chip's.
-    ``copies``: instances, where they are not those of the fan-outs above. ``offchip``: where tensors lie at first. ``slots``: tiles of an operand that it must hold at a time.
+    ``copies``: instances, where they are not those of the fan-outs above. ``offchip``: where tensors lie at first.
+    ``slots``: tiles of an operand that it must hold at a time.
     """
 
     name: str

@@ -30,12 +30,15 @@ _NAMED = {"timeloop": "Timeloop", "accelforge": "AccelForge", "zigzag": "ZigZag"
 
 @dataclass(frozen=True)
 class Brought:
-    """``files``: name -> text. ``left_out``: layers that could not be written, with the reason."""
+    """``files``: name -> text. ``left_out``: layers that could not be written, with the reason. ``design``, ``work``:
+    what the source describes, in neutral terms."""
 
     tool: str
     files: dict[str, str]
     ledger: Ledger
     left_out: tuple[str, ...]
+    design: Design | None
+    work: Work | None
 
     def report(self) -> str:
         """The list of all keys and of what was assumed, then the counts."""
@@ -151,7 +154,7 @@ def _written(tool: str, design: Design | None, work: Work | None, ledger: Ledger
     files = {name: text_of(made, _head(tool, ledger, left_out)) for name, made in documents.items()}
     if design is not None:
         _check(next(iter(files.values())), marks, design)
-    return Brought(tool, files, ledger, tuple(left_out))
+    return Brought(tool, files, ledger, tuple(left_out), design, work)
 
 
 def _check(text: str, marks: dict[str, Mark], design: Design) -> None:

@@ -39,7 +39,7 @@ def width_of(store: Store, instances: int, size_bytes: int, wanted_bytes: int) -
         read = write = min(read, write)
         doubts.append("one rate for both directions, that of the slower one")
     whole = ceil(read), ceil(write)
-    if whole != (read, write):
+    if whole[0] != read or whole[1] != write:
         doubts.append("rounded up to whole bytes")
     ports, unit = _shared(whole[0], store.ports) if store.shared else _separate(*whole)
     if not store.shared and ports["read"] * unit != whole[0]:

@@ -21,7 +21,7 @@ _LONGEST = 80  # characters of a value that a source repeats
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number with where it comes from: ``source`` says file, key and text; ``mark`` is its place, ``path`` its key."""
+    """A number with where it comes from: ``source`` says file, key and text; ``path`` is its key, at ``mark``."""
 
     value: Fraction
     source: str

@@ -41,8 +41,8 @@ def rendered(text: str, file: str) -> str:
         left = _ANY.search(line)
         if left and not line.lstrip().startswith("#"):
             raise NotBuiltError(
-                f"{file}:{number}:{left.start() + 1}: found Jinja that is no constant: '{line.strip()[:60]}'; render the "
-                "template first (the tool's own parser writes the file it made), then import that"
+                f"{file}:{number}:{left.start() + 1}: found Jinja that is no constant: '{line.strip()[:60]}'; render "
+                "the template first (the tool's own parser can write what it made of it), then import that"
             )
     return "\n".join(line if not _ANY.search(line) else "" for line in lines)
 

@@ -52,9 +52,9 @@ def read(sections: list[Section], files: list[str]) -> tuple[Design | None, Work
         work, roles = timeloop_problem.read(found["problem"], file)
     if found["architecture"] is None:
         for key in ("ERT", "architecture_constraints", "mapspace_constraints", "constraints"):
-            section = found[key]
-            if section is not None:
-                section.refuse("of an architecture; give its file too")
+            alone = found[key]
+            if alone is not None:
+                alone.refuse("of an architecture; give its file too")
         return None, work
     chain = _chain(found["architecture"], variables)
     file = names[id(_holder(sections, "architecture"))]

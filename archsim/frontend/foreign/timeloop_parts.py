@@ -53,7 +53,7 @@ _SPARSE_SAID = "sparse tensors are not modelled: everything is computed dense"
 _MEMORY = re.compile(r"dram|sram|regfile|buffer|storage|_rf\b|rf$|register|memory|latch|fifo", re.IGNORECASE)
 _COMPUTE = re.compile(r"mac|compute|alu|multiplier", re.IGNORECASE)
 _NETWORK = re.compile(r"noc|network|legacy|reductiontree|multicast|wire", re.IGNORECASE)
-_SPATIAL = "how a mapper lays out loops: state it in a mapping file (docs/mapping.md, constraints)"
+SPATIAL = "how a mapper lays out loops: state it in a mapping file (docs/mapping.md, constraints)"
 
 
 @dataclass
@@ -100,6 +100,7 @@ class Chain:
         self.roles: dict[str, str] = {}
         self._instances = constant(1, "one", architecture.node.mark)  # of version 3: of the subtree so far
         self._reached = 1  # of version 3: of the components so far
+        self._columns = 1  # of them
 
     def inherit(self, attributes: Section | None) -> None:
         """Attributes that hold for what stands below too."""
@@ -140,21 +141,23 @@ class Chain:
         return own.source if own.value > 1 else self._instances.source
 
     def _fan(self, piece: Piece, count: Quantity) -> None:
-        """Columns by ``meshX`` (all instances of the component), rows the rest."""
+        """Columns by ``meshX``, which counts those of all instances of a component; the rest are rows."""
         columns = None
         for section in (piece.attributes, *reversed(self.attributes)):
             if section is not None and columns is None:
                 columns = section.count("meshX", "array.shape", self.variables)
                 section.ignore("rows follow from instances and meshX", "meshY")
-        if columns is None or count.value % columns:
+        further = Fraction(columns, self._columns) if columns is not None else Fraction(0)
+        if columns is None or further.denominator > 1 or count.value % further:
             self.spread(piece.name, count, "")
             return
-        for axis, size in (("cols", Fraction(columns)), ("rows", count.value / columns)):
+        self._columns = columns
+        for axis, size in (("cols", further), ("rows", count.value / further)):
             if size > 1:
                 self.spread(f"{piece.name}_{axis}", replace(count, value=size), axis)
 
     def restrict(self, sections: list[Section], roles: dict[str, str]) -> None:
-        """What is kept where: constraints in the nodes, then those of files of their own, by the names of components."""
+        """What is kept where: constraints in the nodes, then those of files of their own, by names of components."""
         self.roles = roles
         known = {piece.name: piece for piece in self.pieces if isinstance(piece, Piece)}
         for piece in known.values():
@@ -208,7 +211,7 @@ def _constrain(piece: Piece, constraints: Section) -> None:
         piece.bypass = kept.words("bypass", "keeps")
         if "keep" in kept or "keep_only" in kept:
             piece.keep = kept.words("keep", "keeps") + kept.words("keep_only", "keeps")
-    constraints.refuse(_SPATIAL, "temporal", "spatial", "max_overbooked_proportion")
+    constraints.refuse(SPATIAL, "temporal", "spatial", "max_overbooked_proportion")
 
 
 def _target(piece: Piece, target: Section) -> None:
@@ -219,7 +222,7 @@ def _target(piece: Piece, target: Section) -> None:
         if "keep" in target:
             piece.keep = target.words("keep", "keeps")
     else:
-        target.refuse(_SPATIAL)
+        target.refuse(SPATIAL)
 
 
 def design_of(chain: Chain, file: str, clock: Quantity | None) -> Design:

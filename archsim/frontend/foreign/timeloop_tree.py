@@ -6,7 +6,7 @@ import re
 
 from archsim.frontend.foreign.design import constant
 from archsim.frontend.foreign.section import Quantity, Section
-from archsim.frontend.foreign.timeloop_parts import Chain, Piece
+from archsim.frontend.foreign.timeloop_parts import SPATIAL, Chain, Piece
 
 _RANGE = re.compile(r"(.*?)\s*\[\s*(-?[0-9]{1,9})\s*\.\.\s*([0-9]{1,9})\s*\]")
 _MOST_DEPTH = 30
@@ -39,6 +39,7 @@ def _container(node: Section, chain: Chain, parallel: bool) -> None:
     if "networks" in node:
         node.refuse("networks between levels are free in this chip; add a `noc` part yourself", "networks")
     node.ignore("a component that estimates energy", "class", "subclass")
+    node.refuse(SPATIAL, "constraints")
 
 
 def _component(node: Section, chain: Chain, parallel: bool) -> None:

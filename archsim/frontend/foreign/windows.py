@@ -32,18 +32,34 @@ class Axis:
 
     @property
     def extent(self) -> int:
-        """Values along the image, with the padding that is not the same on both sides."""
-        return self.whole - 2 * self.pad
+        """Values along the image as it is stored: with the zeros of one side, where no same padding leaves them out."""
+        stored = self.whole - sum(self.pads)
+        return stored if self._fits(stored, self.pad) else self.whole - 2 * self.pad
 
     @property
     def whole(self) -> int:
         """Values that the windows touch, padding included."""
-        return (self.out - 1) * self.stride + (self.taps - 1) * self.dilation + 1
+        return (self.out - 1) * self.stride + self.reach
+
+    @property
+    def reach(self) -> int:
+        """Values from the first to the last tap of a window."""
+        return (self.taps - 1) * self.dilation + 1
 
     @property
     def pad(self) -> int:
-        """Zeros on either side."""
-        return min(self.pads)
+        """Zeros on either side: as many as the side with more has, where the last window does not reach them."""
+        stored = self.whole - sum(self.pads)
+        return next((zeros for zeros in (max(self.pads), min(self.pads)) if self._fits(stored, zeros)), min(self.pads))
+
+    @property
+    def exact(self) -> bool:
+        """Whether the image is stored without any zeros."""
+        return self.extent == self.whole - sum(self.pads)
+
+    def _fits(self, stored: int, zeros: int) -> bool:
+        """Whether so many zeros on both sides make as many windows."""
+        return stored >= 1 and (stored + 2 * zeros - self.reach) // self.stride + 1 == self.out
 
 
 @dataclass(frozen=True)
@@ -133,7 +149,7 @@ def _axis(task: Task, terms: Coordinate, taken: Iterable[str]) -> Axis:
         raise Refusal("a window whose dims are not one of the result and one of the filter")
     (out, stride), (tap, dilation) = outs[0], taps[0]
     axis = Axis(task.extents[out], task.extents[tap], stride, dilation, task.padding.get(out, (0, 0)))
-    if axis.extent < 1:
+    if axis.extent < 1 or sum(axis.pads) >= axis.whole:
         raise Refusal(f"padding {list(axis.pads)} that leaves nothing of the {axis.whole} values of an axis")
     return axis
 

@@ -150,7 +150,7 @@ def _store(
     if "auto_cost_extraction" in memory and memory.flag("auto_cost_extraction", ""):
         memory.ignore("costs of CACTI; here the technology table's", "auto_cost_extraction", "mem_type")
         memory.ignore("CACTI replaces it", "r_cost", "w_cost")
-        costs = None, None
+        costs: tuple[Quantity | None, Quantity | None] = (None, None)
     else:
         memory.ignore("CACTI is not asked", "auto_cost_extraction", "mem_type")
         costs = memory.number("r_cost", f"{name}.energy.read"), memory.number("w_cost", f"{name}.energy.write")
@@ -172,7 +172,7 @@ def _store(
 
 
 def _outermost(stores: dict[str, Store], served: dict[str, frozenset[str]], sizes: dict[str, Quantity]) -> None:
-    """Where none is called dram, the outermost memory is off the chip if every operand of it has a shared one inside."""
+    """Where none is called dram, the outermost one is off the chip if all its operands have a shared one inside."""
     if any(store.offchip for store in stores.values()):
         return
     *inner, last = stores

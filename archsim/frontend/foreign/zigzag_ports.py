@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 from archsim.frontend.foreign.section import Quantity, Section
 
@@ -36,8 +35,9 @@ def _counted(memory: Section) -> Ports:
     """``r_port``, ``w_port``, ``rw_port`` ports of ``r_bw`` and ``w_bw`` bits."""
     read, write = (_width(memory, key) for key in ("r_bw", "w_bw"))
     counts = [memory.number(key, "ports") for key in ("r_port", "w_port", "rw_port")]
-    reads, writes, both = (int(count.value) if count is not None else 0 for count in counts)
-    return _ports(memory, read, write, reads, writes, both)
+    shared, reads, writes = _directions(memory, *(int(count.value) if count is not None else 0 for count in counts))
+    width = max(read, write, key=lambda each: each.value)
+    return Ports(width, read.scaled(reads), write.scaled(writes), shared, reads if shared else 1)
 
 
 def _width(memory: Section, key: str) -> Quantity:
@@ -63,16 +63,24 @@ def _named(memory: Section, listed: list[Section]) -> Ports:
     reading, writing = kinds["read"] + kinds["read_write"], kinds["write"] + kinds["read_write"]
     if not reading or not writing:
         memory.fail("needs a port that reads and one that writes", "ports")
-    widths = {width.value for width in reading + writing}
-    if len({width.value for width in reading}) > 1 or len({width.value for width in writing}) > 1:
-        memory.ledger.assume(
-            f"{memory.path.rpartition('.')[2]}.ports",
-            f"ports of {', '.join(str(width) for width in sorted(widths))} bits as so many of the first one's width",
+    if len({width.value for width in reading + writing}) > 1:
+        memory.refuse(
+            "ports of several widths: an access costs the same through each, so that a bit's energy depends on the "
+            "port; here it is that of the widest one",
+            "ports",
         )
-    return _ports(memory, reading[0], writing[0], len(kinds["read"]), len(kinds["write"]), len(kinds["read_write"]))
+    shared, read, write = _directions(memory, len(kinds["read"]), len(kinds["write"]), len(kinds["read_write"]))
+    width = max(reading + writing, key=lambda each: each.value)
+    return Ports(width, _sum(reading), _sum(writing), shared, len(reading) if shared else 1)
 
 
-def _ports(memory: Section, read: Quantity, write: Quantity, reads: int, writes: int, both: int) -> Ports:
+def _sum(widths: list[Quantity]) -> Quantity:
+    """Bits a cycle over all ports."""
+    return widths[0].scaled(sum(width.value for width in widths) / widths[0].value)
+
+
+def _directions(memory: Section, reads: int, writes: int, both: int) -> tuple[bool, int, int]:
+    """Whether all ports serve both directions; ports that read, ports that write."""
     if not (reads or both) or not (writes or both):
         memory.fail("needs a port that reads and one that writes: r_port and w_port, or rw_port")
     shared = bool(both) and not reads and not writes
@@ -80,12 +88,4 @@ def _ports(memory: Section, read: Quantity, write: Quantity, reads: int, writes:
         name = memory.path.rpartition(".")[2]
         said = "a port for either direction counts as one of each"
         memory.ledger.assume(f"{name}.ports", f"{reads + both} to read, {writes + both} to write: {said}")
-    width = max(read, write, key=lambda each: each.value)
-    every = Fraction(1)
-    return Ports(
-        width,
-        read.scaled(every * (reads + both)),
-        write.scaled(every * (writes + both)),
-        shared,
-        both if shared else 1,
-    )
+    return shared, reads + both, writes + both

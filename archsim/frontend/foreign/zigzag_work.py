@@ -149,9 +149,6 @@ def _padding(layer: Section, windows: dict[str, Coordinate]) -> dict[str, tuple[
             layer.fail(
                 f"found {shown(pair)} of '{name}'; allowed two whole numbers, of an index with a window", "padding"
             )
-        if whole[0] != whole[1]:
-            said = f"{min(whole)} on both sides, the rest stored as values: {whole} has no counterpart"
-            layer.ledger.assume(f"{layer.path}.pad.{name}", said)
         for dim, _ in windows[name]:
             found[dim] = (whole[0], whole[1])
     return found
