@@ -9,7 +9,7 @@ from typing import Any
 from archsim.errors import ArchsimError, ConfigError
 from archsim.frontend.foreign.design import ROLES, Design, Spread
 from archsim.frontend.foreign.emit import Flow, decimal
-from archsim.frontend.foreign.ledger import Ledger
+from archsim.frontend.foreign.ledger import REFUSED, Ledger
 from archsim.frontend.foreign.memory import array_figures, dram, outside, registers_of, sram, streams
 from archsim.frontend.foreign.names import plain_name
 from archsim.frontend.foreign.placing import Place, places
@@ -32,7 +32,8 @@ def document(design: Design, ledger: Ledger) -> tuple[dict[str, Any], dict[str, 
     found = places(design)
     hierarchy = [_outer(sheet, design, found)] if not _covered(found, "dram") else []
     hierarchy += [{"dram": dram(sheet, place, design)} for place in found if place.kind == "dram"]
-    hierarchy += [{"sram": sram(sheet, place, design)} for place in found if place.kind == "sram"]
+    summed = any(place.kind == "sums" for place in found)
+    hierarchy += [{"sram": sram(sheet, place, design, summed)} for place in found if place.kind in ("sram", "sums")]
     missing = [role for role in ROLES if role not in _roles(found, "sram")]
     if missing:
         hierarchy.append({"sram": streams(sheet, missing, design)})
@@ -91,21 +92,38 @@ def _dtypes(top: Part, design: Design) -> dict[str, str]:
     """The number format of each role: of the bits that the source states, else 8 and sums of 32."""
     dtypes = Flow()
     known = _REAL if design.floating else _WHOLE
+    stated = dict(design.value_bits)
+    _as_inputs(top, stated)
     for role, usual in (("inputs", 8), ("weights", 8), ("outputs", 8), ("accumulate", 32)):
-        stated = design.value_bits.get(role)
-        bits = stated.value if stated else usual
+        of = stated.get(role)
+        bits = of.value if of else usual
         dtypes[role] = known[next((n for n in known if n >= bits), max(known))]
-        if stated is None:
+        if of is None:
             top.sheet.ledger.assume(f"dtypes.{role}", f"{dtypes[role]}: no width is stated for {role}")
-        elif bits not in known:
-            said = f"{dtypes[role]}: {stated.source}; archsim has {', '.join(map(str, known))} bits"
+        else:
+            top.sheet.marks[f"dtypes.{role}"] = of.mark
+        if of is not None and of.value not in known:
+            said = f"{dtypes[role]}: {of.source}; archsim has {', '.join(map(str, known))} bits"
             top.sheet.ledger.assume(f"dtypes.{role}", said)
-        if stated is not None:
-            top.sheet.marks[f"dtypes.{role}"] = stated.mark
     _wide_sums(top, dtypes, known)
     dtypes |= {"tables": dtypes["inputs"], "kv": dtypes["inputs"]}
     top.keys["dtypes"] = dtypes
     return dtypes
+
+
+def _as_inputs(top: Part, stated: dict[str, Quantity]) -> None:
+    """Outputs have the format of inputs, which they become; wider ones are what sums are."""
+    outputs, inputs = stated.get("outputs"), stated.get("inputs")
+    if outputs is None:
+        stated.update({"outputs": inputs} if inputs is not None else {})
+        return
+    if outputs.value != (inputs.value if inputs is not None else 8):
+        said = "outputs are the next layer's inputs in archsim and have their width; this one is that of partial sums"
+        top.sheet.ledger.settle(REFUSED, outputs.path, outputs.mark, said)
+        top.sheet.ledger.assume("dtypes.outputs", f"as inputs: {said}: {outputs.source}")
+        stated.setdefault("accumulate", outputs)
+        stated.pop("outputs")
+        stated.update({"outputs": inputs} if inputs is not None else {})
 
 
 def _wide_sums(top: Part, dtypes: dict[str, str], known: dict[int, str]) -> None:

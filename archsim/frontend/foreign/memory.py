@@ -27,6 +27,17 @@ def _keeps(roles: tuple[str, ...] | list[str]) -> str | list[str]:
     return [kept for role in BESIDE if role in roles for kept in BESIDE[role]]
 
 
+def _kept(place: Place, summed: bool) -> str | list[str]:
+    """Roles of an SRAM: of outputs, finished values and partial sums may lie apart."""
+    if place.kind == "sums":
+        return ["partials"]
+    found = _keeps(place.roles)
+    if not summed or "outputs" not in place.roles:
+        return found
+    every = [kept for role in BESIDE if role in place.roles for kept in BESIDE[role]]
+    return [role for role in every if role != "partials"]
+
+
 def dram(sheet: Sheet, place: Place, design: Design) -> dict[str, Any]:
     """A memory outside the chip. Its instances, if there are several, are one."""
     store, many = place.store, place.instances
@@ -88,8 +99,8 @@ def _stands(part: Part, store: Store, many: int) -> None:
             part.assume(key, f"0 {unit}", f"{_LIMITLESS}, so no table can price it")
 
 
-def sram(sheet: Sheet, place: Place, design: Design) -> dict[str, Any]:
-    """A memory on the chip, all instances as one."""
+def sram(sheet: Sheet, place: Place, design: Design, summed: bool) -> dict[str, Any]:
+    """A memory on the chip, all instances as one; ``summed``: partial sums have a memory of their own."""
     store, many = place.store, place.instances
     part = sheet.part(store.name, "sram", store.mark)
     bits = _capacity(part, "size", store, many)
@@ -101,7 +112,7 @@ def sram(sheet: Sheet, place: Place, design: Design) -> dict[str, Any]:
             part.assume(key, value, width.doubt)
         else:
             part.state(key, value, stated, "banks x word x ports a cycle")
-    part.put("keeps", _keeps(place.roles))
+    part.put("keeps", _kept(place, summed))
     _slots(part, store, design)
     for way, pj in (("read", store.read_pj), ("write", store.write_pj)):
         if pj is not None:
@@ -201,6 +212,10 @@ def _register_energy(part: Part, found: list[Place], way: str) -> None:
         return
     if len({price for price, _ in prices}) == 1 and len(prices) >= len(found):
         part.state(f"energy.register_{way}", f"{decimal(prices[0][0])} pJ", prices[0][1], "of an element")
+        held = [role for place in found for role in place.roles]
+        if len(held) < len(BESIDE):
+            said = f"of every operand; the source states it of {', '.join(held)}"
+            part.sheet.ledger.assume(f"{part.name}.energy.register_{way}", said)
         return
     for price, pj in prices:
         said = (

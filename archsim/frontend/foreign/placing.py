@@ -2,18 +2,26 @@
 
 A chip has memories that all of an array's PEs share, and registers inside the array. A memory of which there are at
 least as many instances as it has compute units each lies in the array, if its operands have another one on the chip.
+Of those the innermost one of outputs, where it is large enough, becomes the memory of partial sums.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from archsim.frontend.foreign.design import ROLES, Design, Store
 
 
+SUM_ROWS = 16  # rows of sums, a value for each column, that a memory of partial sums must hold twice
+
+
 @dataclass(frozen=True)
 class Place:
-    """A memory and the roles that it keeps as what it is: ``dram``, ``sram`` or ``registers`` of the array."""
+    """A memory and the roles that it keeps as what it is: ``dram``, ``sram``, ``sums`` or ``registers`` of the array.
+
+    ``sums``: an SRAM of partial sums alone, beside the one of outputs.
+    """
 
     store: Store
     kind: str
@@ -26,7 +34,7 @@ def places(design: Design) -> list[Place]:
     kinds = {(id(store), role): kind for role in ROLES for store, kind in _way(design, role)}
     found = []
     for store in design.stores:
-        for kind in ("dram", "sram", "registers"):
+        for kind in ("dram", "sram", "sums", "registers"):
             roles = tuple(role for role in ROLES if kinds.get((id(store), role)) == kind)
             if roles:
                 found.append(Place(store, kind, design.instances(store), roles))
@@ -43,8 +51,19 @@ def _way(design: Design, role: str) -> list[tuple[Store, str]]:
         if store.offchip and "sram" not in kinds:
             found.append((store, "dram"))
         else:
-            found.append((store, "registers" if "sram" in kinds and _inside(design, store) else "sram"))
+            inside = "sram" in kinds and _inside(design, store)
+            found.append((store, "registers" if inside else "sram"))
+    if found and role == "outputs" and found[-1][1] == "registers" and _sums(design, found[-1][0]):
+        found[-1] = found[-1][0], "sums"
     return found
+
+
+def _sums(design: Design, store: Store) -> bool:
+    """Whether all instances together are large enough to add up partial sums of a tile, which a systolic array streams."""
+    cols = prod(int(spread.size.value) for spread in design.spreads if spread.axis == "cols")
+    width = store.value_bits.get("outputs", int(store.access_bits.value))
+    needed = 2 * SUM_ROWS * cols * width
+    return not design.dataflow and store.bits is not None and store.bits.value * design.instances(store) >= needed
 
 
 def _inside(design: Design, store: Store) -> bool:

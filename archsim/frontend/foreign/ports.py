@@ -9,6 +9,7 @@ from math import ceil, gcd
 from archsim.frontend.foreign.design import Store
 
 FREE_BANKS = 4  # of a memory whose bandwidth nothing limits
+NARROW = (16, 8, 4, 2, 1)  # bytes of a word, where the source states bits
 MOST_WORD, MOST_BANKS, MOST_PORTS = 1 << 16, 1 << 16, 64
 
 
@@ -75,7 +76,12 @@ def _separate(read: int, write: int) -> tuple[dict[str, int], int]:
 
 
 def _banks(unit: int, word_bytes: Fraction) -> tuple[int, int]:
-    """Banks of the source's word where that divides, else one bank, else as few as can be."""
+    """Banks of the source's word where that divides, else one bank, else as few as can be.
+
+    Where an access is of single bits, the word is the source's choice of unit alone: a narrow one is taken.
+    """
+    if word_bytes < 1:
+        word_bytes = Fraction(next(size for size in NARROW if unit % size == 0))
     word = int(word_bytes)
     if word == word_bytes and 1 <= word <= MOST_WORD and unit % word == 0 and unit // word <= MOST_BANKS:
         return unit // word, word
