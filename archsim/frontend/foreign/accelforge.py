@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from archsim.errors import ConfigError
 from archsim.frontend.foreign import accelforge_work
-from archsim.frontend.foreign.accelforge_parts import Reader
+from archsim.frontend.foreign.accelforge_parts import LEAST_HZ, Reader
 from archsim.frontend.foreign.design import Design, Lanes, Spread, Store
 from archsim.frontend.foreign.section import Quantity, Section
 from archsim.frontend.foreign.sets import Roles, holds
@@ -85,6 +85,8 @@ def _design(arch: Section, file: str, facts: accelforge_work.Facts, variables: d
     if not any(isinstance(level, Store) for level in levels):
         arch.fail("has no memory; allowed nodes !Memory before the compute unit")
     units = reader.units(mac)
+    if clock is not None and clock.value < LEAST_HZ:
+        arch.ledger.assume("clock", f"a cycle is the time of one MAC, {clock.source}: no rate of a chip in seconds")
     return Design(
         tool="AccelForge",
         name=re.sub(r"(\.arch)?\.ya?ml$", "", file),
@@ -92,7 +94,7 @@ def _design(arch: Section, file: str, facts: accelforge_work.Facts, variables: d
         mark=arch.node.mark,
         levels=tuple(levels),
         units=units,
-        clock_hz=clock,
+        clock_hz=clock if clock is None or clock.value >= LEAST_HZ else None,
         value_bits=reader.value_bits(levels),
         technology_nm=_technology(arch),
         lanes=lanes,

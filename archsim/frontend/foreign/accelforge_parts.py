@@ -14,6 +14,8 @@ from archsim.frontend.foreign.section import Quantity, Section
 from archsim.frontend.foreign.sets import EVERY, Roles, roles_of
 
 _PJ, _MM2 = 10**12, 10**6
+MOST_J = Fraction(1, 10**6)  # of an action; what is larger is no energy of a chip
+LEAST_HZ = 1000  # of the compute units; slower ones count in units of their own
 _ESTIMATED = "AccelForge's component models alone read it; the technology table prices what states no energy"
 _SEARCH = "a limit on AccelForge's search; archsim's mapper has its own (docs/mapping.md)"
 _MODELS = ("component_class", "extra_attributes_for_component_model", "component_model", "component_modeling_log")
@@ -134,6 +136,9 @@ class Reader:
         )
         action.ignore(_ESTIMATED, "extra_attributes_for_component_model")
         if energy is None:
+            return None
+        if energy.value > MOST_J:
+            action.refuse("no joules: energies in units of its own have no counterpart; state joules", "energy")
             return None
         return energy.scaled(_PJ * prod((each.value for each in scales if each is not None), start=Fraction(1)), "J")
 

@@ -80,7 +80,7 @@ def bring(paths: Sequence[Path], tool: str = "") -> Brought:
     design, work = _understood(tools[0], documents, ledger)
     for document in documents:
         ledger.close(document.root)
-    return _written(tools[0], design, work, ledger)
+    return _written(tools[0], design, work, ledger, documents[0].root.mark)
 
 
 def _document(path: Path, tool: str) -> Document:
@@ -138,7 +138,7 @@ def _scalesim(documents: list[Document], sections: list[Section]) -> tuple[Desig
     return design, works[0] if works else None
 
 
-def _written(tool: str, design: Design | None, work: Work | None, ledger: Ledger) -> Brought:
+def _written(tool: str, design: Design | None, work: Work | None, ledger: Ledger, place: Mark) -> Brought:
     documents: dict[str, dict[str, Any]] = {}
     left_out: list[str] = []
     marks: dict[str, Mark] = {}
@@ -150,7 +150,7 @@ def _written(tool: str, design: Design | None, work: Work | None, ledger: Ledger
         name = f"{made['name']}.yaml" if f"{made['name']}.yaml" not in documents else f"{made['name']}_workload.yaml"
         documents[name] = made
     if not documents:
-        raise ConfigError(f"found neither a chip nor a workload in these files of {_NAMED[tool]}")
+        raise ConfigError(f"{place}: found neither a chip nor a workload in these files of {_NAMED[tool]}")
     files = {name: text_of(made, _head(tool, ledger, left_out)) for name, made in documents.items()}
     if design is not None:
         _check(next(iter(files.values())), marks, design)

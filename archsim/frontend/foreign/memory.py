@@ -131,12 +131,18 @@ def _slots(part: Part, store: Store, design: Design) -> None:
 
 
 def _wanted(design: Design, roles: tuple[str, ...] | list[str]) -> int:
-    """Bytes a cycle that never limit the array: four values for each PE of a side where they hop through it, else one
-    for every unit; of each role, sums of 4 bytes."""
+    """Bytes a cycle that never limit the array.
+
+    Systolic: four values of each role for every PE of the longer side, sums of 4 bytes. Else an input for each row, a
+    weight for each unit, a sum of 4 bytes for each column, and as much again to fill and drain.
+    """
     cols = prod(int(spread.size.value) for spread in design.spreads if spread.axis == "cols")
-    side = max(cols, design.macs // max(cols, 1))
-    values = 4 * side if design.dataflow else design.macs
-    return max(1, min(values * (4 if "outputs" in roles else 1) * len(roles), 1 << 24))
+    rows = max(design.macs // max(cols, 1), 1)
+    side = max(cols, rows)
+    values = {"inputs": rows, "weights": design.macs // 2 + 1, "outputs": 4 * cols}
+    if design.dataflow:
+        values = {"inputs": 2 * side, "weights": 2 * side, "outputs": 8 * side}
+    return max(1, min(2 * sum(values[role] for role in roles), 1 << 24))
 
 
 def outside(sheet: Sheet, roles: list[str], design: Design) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from math import prod
 
 from archsim.frontend.foreign.design import ROLES, Design, Store
 
-
 SUM_ROWS = 16  # rows of sums, a value for each column, that a memory of partial sums must hold twice
 
 
@@ -59,7 +58,7 @@ def _way(design: Design, role: str) -> list[tuple[Store, str]]:
 
 
 def _sums(design: Design, store: Store) -> bool:
-    """Whether all instances together are large enough to add up partial sums of a tile, which a systolic array streams."""
+    """Whether all instances together can add up the sums of a tile; a systolic array streams longer ones."""
     cols = prod(int(spread.size.value) for spread in design.spreads if spread.axis == "cols")
     width = store.value_bits.get("outputs", int(store.access_bits.value))
     needed = 2 * SUM_ROWS * cols * width

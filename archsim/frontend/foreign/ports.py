@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, gcd
+from math import ceil
 
 from archsim.frontend.foreign.design import Store
 
-FREE_BANKS = 4  # of a memory whose bandwidth nothing limits
 NARROW = (16, 8, 4, 2, 1)  # bytes of a word, where the source states bits
 MOST_WORD, MOST_BANKS, MOST_PORTS = 1 << 16, 1 << 16, 64
 
@@ -39,17 +38,18 @@ def width_of(store: Store, instances: int, size_bytes: int, wanted_bytes: int) -
     if store.shared and read != write:
         read = write = min(read, write)
         doubts.append("one rate for both directions, that of the slower one")
-    whole = ceil(read), ceil(write)
-    if whole[0] != read or whole[1] != write:
+    ports, exact = _shared(read, store.ports) if store.shared else _separate(read, write)
+    unit = max(ceil(exact), 1)
+    if unit != exact:
         doubts.append("rounded up to whole bytes")
-    ports, unit = _shared(whole[0], store.ports) if store.shared else _separate(*whole)
-    if not store.shared and ports["read"] * unit != whole[0]:
+    if not store.shared and ports["read"] * write != ports["write"] * read:
         doubts.append("both directions at the rate of the slower one: their ratio is none of port counts")
     if unit > size_bytes:
         unit = size_bytes
         doubts.append("no more than the memory holds")
     free = store.read_bits is None and store.write_bits is None
-    banks, word = _banks(unit, Fraction(unit, FREE_BANKS) if free else store.access_bits.value / 8)
+    word_bytes = store.access_bits.value / 8
+    banks, word = _banks(unit, Fraction(0) if free and word_bytes < NARROW[0] else word_bytes)
     if banks * word != unit:
         doubts.append("rounded up to whole words")
     if banks * word > size_bytes:
@@ -63,16 +63,18 @@ def _rate(bits: Fraction | None, instances: int) -> Fraction | None:
     return None if bits is None else bits * instances / 8
 
 
-def _shared(rate: int, ports: int) -> tuple[dict[str, int], int]:
-    count = ports if 1 <= ports <= MOST_PORTS and rate % ports == 0 else 1
-    return {"shared": count}, max(rate // count, 1)
+def _shared(rate: Fraction, ports: int) -> tuple[dict[str, int], Fraction]:
+    count = ports if 1 <= ports <= MOST_PORTS else 1
+    return {"shared": count}, rate / count
 
 
-def _separate(read: int, write: int) -> tuple[dict[str, int], int]:
-    unit = max(gcd(read, write), 1)
-    if max(read, write) // unit > MOST_PORTS or min(read, write) < 1:
-        return {"read": 1, "write": 1}, max(min(read, write), 1)
-    return {"read": read // unit, "write": write // unit}, unit
+def _separate(read: Fraction, write: Fraction) -> tuple[dict[str, int], Fraction]:
+    """Ports in the ratio of the rates where that is one of small whole numbers."""
+    if min(read, write) > 0:
+        ratio = read / write
+        if max(ratio.numerator, ratio.denominator) <= MOST_PORTS:
+            return {"read": ratio.numerator, "write": ratio.denominator}, write / ratio.denominator
+    return {"read": 1, "write": 1}, min(read, write)
 
 
 def _banks(unit: int, word_bytes: Fraction) -> tuple[int, int]:

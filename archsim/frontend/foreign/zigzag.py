@@ -84,7 +84,10 @@ def _design(
     if len(memories) != len(named):
         table.fail("a memory without keys; allowed mappings with size, operands, ports, served_dimensions")
     served = {name: _served(section, sizes) for name, section in memories}
-    stores = {name: _store(name, section, sizes, served, links) for name, section in memories}
+    made = {name: _store(name, section, sizes, served, links) for name, section in memories}
+    stores = {name: store for name, store in made.items() if store is not None}
+    if not stores:
+        table.fail(f"none keeps an operand that is known; allowed {', '.join(links)}")
     _outermost(stores, served, sizes)
     axes = _accumulated(memories, stores, served, sizes) | axes
     return Design(
@@ -131,14 +134,15 @@ def _served(memory: Section, sizes: dict[str, Quantity]) -> frozenset[str]:
 
 def _store(
     name: str, memory: Section, sizes: dict[str, Quantity], served: dict[str, frozenset[str]], links: dict[str, str]
-) -> Store:
+) -> Store | None:
     operands = memory.words("operands", f"{name}.keeps")
     roles = frozenset(links[operand] for operand in operands if operand in links)
     strange = [operand for operand in operands if operand not in links]
     if strange:
         memory.refuse(f"operand {', '.join(strange)} has no counterpart: inputs, weights and outputs have", "operands")
     if not roles:
-        memory.fail(f"keeps no operand; allowed {', '.join(links)}", "operands")
+        memory.refuse("a memory of operands without counterpart is left out")
+        return None
     size = memory.number("size", f"{name}.size")
     if size is None or size.value <= 0:
         memory.fail("key 'size' is missing or 0; allowed bits")
@@ -189,7 +193,7 @@ def _accumulated(
     sizes: dict[str, Quantity],
 ) -> dict[str, str]:
     """Axes along which the innermost memory of outputs is shared are rows: units there add to one sum."""
-    inner = next((name for name, _ in memories if "outputs" in stores[name].roles), None)
+    inner = next((name for name, _ in memories if name in stores and "outputs" in stores[name].roles), None)
     rows = served[inner] if inner is not None and served[inner] != frozenset(sizes) else frozenset[str]()
     return {axis: "rows" if axis in rows else "cols" for axis in sizes} if rows else {}
 
