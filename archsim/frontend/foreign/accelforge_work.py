@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from archsim.errors import ConfigError
-from archsim.frontend.foreign.section import Quantity, Section
+from archsim.frontend.foreign.section import MOST, Quantity, Section
 from archsim.frontend.foreign.sets import Roles, roles_of
 from archsim.frontend.foreign.timeloop_parts import usual_role
 from archsim.frontend.foreign.work import Access, Coordinate, Task, Work
@@ -115,7 +115,7 @@ def _bounds(section: Section) -> dict[str, int]:
                     f"{node.mark}: {section.key_path(key)}: found {shown(node.plain())}; allowed '0 <= m < 128'"
                 )
             size = int(bound[4]) - int(bound[1]) + (bound[3] == "<=")
-            if size < 1:
+            if not 1 <= size <= MOST:
                 raise ConfigError(
                     f"{node.mark}: {section.key_path(key)}: found {shown(node.plain())}; allowed 1 or more"
                 )

@@ -16,6 +16,7 @@ from archsim.plain import visible
 from archsim.spec.nodes import Mark, Node
 from archsim.units import shown
 
+MOST = 2**40  # of an extent or a number of instances
 _LONGEST = 80  # characters of a value that a source repeats
 
 
@@ -150,12 +151,12 @@ class Section:
         return None
 
     def count(self, key: str, to: str, names: Mapping[str, object] | None = None) -> int | None:
-        """A whole number from 1."""
+        """A whole number from 1 to 2^40."""
         found = self.number(key, to, names)
         if found is None:
             return None
-        if found.value.denominator != 1 or found.value < 1:
-            self.fail(f"found {shown(self.node.mapping[key].plain())}; allowed a whole number from 1", key)
+        if found.value.denominator != 1 or not 1 <= found.value <= MOST:
+            self.fail(f"found {shown(self.node.mapping[key].plain())}; allowed a whole number from 1 to 2^40", key)
         return int(found.value)
 
     def words(self, key: str, to: str) -> list[str]:

@@ -102,7 +102,7 @@ def _coordinate(entry: Section, extents: dict[str, int], steps: dict[str, int]) 
         words = [str(item.node.value) for item in term.items()] if term.items() else [str(term.node.value)]
         if not 1 <= len(words) <= 2 or words[0] not in extents:
             hint = nearest(words[0], extents) if words else ""
-            entry.fail(f"found {shown(term.node.plain())}{hint}; allowed [DIM] or [DIM, COEFFICIENT]")
+            entry.fail(f"found {shown(' '.join(words))}{hint}; allowed [DIM] or [DIM, COEFFICIENT] of the dimensions")
         step = steps.get(words[1], 0) if len(words) == 2 else 1
         if len(words) == 2 and not step and words[1].isdecimal():
             step = int(words[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from archsim.errors import ConfigError
@@ -11,6 +12,7 @@ from archsim.frontend.foreign.names import plain_name, unique
 from archsim.frontend.foreign.windows import Refusal, Window, windowed
 from archsim.frontend.foreign.work import Access, Task, Work
 
+MOST_VALUES = 2**48  # of a tensor
 SCHEMA = "archsim.workload/1"
 
 
@@ -79,6 +81,9 @@ def document(work: Work, ledger: Ledger) -> tuple[dict[str, Any], list[str]]:
 
 
 def _add(written: Written, name: str, task: Task, ledger: Ledger) -> None:
+    for access in (*task.operands, task.result):
+        if prod(access.shape(task.extents)) > MOST_VALUES:
+            raise Refusal(f"'{access.tensor}' has more than 2^48 values")
     if task.kind == "add":
         _sum(written, name, task, ledger)
     elif any(len(coordinate) > 1 for access in task.operands for coordinate in access.coordinates):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from archsim.errors import nearest
-from archsim.frontend.foreign.section import Quantity, Section
+from archsim.frontend.foreign.section import MOST, Quantity, Section
 from archsim.frontend.foreign.work import Access, Coordinate, Task, Work
 from archsim.units import shown
 
@@ -88,8 +88,8 @@ def _extents(layer: Section) -> dict[str, int]:
     layer.take("layers.sizes", "loop_sizes")
     found = {}
     for dim, number in zip(dims, numbers, strict=True):
-        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-            layer.fail(f"found {shown(number)}; allowed whole numbers from 1", "loop_sizes")
+        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= MOST:
+            layer.fail(f"found {shown(number)}; allowed whole numbers from 1 to 2^40", "loop_sizes")
         found[dim] = number
     return found
 
