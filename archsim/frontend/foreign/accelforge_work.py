@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from archsim.errors import ConfigError
 from archsim.frontend.foreign.section import MOST, Quantity, Section
 from archsim.frontend.foreign.sets import Roles, roles_of
-from archsim.frontend.foreign.timeloop_parts import usual_role
+from archsim.frontend.foreign.timeloop_chain import usual_role
 from archsim.frontend.foreign.work import Access, Coordinate, Task, Work
 from archsim.spec.nodes import Node
 from archsim.units import shown

@@ -8,7 +8,7 @@ from math import ceil
 
 from archsim.frontend.foreign.design import Store
 
-NARROW = (16, 8, 4, 2, 1)  # bytes of a word, where the source states bits
+NARROW = (16, 8, 4, 2, 1)  # bytes of a word, where the source's does not divide
 MOST_WORD, MOST_BANKS, MOST_PORTS = 1 << 16, 1 << 16, 64
 
 
@@ -49,7 +49,10 @@ def width_of(store: Store, instances: int, size_bytes: int, wanted_bytes: int) -
         doubts.append("no more than the memory holds")
     free = store.read_bits is None and store.write_bits is None
     word_bytes = store.access_bits.value / 8
-    banks, word = _banks(unit, Fraction(0) if free and word_bytes < NARROW[0] else word_bytes)
+    if free:
+        unit = max(unit // NARROW[0], 1) * NARROW[0]
+        word_bytes = max(word_bytes, Fraction(NARROW[0]))
+    banks, word = _banks(unit, word_bytes)
     if banks * word != unit:
         doubts.append("rounded up to whole words")
     if banks * word > size_bytes:
@@ -78,16 +81,10 @@ def _separate(read: Fraction, write: Fraction) -> tuple[dict[str, int], Fraction
 
 
 def _banks(unit: int, word_bytes: Fraction) -> tuple[int, int]:
-    """Banks of the source's word where that divides, else one bank, else as few as can be.
-
-    Where an access is of single bits, the word is the source's choice of unit alone: a narrow one is taken.
-    """
-    if word_bytes < 1:
-        word_bytes = Fraction(next(size for size in NARROW if unit % size == 0))
-    word = int(word_bytes)
-    if word == word_bytes and 1 <= word <= MOST_WORD and unit % word == 0 and unit // word <= MOST_BANKS:
-        return unit // word, word
-    banks = 1
-    while -(-unit // banks) > MOST_WORD and banks < MOST_BANKS:
-        banks *= 2
-    return banks, min(-(-unit // banks), MOST_WORD)
+    """Banks of the source's word where that divides, else of the widest narrow word that does, else of few words."""
+    words = [int(word_bytes)] if word_bytes.denominator == 1 and 1 <= word_bytes <= MOST_WORD else []
+    for word in (*words, *NARROW):
+        if unit % word == 0 and unit // word <= MOST_BANKS:
+            return unit // word, word
+    word = min(-(-unit // MOST_BANKS), MOST_WORD)
+    return min(-(-unit // word), MOST_BANKS), word

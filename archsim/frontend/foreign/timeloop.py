@@ -13,7 +13,8 @@ from archsim.errors import ConfigError
 from archsim.frontend.foreign import timeloop_problem
 from archsim.frontend.foreign.design import Design
 from archsim.frontend.foreign.section import Quantity, Section
-from archsim.frontend.foreign.timeloop_parts import Chain, design_of
+from archsim.frontend.foreign.timeloop_chain import Chain
+from archsim.frontend.foreign.timeloop_parts import design_of
 from archsim.frontend.foreign.timeloop_tree import flat_nodes, flat_subtree
 from archsim.frontend.foreign.work import Work
 
@@ -61,7 +62,7 @@ def read(sections: list[Section], files: list[str]) -> tuple[Design | None, Work
     limits = [found[key] for key in ("architecture_constraints", "mapspace_constraints", "constraints")]
     chain.restrict([section for section in limits if section is not None], roles)
     chain.price(found["ERT"])
-    return design_of(chain, file, _clock(found["variables"], chain)), work
+    return design_of(chain, file, _clock(found["variables"], chain), found["variables"]), work
 
 
 def _one(sections: Iterable[Section], key: str) -> Section | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from archsim.errors import nearest
 from archsim.frontend.foreign.section import Section
-from archsim.frontend.foreign.timeloop_parts import usual_role
+from archsim.frontend.foreign.timeloop_chain import usual_role
 from archsim.frontend.foreign.work import Access, Coordinate, Task, Work
 from archsim.units import shown
 

@@ -6,7 +6,7 @@ import re
 
 from archsim.frontend.foreign.design import constant
 from archsim.frontend.foreign.section import Quantity, Section
-from archsim.frontend.foreign.timeloop_parts import SPATIAL, Chain, Piece
+from archsim.frontend.foreign.timeloop_chain import SPATIAL, Chain, Piece
 
 _RANGE = re.compile(r"(.*?)\s*\[\s*(-?[0-9]{1,9})\s*\.\.\s*([0-9]{1,9})\s*\]")
 _MOST_DEPTH = 30
