@@ -315,3 +315,27 @@ def test_files_of_several_tools_are_refused() -> None:
         bring([FOLDER / "zigzag" / "gemm_l1.yaml", FOLDER / "timeloop" / "gemm.prob.yaml"])
     with pytest.raises(ConfigError, match="allowed timeloop, accelforge, zigzag, scalesim"):
         bring([FOLDER / "zigzag" / "gemm_l1.yaml"], "zigzagg")
+
+
+def test_layers_without_counterpart_are_left_out_with_their_reason(tmp_path: Path) -> None:
+    text = (FOLDER / "accelforge" / "chain.workload.yaml").read_text(encoding="utf-8")
+    path = tmp_path / "odd.workload.yaml"
+    path.write_text(text.replace("WB(weight)[t, u]", "WB(weight)[n, u]"), encoding="utf-8")
+    found = bring([path])
+    assert len(found.left_out) == 1
+    assert "layer 'Last': a sum over 'n', which one operand alone has" in found.left_out[0]
+    assert not found.complete
+    assert "left out: " in found.files["odd.yaml"]
+    alone = tmp_path / "alone.workload.yaml"
+    alone.write_text("workload:\n  rank_sizes: {M: 4}\n  einsums: ['O[m] = A[m] * B[m] * C[m]']\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="a product of 3 operands; archsim has products of two"):
+        bring([alone])
+
+
+def test_long_names_stay_apart(tmp_path: Path) -> None:
+    text = (FOLDER / "zigzag" / "gemm.yaml").read_text(encoding="utf-8")
+    path = tmp_path / "long.yaml"
+    path.write_text(text.replace("- id: 0", f"- id: {'1' * 80}"), encoding="utf-8")
+    written = tmp_path / "written.yaml"
+    written.write_text(bring([path]).files["long.yaml"], encoding="utf-8")
+    assert len(load_model(written).layers) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -51,11 +52,18 @@ def evaluate(value: object, names: Mapping[str, object] | None = None) -> Number
     if len(text) > _LONGEST:
         raise ConfigError(f"found {shown(value)}; allowed arithmetic of at most {_LONGEST} characters")
     try:
-        tree = ast.parse(text, mode="eval").body
+        tree = parsed(text)
         return _bounded(_Evaluator(text, names or {}).value(tree), value)
     except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, TypeError, RecursionError, MemoryError) as error:
         reason = "a division by 0" if isinstance(error, ZeroDivisionError) else "no arithmetic that is understood"
         raise ConfigError(f"found {shown(value)}, {reason}; allowed a number, or arithmetic on numbers") from None
+
+
+def parsed(text: str) -> ast.expr:
+    """The tree of an expression, without a word on stderr. Raises SyntaxError, ValueError, ... for what is none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text.strip(), mode="eval").body
 
 
 class _Evaluator:

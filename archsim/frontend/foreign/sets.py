@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from archsim.errors import ConfigError, nearest
 from archsim.frontend.foreign.design import ROLES
+from archsim.frontend.foreign.expression import parsed
 from archsim.units import shown
 
 Roles = frozenset[str]
@@ -35,7 +36,7 @@ def roles_of(text: str, names: Mapping[str, Roles]) -> Roles:
     try:
         if len(text) > _LONGEST:
             raise ValueError
-        return _roles(ast.parse(text.strip(), mode="eval").body, {**_KNOWN, **names})
+        return _roles(parsed(text), {**_KNOWN, **names})
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         allowed = "All, Nothing, Inputs, Outputs, input, weight, output, tensors, memories, joined by | & - ~"
         raise ConfigError(f"found {shown(text)}; allowed {allowed}") from None
@@ -48,7 +49,7 @@ def holds(text: str, names: Mapping[str, Roles]) -> bool:
     try:
         if len(text) > _LONGEST:
             raise ValueError
-        return _holds(ast.parse(text.strip(), mode="eval").body, {**_KNOWN, **names})
+        return _holds(parsed(text), {**_KNOWN, **names})
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         raise ConfigError(f"found {shown(text)}; allowed true, false, or a comparison of len(SET)") from None
 

@@ -20,14 +20,15 @@ class Written:
     """The document so far: ``shapes`` of the tensors that are there, by their names in the file."""
 
     def __init__(self) -> None:
+        self.layer = ""
         self.inputs: dict[str, list[int]] = {}
         self.layers: list[dict[str, Any]] = []
         self.shapes: dict[str, tuple[int, ...]] = {}  # results of layers and inputs
         self.made: dict[str, str] = {}  # tensor of the source -> the result here that is it
 
     def taken(self) -> list[str]:
-        """Names in use."""
-        return list(self.shapes)
+        """Names in use, that of the layer being written too."""
+        return [*self.shapes, self.layer]
 
     def source(self, access: Access, shape: tuple[int, ...], layer: str, ledger: Ledger) -> str:
         """The tensor that a layer reads: the result of one before it, or an input of the file."""
@@ -62,6 +63,7 @@ def document(work: Work, ledger: Ledger) -> tuple[dict[str, Any], list[str]]:
     refused: list[str] = []
     for task in work.tasks:
         name = unique(plain_name(task.name, "layer"), written.taken())
+        written.layer = name
         try:
             _add(written, name, task, ledger)
         except Refusal as reason:
@@ -104,6 +106,9 @@ def _product(written: Written, name: str, task: Task, ledger: Ledger) -> None:
         raise Refusal("a step over values that are left out; archsim's products index each value")
     if not task.result.dims <= first.dims | second.dims:
         raise Refusal("an index of the result that no operand has")
+    alone = sorted((first.dims ^ second.dims) - task.result.dims)
+    if alone:
+        raise Refusal(f"a sum over '{alone[0]}', which one operand alone has; archsim sums what both have")
     entry: dict[str, Any] = {"equation": f"{_term(first)}, {_term(second)} -> {_term(task.result)}"}
     shapes = [access.shape(task.extents) for access in (first, second)]
     sources = [written.source(first, shapes[0], name, ledger)]
