@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from archsim import cli_ending, cli_model, cli_noc, cli_report, cli_sweep
+from archsim import cli_ending, cli_import, cli_model, cli_noc, cli_report, cli_sweep
 from archsim import cli_options as opt
 from archsim.cli_print import progress, put, say_error
 from archsim.errors import ArchsimError
@@ -54,6 +54,7 @@ app.command("noc")(cli_noc.noc)
 app.command("sweep")(cli_sweep.sweep)
 app.command("compare")(cli_report.compare)
 app.command("report")(cli_report.report)
+app.command("import")(cli_import.import_)
 
 
 @app.command()

@@ -38,8 +38,11 @@ _RATIO = re.compile(r"\s*(\d+)\s*:\s*(\d+)\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class Row:
+    """A layer as its line states it: the sizes of ``CONV_FIELDS`` or ``GEMM_FIELDS``."""
+
     place: str  # file:line
+    line: int
     name: str
     sizes: tuple[int, ...]
     extra: str  # the optional field after them
@@ -52,20 +55,14 @@ def import_scalesim(
 
     ModelError names file:line and field.
     """
-    try:
-        data = path.read_bytes()
-        text = data.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(f"{path}: cannot be read as text: {error}") from None
+    rows, data = _read(path)
     nodes: list[Node] = []
     values: dict[str, Value] = {}
     warnings: list[str] = []
-    for row in _rows(path, text):
+    for row in rows:
         node, operands = _layer(row, batch or 1, warnings)
         nodes.append(node)
         values.update({value.name: value for value in operands})
-    if not nodes:
-        raise ModelError(f"{path}: has no layer; allowed a header line and one row a layer")
     graph = Graph(
         name=name or path.stem,
         nodes=tuple(nodes),
@@ -77,9 +74,26 @@ def import_scalesim(
     return lower_graph(infer(graph), batch=batch or 1, sha256=hashlib.sha256(data).hexdigest(), lookups=lookups)
 
 
-def _rows(path: Path, text: str) -> list[_Row]:
+def layers(path: Path) -> list[Row]:
+    """The layers of a topology file. Raises ModelError with file:line and field."""
+    return _read(path)[0]
+
+
+def _read(path: Path) -> tuple[list[Row], bytes]:
+    try:
+        data = path.read_bytes()
+        text = data.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"{path}: cannot be read as text: {error}") from None
+    rows = _rows(path, text)
+    if not rows:
+        raise ModelError(f"{path}: has no layer; allowed a header line and one row a layer")
+    return rows, data
+
+
+def _rows(path: Path, text: str) -> list[Row]:
     """The rows after the header, each with a name of its own."""
-    rows: dict[str, _Row] = {}
+    rows: dict[str, Row] = {}
     wanted: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), start=1):
         fields = [part.strip() for part in line.split(",")]
@@ -94,7 +108,7 @@ def _rows(path: Path, text: str) -> list[_Row]:
         extra = fields[len(wanted) + 1] if len(fields) > len(wanted) + 1 else ""
         label = fields[0] or _shape_name(sizes, extra, len(rows) + 1)
         label = f"{label}#{number}" if label in rows else label
-        rows[label] = _Row(place, label, sizes, extra)
+        rows[label] = Row(place, number, label, sizes, extra)
     return list(rows.values())
 
 
@@ -113,7 +127,7 @@ def _size(place: str, label: str, text: str) -> int:
     return int(text)
 
 
-def _layer(row: _Row, batch: int, warnings: list[str]) -> tuple[Node, tuple[Value, Value]]:
+def _layer(row: Row, batch: int, warnings: list[str]) -> tuple[Node, tuple[Value, Value]]:
     ratio = _RATIO.fullmatch(row.extra)
     if ratio is not None and ratio[1] != ratio[2]:
         warnings.append(f"{row.place}: sparsity {row.extra} of '{row.name}' is not modelled: computed dense")
@@ -121,7 +135,7 @@ def _layer(row: _Row, batch: int, warnings: list[str]) -> tuple[Node, tuple[Valu
     return _gemm(row, batch, second or 1) if len(row.sizes) == len(GEMM_FIELDS) else _conv(row, batch, second)
 
 
-def _gemm(row: _Row, batch: int, products: int) -> tuple[Node, tuple[Value, Value]]:
+def _gemm(row: Row, batch: int, products: int) -> tuple[Node, tuple[Value, Value]]:
     m, n, k = row.sizes
     several = (products,) if products > 1 else ()
     leading = (batch, *several) if batch > 1 else several
@@ -129,7 +143,7 @@ def _gemm(row: _Row, batch: int, products: int) -> tuple[Node, tuple[Value, Valu
     return Node(row.name, "MatMul", (a.name, b.name), (f"{row.name}.output",)), (a, b)
 
 
-def _conv(row: _Row, batch: int, stride_w: int) -> tuple[Node, tuple[Value, Value]]:
+def _conv(row: Row, batch: int, stride_w: int) -> tuple[Node, tuple[Value, Value]]:
     height, width, kernel_h, kernel_w, channels, filters, stride = row.sizes
     if kernel_h > height or kernel_w > width:
         raise ModelError(f"{row.place}: filter {kernel_h}x{kernel_w} is larger than its input {height}x{width}")
@@ -141,6 +155,6 @@ def _conv(row: _Row, batch: int, stride_w: int) -> tuple[Node, tuple[Value, Valu
     return Node(row.name, "Conv", (a.name, b.name), (f"{row.name}.output",), attributes), (a, b)
 
 
-def _operands(row: _Row, data: Shape, weights: Shape) -> tuple[Value, Value]:
+def _operands(row: Row, data: Shape, weights: Shape) -> tuple[Value, Value]:
     a, b = f"{row.name}.input", f"{row.name}.weights"
     return Value(a, data, "input"), Value(b, weights, "constant", sources=(b,))

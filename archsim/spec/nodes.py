@@ -25,6 +25,7 @@ NEWLINE = b"\n"
 MAX_NODES = 20_000  # after expansion of aliases
 MAX_ALIASES = 100
 MAX_DEPTH = 32
+MERGE = "<<"
 
 Scalar = None | bool | int | Decimal | str
 _INTEGER = re.compile(r"[-+]?[0-9]{1,40}")
@@ -52,6 +53,7 @@ class Node:
     value: Scalar | dict[str, Node] | list[Node]
     mark: Mark
     source: str = field(default="", compare=False)
+    tag: str = field(default="", compare=False)  # of files of other tools alone, such as '!Component'
 
     @property
     def mapping(self) -> dict[str, Node]:
@@ -101,6 +103,14 @@ def decoded(data: bytes, path: str | Path) -> str:
         raise ConfigError(f"{_place(path, data[: error.start])}: not UTF-8 text (byte {error.start})") from None
 
 
+def parse_foreign(text: str, file: str) -> Node:
+    """The tree of YAML text that another tool reads: a mapping or a list, tags kept as text, ``<<`` merged.
+
+    The limits are those of ``parse``. Raises ConfigError with file:line:column.
+    """
+    return _parsed(text, file, MAX_NODES, foreign=True)
+
+
 def _place(path: str | Path, before: bytes) -> str:
     """The place in a file behind some of its bytes."""
     return f"{path}:{before.count(NEWLINE) + 1}:{len(before) - before.rfind(NEWLINE)}"
@@ -111,10 +121,14 @@ def parse(text: str, file: str = "<text>", most: int = MAX_NODES) -> Node:
 
     Raises ConfigError with file:line:column.
     """
+    return _parsed(text, file, most, foreign=False)
+
+
+def _parsed(text: str, file: str, most: int, foreign: bool) -> Node:
     _refuse_tabs(text, file)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return _Builder(yaml.parse(text, Loader=loader), file, most).document()
+        return _Builder(yaml.parse(text, Loader=loader), file, most, foreign).document()
     except yaml.MarkedYAMLError as error:
         raise ConfigError(_syntax_message(error, file)) from None
     except yaml.YAMLError as error:
@@ -151,8 +165,9 @@ def of_value(value: object, mark: Mark) -> Node:
 class _Builder:
     """Consumes parser events; counts what it expands."""
 
-    def __init__(self, events: Iterator[Any], file: str, most: int) -> None:
+    def __init__(self, events: Iterator[Any], file: str, most: int, foreign: bool) -> None:
         self._most = most
+        self._foreign = foreign
         self._events = events
         self._file = file
         self._anchors: dict[str, Node | None] = {}
@@ -165,7 +180,7 @@ class _Builder:
         if isinstance(next(self._events), yaml.StreamEndEvent):
             raise ConfigError(f"{self._file}:1:1: empty; allowed a mapping of keys to values")
         root = self._node(next(self._events), depth=0)
-        if not isinstance(root.value, dict):
+        if not isinstance(root.value, (dict, list) if self._foreign else dict):
             raise ConfigError(f"{root.mark}: the document is not a mapping; allowed lines such as 'name: my_chip'")
         next(self._events)
         following = next(self._events)
@@ -180,11 +195,12 @@ class _Builder:
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event, mark)
         self._count(1, mark)
-        if event.tag is not None:
+        if event.tag is not None and not self._foreign:
             raise ConfigError(f"{mark}: tag '{event.tag}' is refused; allowed plain values without tags")
         if event.anchor:
             self._anchors[event.anchor] = None
         node = self._content(event, mark, depth)
+        node.tag = event.tag or ""
         if event.anchor:
             self._anchors[event.anchor] = node
         return node
@@ -206,8 +222,8 @@ class _Builder:
                 first = children[event.value].mark
                 raise ConfigError(f"{mark}: duplicate key '{event.value}', first at line {first.line}; allowed once")
             child = self._node(next(self._events), depth + 1)
-            children[event.value] = Node(child.value, mark)
-        return children
+            children[event.value] = Node(child.value, mark, tag=child.tag)
+        return _merged(children) if self._foreign and MERGE in children else children
 
     def _sequence(self, depth: int) -> list[Node]:
         children = []
@@ -227,10 +243,10 @@ class _Builder:
     def _copy(self, node: Node, mark: Mark) -> Node:
         self._count(1, mark)
         if isinstance(node.value, dict):
-            return Node({key: self._copy(child, mark) for key, child in node.value.items()}, node.mark)
+            return Node({key: self._copy(child, mark) for key, child in node.value.items()}, node.mark, tag=node.tag)
         if isinstance(node.value, list):
-            return Node([self._copy(child, mark) for child in node.value], node.mark)
-        return Node(node.value, node.mark)
+            return Node([self._copy(child, mark) for child in node.value], node.mark, tag=node.tag)
+        return Node(node.value, node.mark, tag=node.tag)
 
     def _count(self, nodes: int, mark: Mark) -> None:
         self._nodes += nodes
@@ -239,6 +255,19 @@ class _Builder:
 
     def _mark(self, event: Any) -> Mark:
         return Mark(self._file, event.start_mark.line + 1, event.start_mark.column + 1)
+
+
+def _merged(children: dict[str, Node]) -> dict[str, Node]:
+    """A mapping with the keys of those under its ``<<``, which yield to its own, and earlier ones to none of later."""
+    merge = children.pop(MERGE)
+    given = merge.items if isinstance(merge.value, list) else [merge]
+    found: dict[str, Node] = {}
+    for node in given:
+        if not isinstance(node.value, dict):
+            raise ConfigError(f"{merge.mark}: '{MERGE}' takes a mapping or a list of mappings; found something else")
+        for key, child in node.value.items():
+            found.setdefault(key, child)
+    return found | children
 
 
 def _refuse_tabs(text: str, file: str) -> None:

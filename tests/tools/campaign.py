@@ -24,7 +24,7 @@ from pathlib import Path
 from types import FrameType
 
 from archsim.errors import ArchsimError
-from tests.tools.mutation_seeds import GOLDEN, KINDS, SUFFIX, YAML, beside, seeds
+from tests.tools.mutation_seeds import FOREIGN, GOLDEN, KINDS, SUFFIX, YAML, beside, seeds
 from tests.tools.mutations import mutated
 
 LIMIT_S = 60
@@ -54,6 +54,8 @@ def judge(kind: str, path: Path) -> None:
         from archsim.lab.dram.requests import load
 
         load(path, 1_200_000_000, 64, 8 << 30)
+    elif kind in FOREIGN:
+        _import(kind, path)
     elif kind in ("topology", "onnx"):
         from archsim.frontend.load import import_model
         from archsim.ir.check.workload import check_workload
@@ -86,6 +88,20 @@ def use(kind: str, path: Path) -> None:
         from archsim.lab.run import execute
 
         execute(Job(path, chip))
+
+
+def _import(kind: str, path: Path) -> None:
+    """Import a file of another tool; what is written is good, or the mutant counts as an internal error."""
+    from archsim.frontend.foreign.load import bring
+    from archsim.lab.check import check_file
+
+    for name, text in bring([path], kind).files.items():
+        written = path.with_name(f"written_{name}")
+        written.write_text(text, encoding="utf-8")
+        try:
+            check_file(written)
+        except ArchsimError as error:
+            raise AssertionError(f"what is written is refused: {error}") from error
 
 
 def one(kind: str, number: int, seed: int, folder: Path, tally: Tally, run: bool = False) -> None:

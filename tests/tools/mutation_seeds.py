@@ -12,10 +12,19 @@ from onnx import TensorProto, helper, numpy_helper
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
-YAML = ("chip", "technology", "dram", "link", "scenario", "workload", "einsums", "sweep", "cluster", "mapping")
-TEXT = (*YAML, "mapping_txt", "asm", "topology", "trace")
+OWN = ("chip", "technology", "dram", "link", "scenario", "workload", "einsums", "sweep", "cluster", "mapping")
+FOREIGN = ("timeloop", "accelforge", "zigzag", "scalesim")  # files of other tools, which are imported
+YAML = (*OWN, *FOREIGN[:3])
+TEXT = (*YAML, "mapping_txt", "asm", "topology", "trace", "scalesim")
 KINDS = (*TEXT, "onnx")
-SUFFIX = {"mapping_txt": ".txt", "asm": ".asm", "topology": ".csv", "trace": ".csv", "onnx": ".onnx"}  # else .yaml
+SUFFIX = {
+    "mapping_txt": ".txt",
+    "asm": ".asm",
+    "topology": ".csv",
+    "trace": ".csv",
+    "onnx": ".onnx",
+    "scalesim": ".cfg",
+}  # else .yaml
 
 _TOPOLOGY = """Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,
 conv1, 10, 10, 3, 3, 4, 8, 1,
@@ -113,6 +122,9 @@ def beside() -> Mapping[str, bytes]:
 
 
 def _files(kind: str) -> list[Path]:
+    if kind in FOREIGN:
+        found = sorted((ROOT / "studies" / "validation" / "import" / kind).iterdir())
+        return [path for path in found if path.suffix in (".yaml", ".cfg") and not path.name.endswith(".ert.yaml")]
     configs = {"chip": "accelerators", "technology": "technology", "dram": "dram", "link": "links"}
     configs |= {"workload": "workloads", "scenario": "scenarios"}
     golden = {"chip": "chip.yaml", "scenario": "scenario.yaml", "einsums": "workload.yaml"}

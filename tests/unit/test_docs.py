@@ -34,7 +34,8 @@ def test_relative_links_exist(page: Path) -> None:
 
 def test_readme_uses_only_commands_that_exist() -> None:
     used = set(re.findall(r"^\s{4}archsim (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE))
-    assert used == {"show", "run", "map", "asm", "validate", "report", "verify", "dram", "noc", "sweep", "compare"}
+    known = {"show", "run", "map", "asm", "validate", "report", "verify", "dram", "noc", "sweep", "compare", "import"}
+    assert used == known
 
 
 def test_the_page_of_laws_is_what_the_tests_say() -> None:

@@ -1,0 +1,70 @@
+"""Which memories of a design become memories of a chip, and which lie inside its array.
+
+A chip has memories that all of an array's PEs share, and registers inside the array. A memory of which there are at
+least as many instances as it has compute units each lies in the array, if its operands have another one on the chip.
+Of those the innermost one of outputs, where it is large enough, becomes the memory of partial sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from archsim.frontend.foreign.design import ROLES, Design, Store
+
+SUM_ROWS = 16  # rows of sums, a value for each column, that a memory of partial sums must hold twice
+
+
+@dataclass(frozen=True)
+class Place:
+    """A memory and the roles that it keeps as what it is: ``dram``, ``sram``, ``sums`` or ``registers`` of the array.
+
+    ``sums``: an SRAM of partial sums alone, beside the one of outputs.
+    """
+
+    store: Store
+    kind: str
+    instances: int
+    roles: tuple[str, ...]
+
+
+def places(design: Design) -> list[Place]:
+    """Outermost first. A memory may be shared for one operand and lie in the array for another."""
+    kinds = {(id(store), role): kind for role in ROLES for store, kind in _way(design, role)}
+    found = []
+    for store in design.stores:
+        for kind in ("dram", "sram", "sums", "registers"):
+            roles = tuple(role for role in ROLES if kinds.get((id(store), role)) == kind)
+            if roles:
+                found.append(Place(store, kind, design.instances(store), roles))
+    return found
+
+
+def _way(design: Design, role: str) -> list[tuple[Store, str]]:
+    """The memories of a role: the first one on the chip is shared, whatever it is."""
+    found: list[tuple[Store, str]] = []
+    for store in design.stores:
+        if role not in store.roles:
+            continue
+        kinds = [kind for _, kind in found]
+        if store.offchip and "sram" not in kinds:
+            found.append((store, "dram"))
+        else:
+            inside = "sram" in kinds and _inside(design, store)
+            found.append((store, "registers" if inside else "sram"))
+    if found and role == "outputs" and found[-1][1] == "registers" and _sums(design, found[-1][0]):
+        found[-1] = found[-1][0], "sums"
+    return found
+
+
+def _sums(design: Design, store: Store) -> bool:
+    """Whether all instances together can add up the sums of a tile; a systolic array streams longer ones."""
+    cols = prod(int(spread.size.value) for spread in design.spreads if spread.axis == "cols")
+    width = store.value_bits.get("outputs", int(store.access_bits.value))
+    needed = 2 * SUM_ROWS * cols * width
+    return not design.dataflow and store.bits is not None and store.bits.value * design.instances(store) >= needed
+
+
+def _inside(design: Design, store: Store) -> bool:
+    instances = design.instances(store)
+    return instances > 1 and instances**2 >= design.macs

@@ -1,0 +1,183 @@
+"""SCALE-Sim configurations (.cfg): sections ``[name]`` of ``key: value`` or ``key = value`` lines.
+
+Format: https://github.com/scalesim-project/SCALE-Sim (README, "Config file"). An array of three private SRAMs that
+never limit it, in front of a memory of ``Bandwidth`` words a cycle (InterfaceBandwidth USER; with CALC the bandwidth is
+what the tool computes, so nothing limits it). One word is one byte here.
+"""
+
+from __future__ import annotations
+
+import re
+
+from archsim.errors import ConfigError, nearest
+from archsim.frontend.foreign.design import Design, Spread, Store, Units, constant
+from archsim.frontend.foreign.section import Quantity, Section
+from archsim.spec.nodes import MAX_NODES, Mark, Node, scalar
+from archsim.units import shown
+
+DATAFLOWS = {"os": "output_stationary", "ws": "weight_stationary", "is": "input_stationary"}
+_SECTION = re.compile(r"\[\s*(\w+)\s*\]")
+_ENTRY = re.compile(r"([A-Za-z_][\w ]*?)\s*[:=]\s*(.*)")
+_PRESETS = "architecture_presets"
+_SRAMS = (
+    ("ifmap", "IfmapSramSzkB", "inputs"),
+    ("filter", "FilterSramSzkB", "weights"),
+    ("ofmap", "OfmapSramSzkB", "outputs"),
+)
+_KIB_BITS = 1024 * 8
+_KEYS = (
+    *("run_name", "ArrayHeight", "ArrayWidth", "Dataflow", "Bandwidth", "MemoryBanks", "ReadRequestBuffer"),
+    *("WriteRequestBuffer", "IfmapSramSzkB", "FilterSramSzkB", "OfmapSramSzkB", "IfmapOffset", "FilterOffset"),
+    *("OfmapOffset", "IfmapCustomLayout", "FilterCustomLayout", "SparsitySupport", "SparseRep", "OptimizedMapping"),
+    *("BlockSize", "RandomNumberGeneratorSeed", "InterfaceBandwidth", "UseRamulatorTrace"),
+)
+_SPELLED = {key.lower(): key for key in _KEYS}  # case does not matter in these files
+_LAYOUT = "banks and layout of SCALE-Sim's SRAMs act with a layout file alone; these SRAMs are as wide as the array"
+_OFFSET = "addresses of SCALE-Sim's traces; archsim places tensors itself"
+
+
+def is_config(text: str) -> bool:
+    """Whether the first line that says something opens a section."""
+    lines = (line.strip() for line in text.splitlines())
+    first = next((line for line in lines if line and line[0] not in "#;"), "")
+    return bool(_SECTION.fullmatch(first))
+
+
+def parse_config(text: str, file: str) -> Node:
+    """The tree of a configuration: sections of scalars. Raises ConfigError with file:line."""
+    root: dict[str, Node] = {}
+    current: dict[str, Node] | None = None
+    for number, line in enumerate(text.splitlines(), start=1):
+        said = line.split("#")[0].split(";")[0].strip()
+        mark = Mark(file, number, len(line) - len(line.lstrip()) + 1)
+        section, entry = _SECTION.fullmatch(said), _ENTRY.fullmatch(said)
+        if not said:
+            continue
+        if number > MAX_NODES:
+            raise ConfigError(f"{mark}: more than {MAX_NODES} lines; allowed fewer")
+        if section:
+            current = {}
+            _once(root, section[1], mark)
+            root[section[1]] = Node(current, mark)
+        elif entry and current is not None:
+            key = _SPELLED.get(entry[1].lower(), entry[1])
+            _once(current, key, mark)
+            current[key] = Node(scalar(entry[2]), mark)
+        else:
+            raise ConfigError(f"{mark}: found {shown(said)}; allowed [section], or 'key: value' below one")
+    return Node(root, Mark(file, 1, 1))
+
+
+def _once(found: dict[str, Node], key: str, mark: Mark) -> None:
+    if key in found:
+        raise ConfigError(f"{mark}: duplicate key '{key}', first at line {found[key].mark.line}; allowed once")
+
+
+def design(root: Section, file: str) -> Design:
+    """The chip of a configuration. Raises ConfigError for what is missing or no number."""
+    presets = root.mapping(_PRESETS) or root.fail(f"has no section [{_PRESETS}]; a SCALE-Sim configuration has one")
+    general = root.mapping("general")
+    if general is not None:
+        name = general.text("run_name", "name", "scalesim")
+    rows, cols = _count(presets, "ArrayHeight"), _count(presets, "ArrayWidth")
+    stores = [_outer(root, presets), *(_sram(presets, *each) for each in _SRAMS)]
+    spreads = [Spread("ArrayHeight", rows, "rows"), Spread("ArrayWidth", cols, "cols")]
+    _others(root, presets)
+    return Design(
+        tool="SCALE-Sim",
+        name=name if general is not None else "scalesim",
+        file=file,
+        mark=presets.node.mark,
+        levels=(*stores, *spreads),
+        units=Units("array", presets.node.mark, rate=constant(1, "SCALE-Sim: one MAC of a PE and cycle", rows.mark)),
+        dataflow=_dataflow(presets),
+        free=(
+            "SCALE-Sim itself has no vector unit, no width of partial sums, no energy and no host",
+            "SCALE-Sim's SRAMs never limit its array",
+        ),
+    )
+
+
+def _count(presets: Section, key: str) -> Quantity:
+    if presets.count(key, "array.shape") is None:
+        presets.fail(f"key '{key}' is missing")
+    found = presets.number(key, "array.shape")
+    assert found is not None
+    return found
+
+
+def _dataflow(presets: Section) -> str:
+    said = presets.text("Dataflow", "array.dataflow").lower()
+    if said not in DATAFLOWS:
+        presets.fail(f"found {shown(said)}; allowed {', '.join(DATAFLOWS)}{nearest(said, DATAFLOWS)}", "Dataflow")
+    return DATAFLOWS[said]
+
+
+def _outer(root: Section, presets: Section) -> Store:
+    """The memory behind the SRAMs."""
+    run = root.mapping("run_presets")
+    mode = run.text("InterfaceBandwidth", "dram.bandwidth", "CALC").upper() if run is not None else "CALC"
+    if run is not None and mode not in ("CALC", "USER"):
+        run.fail(f"found {shown(mode)}; allowed CALC, USER", "InterfaceBandwidth")
+    words = _stated(presets) if mode == "USER" else None
+    if mode == "CALC":
+        presets.ignore("with InterfaceBandwidth CALC the bandwidth is what the tool computes: no limit", "Bandwidth")
+    if run is not None and run.flag("UseRamulatorTrace", "dram.standard"):
+        run.refuse(
+            "traces of another simulator; state `standard:` of the dram yourself (archsim show dram)",
+            "UseRamulatorTrace",
+        )
+    bits = words.scaled(8, "one byte a word") if words is not None else None
+    word = constant(8, "one byte a word", presets.node.mark)
+    every = frozenset(("inputs", "weights", "outputs"))
+    return Store(
+        "dram", presets.node.mark, every, None, word, read_bits=bits, write_bits=bits, shared=True, offchip=True
+    )
+
+
+def _stated(presets: Section) -> Quantity:
+    """Words a cycle; a list is one for each operand, of which the least is taken."""
+    node = presets.node.mapping.get("Bandwidth")
+    if node is None:
+        presets.fail("key 'Bandwidth' is missing; InterfaceBandwidth USER needs it")
+    texts = [part.strip() for part in str(node.value).split(",") if part.strip()]
+    if len(texts) == 1:
+        return presets.number("Bandwidth", "dram.bandwidth") or presets.fail("found infinity; allowed words a cycle")
+    numbers = [scalar(text) for text in texts]
+    if not numbers or not all(isinstance(number, int) and number > 0 for number in numbers):
+        presets.fail(f"found {shown(node.value)}; allowed words a cycle", "Bandwidth")
+    least = min(number for number in numbers if isinstance(number, int))
+    presets.refuse(f"a rate for each operand; {least} words a cycle are written for all of them", "Bandwidth")
+    return constant(least, presets.source("Bandwidth"), node.mark)
+
+
+def _sram(presets: Section, name: str, key: str, role: str) -> Store:
+    size = presets.number(key, f"{name}.size") or presets.fail(f"key '{key}' is missing")
+    slots = constant(2, "SCALE-Sim double-buffers its SRAMs", size.mark)
+    word = constant(8, "one byte a word", size.mark)
+    return Store(name, size.mark, frozenset((role,)), size.scaled(_KIB_BITS, "KiB"), word, slots=slots)
+
+
+def _others(root: Section, presets: Section) -> None:
+    presets.ignore(_OFFSET, "IfmapOffset", "FilterOffset", "OfmapOffset")
+    presets.ignore(
+        "queues towards another simulator, without it they do nothing", "ReadRequestBuffer", "WriteRequestBuffer"
+    )
+    presets.ignore("SCALE-Sim reads it and does nothing with it", "MemoryBanks")
+    layout = root.mapping("layout")
+    if layout is not None:
+        layout.ignore(_LAYOUT, *(key for key in layout if key.startswith(("Ifmap", "Filter", "Ofmap"))))
+        for key in ("IfmapCustomLayout", "FilterCustomLayout"):
+            if layout.flag(key, ""):
+                layout.refuse("a layout of tensors in banks; archsim has `interleave` and `padding` of an sram", key)
+            else:
+                layout.ignore(_LAYOUT, key)
+    sparsity = root.mapping("sparsity")
+    if sparsity is not None:
+        dense = "without SparsitySupport they do nothing"
+        keys = ("SparseRep", "OptimizedMapping", "BlockSize", "RandomNumberGeneratorSeed")
+        if sparsity.flag("SparsitySupport", ""):
+            sparsity.refuse("sparse weights are not modelled; layers are computed dense", "SparsitySupport", *keys)
+        else:
+            sparsity.ignore("dense, as archsim is", "SparsitySupport")
+            sparsity.ignore(dense, *keys)
