@@ -23,7 +23,8 @@ from typing import Any
 import yaml
 
 from archsim import __version__
-from archsim.lab.fidelity import timed
+from archsim.errors import ConfigError
+from archsim.lab.fidelity import timed, with_fidelity
 from archsim.lab.sweep import band, cases
 from archsim.lab.sweep.axis import Axis
 from archsim.lab.sweep.cases import Case
@@ -94,7 +95,13 @@ def fidelity(architecture: Any) -> str:
     """At which a chip's points are simulated, '' on one that has but one, which is exact."""
     if not timed(architecture) and architecture.noc is None:
         return ""
-    return "exact" if architecture.cores <= EXACT_CORES else "fast"
+    if architecture.cores > EXACT_CORES:
+        return "fast"
+    try:
+        with_fidelity(architecture, "exact")
+    except ConfigError:  # a crossbar of too many ports
+        return "fast"
+    return "exact"
 
 
 def _row(place: Place, at: str | None) -> Row:
