@@ -93,9 +93,9 @@ def _cluster() -> None:
 
 
 def _studies() -> None:
-    from archsim.lab.sweep.export import _need
+    from archsim.report import tabular
 
-    _need("duckdb", "SQL")
+    tabular.need("duckdb", "SQL")
 
 
 @pytest.mark.parametrize(

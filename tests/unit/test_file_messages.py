@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from archsim.lab.sweep.judge import judge
+from archsim.lab.sweep.resolve import resolve
 from typer.testing import CliRunner
 
 from archsim.cli import app
@@ -44,7 +44,7 @@ def test_all_problems_of_what_a_sweep_names_at_once(tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
     path.write_text(sweep("[eye_trackin]", "{l1.sise: [1 MiB], l1.size: [1, 2 MiB, 3], clock: [1 GHz, 1 GHz]}"))
     with pytest.raises(ConfigError) as caught:
-        judge(path)
+        resolve(path)
     assert places(caught) == ["3:10", "4:8", "4:26", "4:26", "4:50"]
 
 
@@ -53,7 +53,7 @@ def test_a_problem_alone_is_said_as_it_is(tmp_path: Path) -> None:
     path.write_text(sweep("[broken.onnx]"))
     (tmp_path / "broken.onnx").write_bytes(b"x")
     with pytest.raises(ModelError, match=r"s\.yaml:3:10: models\[0\]: .*broken\.onnx"):
-        judge(path)
+        resolve(path)
 
 
 @pytest.mark.parametrize(
