@@ -93,7 +93,7 @@ def _cluster() -> None:
 
 
 def _studies() -> None:
-    from archsim.report import tabular
+    from archsim.lab import tabular
 
     tabular.need("duckdb", "SQL")
 

@@ -7,7 +7,6 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from archsim.lab.sweep.resolve import resolve
 from typer.testing import CliRunner
 
 from archsim.cli import app
@@ -15,6 +14,7 @@ from archsim.errors import ConfigError, ModelError
 from archsim.lab.check import check_file
 from archsim.lab.sweep.axis import axis
 from archsim.lab.sweep.form import read
+from archsim.lab.sweep.resolve import resolve
 from archsim.progress import COMPILING
 from archsim.spec.nodes import parse
 from tests.tools.commands import GOLDEN, ROOT
