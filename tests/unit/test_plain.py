@@ -133,9 +133,9 @@ def test_code_and_html_and_labels() -> None:
 def test_exports_of_a_sweep_hold_no_formulas(tmp_path: Path) -> None:
     from openpyxl import load_workbook
 
-    from archsim.lab.sweep.export import _plain
+    from archsim.lab.tabular import plain as without_formulas
 
-    rows = _plain(pd.DataFrame({"=head": EVIL, "number": range(len(EVIL))}))
+    rows = without_formulas(pd.DataFrame({"=head": EVIL, "number": range(len(EVIL))}))
     rows.to_excel(tmp_path / "t.xlsx", index=False)
     sheet = load_workbook(tmp_path / "t.xlsx").active
     assert {cell.data_type for column in sheet.iter_cols() for cell in column} <= {"s", "n"}
