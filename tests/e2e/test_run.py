@@ -115,9 +115,9 @@ def test_why_simulates_each_change_again(archsim: Archsim, model: str, chip: str
     summary = json.loads(done.stdout)
     rows = {row["name"]: row for row in summary["details"]["why"]}
     assert list(rows) == [
-        "dram bandwidth x2", "l1 size x2", "l1 ports x2", "l1 word x2", "l1 slots x2", "acc size x2", "acc ports x2",
-        "acc word x2", "acc slots x2", "dma channels x2", "mxu columns x2", "mxu double buffer", "mxu fold overlap",
-        "clock x1.2",
+        "dram bandwidth x2", "l1 size x2", "l1 ports x2", "l1 banks x2", "l1 word x2", "l1 slots x2", "acc size x2",
+        "acc ports x2", "acc banks x2", "acc word x2", "acc slots x2", "dma channels x2", "mxu columns x2",
+        "mxu double buffer", "mxu fold overlap", "vpu lanes x2", "clock x1.2",
     ]  # fmt: skip
     assert all(row["reason"] == "" for row in rows.values())
     assert "voltage is not counted" in rows["clock x1.2"]["remark"]

@@ -132,13 +132,14 @@ def test_whole_or_not_there(ring: Path, tmp_path: Path, monkeypatch: pytest.Monk
     found = json.loads((ring / "noc.json").read_text())
     left = [3]
 
-    def full(path: Path, content: str | bytes) -> None:
+    def full(path: Path, data: bytes, **kept: Any) -> None:
         left[0] -= 1
         if not left[0]:
             raise OSError(28, "No space left on device")
-        path.write_text(str(content))
+        put(path, data, **kept)
 
-    monkeypatch.setattr(outputs, "_put", full)
+    put = outputs.put
+    monkeypatch.setattr(outputs, "put", full)
     with pytest.raises(ConfigError, match="cannot be written"):
         part_page.save(tmp_path / "new", found, noc_page.KIND)
     assert not (tmp_path / "new").exists()
