@@ -73,6 +73,9 @@ WORKLOADS: list[tuple[Callable[[], Workload], str]] = [
     (lambda: operand("out", axes=(*axes_of("out")[:3], Axis((("k", 1),), 1))), "is indexed 1 to 16; it has 0 to 15"),
     (lambda: operand("bias", name="a"), "two operands of one name"),
     (lambda: operand("b", name="bb"), "is a matmul without operand 'b'"),
+    (lambda: operand("out", name="layers"), "calls its output operand 'layers'; allowed 'out'"),
+    (lambda: operand("a", axes=(Axis((), 2**40), *axes_of("a")[1:])), "allowed within 2^40"),
+    (lambda: operand("a", axes=(Axis((), -(2**40)), *axes_of("a")[1:])), "allowed within 2^40"),
     (lambda: replace(WORKLOAD, layers=WORKLOAD.layers[::-1]), "reads 'y1', which no earlier layer writes"),
     (lambda: operand("out", tensor="x", axes=axes_of("out")[:3] + (Axis(()),)), "writes 'x', which is an input"),
 ]

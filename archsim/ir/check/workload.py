@@ -6,6 +6,8 @@ from archsim.errors import ModelError, nearest
 from archsim.ir.workload import Axis, Layer, Operand, Rows, Tensor, View, Workload
 
 ROLES = ("inputs", "weights", "outputs", "tables", "kv")
+OUTPUT = "out"  # the name of every layer's output operand
+MOST_INDEX = 2**40  # up to which an index may reach on either side; offsets in bytes are counted in 64 bits
 
 
 def check_workload(workload: Workload) -> None:
@@ -91,6 +93,10 @@ def _check_axes(layer: Layer, operand: Operand, tensor: Tensor, where: str) -> N
                     f"{where}: no dim '{dim}'{nearest(dim, layer.dims)}; there are: {', '.join(layer.dims)}"
                 )
         low, high = _reach(axis, layer)
+        if low <= -MOST_INDEX or high >= MOST_INDEX:
+            raise ModelError(
+                f"{where}: axis {number} of '{operand.tensor}' is indexed {low} to {high}; allowed within 2^40"
+            )
         if operand is layer.output and (low < 0 or high >= extent):
             raise ModelError(
                 f"{where}: axis {number} of '{operand.tensor}' is indexed {low} to {high}; it has 0 to {extent - 1}"
@@ -124,10 +130,14 @@ def _reach(axis: Axis, layer: Layer) -> tuple[int, int]:
 
 
 def _check_parts(layer: Layer) -> None:
-    """Operands are named once; a matmul has a and b."""
+    """Operands are named once, the output as every layer's; a matmul has a and b."""
     names = [operand.name for operand in layer.inputs]
     if len(set(names)) < len(names):
         raise ModelError(f"layer '{layer.name}' ({layer.op}) has two operands of one name: {', '.join(names)}")
+    if layer.output.name != OUTPUT:
+        raise ModelError(
+            f"layer '{layer.name}' ({layer.op}) calls its output operand '{layer.output.name}'; allowed '{OUTPUT}'"
+        )
     missing = [name for name in ("a", "b") if name not in names]
     if layer.kind == "matmul" and missing:
         raise ModelError(f"layer '{layer.name}' ({layer.op}) is a matmul without operand '{missing[0]}'")
