@@ -60,6 +60,25 @@ def test_strict_writes_nothing_where_a_key_is_refused(tmp_path: Path, capsys: py
     assert call("import", FOLDER / "scalesim" / "small_os.cfg", "--out", out, "--strict") == 0
 
 
+def test_no_source_and_no_file_of_the_user_is_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (FOLDER / "zigzag" / "gemm_l1.yaml").read_bytes()
+    source = tmp_path / "gemm_l1.yaml"
+    source.write_bytes(text)
+    linked = tmp_path / "linked.yaml"
+    linked.symlink_to(source)
+    for out in (tmp_path, source, linked):
+        assert call("import", source, "--out", out) == 2
+        assert "is the source " in capsys.readouterr().err
+        assert source.read_bytes() == text
+    own = tmp_path / "own.yaml"
+    own.write_text("# mine\n", encoding="utf-8")
+    assert call("import", source, "--out", own) == 2
+    assert f"{own}: is there already and is no file that archsim import wrote" in capsys.readouterr().err
+    assert own.read_text(encoding="utf-8") == "# mine\n"
+    for _ in range(2):  # what an import wrote it may write again
+        assert call("import", source, "--out", tmp_path / "chip.yaml") == 0
+
+
 def test_two_files_need_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = [FOLDER / "zigzag" / name for name in ("gemm_l1.yaml", "gemm.yaml")]
     for out in ([], ["--out", tmp_path / "one.yaml"]):
