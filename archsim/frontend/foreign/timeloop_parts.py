@@ -62,12 +62,13 @@ def design_of(chain: Chain, file: str, clock: Quantity | None, variables: Sectio
             continue
         nm = _technology((piece.attributes, *piece.inherited)) or nm
         if piece.kind == "memory":
-            store = _store(piece, chain, outermost=not any(isinstance(level, Store) for level in levels))
+            first = not any(isinstance(level, Store) for level in levels)
+            store = _store(piece, chain, clock, outermost=first)
             levels += [store] if store is not None else []
         elif piece.kind == "compute":
             if units is not None:
                 piece.node.fail("a second kind of compute unit; allowed one")
-            units, bits = _units(piece, chain)
+            units, bits = _units(piece, chain, clock)
         elif piece.kind == "network":
             piece.node.refuse("networks between levels are free in this chip; add a `noc` part yourself")
         else:
@@ -119,7 +120,7 @@ def _technology(sections: tuple[Section | None, ...]) -> Quantity | None:
     return None
 
 
-def _units(piece: Piece, chain: Chain) -> tuple[Units, dict[str, Quantity]]:
+def _units(piece: Piece, chain: Chain, clock: Quantity | None) -> tuple[Units, dict[str, Quantity]]:
     found: dict[str, Quantity] = {}
     names = _scope(piece, chain)
     given = piece.attributes
@@ -134,7 +135,16 @@ def _units(piece: Piece, chain: Chain) -> tuple[Units, dict[str, Quantity]]:
         given.ignore("the columns of units that are there already", "meshX", "meshY")
         given.ignore("the numbers of instances say it", "instances")
         given.ignore("the width of a unit is that of its data", "width")
-    return Units(piece.name, piece.node.node.mark, pj=piece.prices.get("mac")), found
+    leakage = _leakage(piece, clock)
+    return Units(piece.name, piece.node.node.mark, pj=piece.prices.get("mac"), leakage_w=leakage), found
+
+
+def _leakage(piece: Piece, clock: Quantity | None) -> Quantity | None:
+    """Watts, of the pJ that an instance leaks in a cycle."""
+    leak = piece.prices.get("leak")
+    if leak is None:
+        return None
+    return leak.scaled((clock.value if clock is not None else 10**9) / Fraction(10**12), "pJ a cycle")
 
 
 def _scope(piece: Piece, chain: Chain) -> dict[str, object]:
@@ -158,7 +168,7 @@ def _rest(given: Section) -> None:
         given.ignore(why, key)
 
 
-def _store(piece: Piece, chain: Chain, outermost: bool) -> Store | None:
+def _store(piece: Piece, chain: Chain, clock: Quantity | None, outermost: bool) -> Store | None:
     given = piece.attributes or Section(piece.node.node, piece.node.path, piece.node.ledger)
     names = _scope(piece, chain)
     roles = _roles(piece, chain)
@@ -193,6 +203,7 @@ def _store(piece: Piece, chain: Chain, outermost: bool) -> Store | None:
         read_bits=read.scaled(word.value, f"words of {word.value} b") if read else None,
         write_bits=write.scaled(word.value, f"words of {word.value} b") if write else None,
         shared=shared is not None,
+        leakage_w=_leakage(piece, clock),
         slots=_slots(given, names),
         offchip=piece.offchip or (outermost and size is None),
         value_bits=dict.fromkeys(sorted(roles), int(word.value)),
