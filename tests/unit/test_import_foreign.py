@@ -11,7 +11,7 @@ import pytest
 from archsim.errors import ArchsimError, ConfigError, NotBuiltError
 from archsim.frontend.foreign.emit import decimal
 from archsim.frontend.foreign.expression import evaluate
-from archsim.frontend.foreign.ledger import APPROXIMATED, ASSUMED, IGNORED, READ, REFUSED, UNKNOWN
+from archsim.frontend.foreign.ledger import APPROXIMATED, ASSUMED, IGNORED, READ, REFUSED, STATES, UNKNOWN
 from archsim.frontend.foreign.load import Brought, bring
 from archsim.frontend.foreign.names import plain_name
 from archsim.frontend.foreign.sets import roles_of
@@ -30,7 +30,7 @@ COUNTS = {
     "pe_array_v3.arch.yaml": (111, 94, 0, 8, 9),
     "tpu_like.yaml": (136, 98, 0, 38, 0),
     "gemm_l1.yaml": (53, 34, 2, 17, 0),
-    "small_os.cfg": (42, 34, 0, 8, 0),
+    "small_os.cfg": (42, 33, 1, 8, 0),
     "sparse_ws.cfg": (18, 9, 0, 7, 2),
     "array128.cfg": (68, 49, 0, 19, 0),
 }
@@ -168,7 +168,7 @@ def test_a_scalesim_chip_is_as_the_one_that_comes_with_archsim() -> None:
         ("weights",),
         ("outputs", "partials"),
     ]
-    assert found.memories[0].bytes_per_cycle == 24
+    assert found.memories[0].bytes_per_cycle == 3 * 24  # three interfaces of as many words a cycle
     array = found.arrays[0]
     assert (array.rows, array.cols, array.dataflow, array.form) == (8, 16, "output_stationary", "systolic")
 
@@ -362,6 +362,8 @@ def edited(tmp_path: Path, tool: str, names: tuple[str, ...], **changes: str) ->
 OLD = {
     "top": "system_top_level.",
     "one": "[1..1]",
+    "bandwidth": "Bandwidth : 24\n",
+    "presets": "[run_presets]",
     "leak": "{name: leak, arguments: {}, energy: 0}",
 }
 EYERISS = ("eyeriss_v4.arch.yaml", "eyeriss_v4.ert.yaml", "gemm.prob.yaml")
@@ -387,3 +389,78 @@ def test_what_leaks_in_a_cycle_is_leakage_and_no_action_is_read_that_costs_nothi
     keys = {entry.key.split(".actions")[1]: entry.state for entry in found.ledger.of(READ, IGNORED, REFUSED)
             if ".tables[1].actions" in entry.key}  # fmt: skip
     assert (keys["[2].energy"], keys["[3].energy"], keys["[4].energy"]) == (READ, REFUSED, IGNORED)
+
+
+def said_of(found: Brought, key: str) -> str:
+    """State and text of a key."""
+    entry = next(entry for entry in found.ledger.of(*STATES) if entry.key.endswith(key))
+    return f"{entry.state}: {entry.said}"
+
+
+def test_scalesim_reads_each_operand_over_an_interface_of_its_own(tmp_path: Path) -> None:
+    """10 words of inputs, 30 of weights read; of several bandwidths the first one is that of outputs."""
+    layout = "[layout]\nIfmapSRAMBankBandwidth = 10\nFilterSRAMBankBandwidth = 30\n[run_presets]"
+    names = ("small_os.cfg",)
+    found = edited(tmp_path, "scalesim", names, presets=layout, bandwidth="Bandwidth : 20,7,5\n")
+    assert chip(found).memories[0].bytes_per_cycle == 60
+    for key in ("Bandwidth", "IfmapSRAMBankBandwidth", "FilterSRAMBankBandwidth"):
+        assert said_of(found, f".{key}").startswith("approximated: 20 written, 10 of inputs read, 30 of weights read")
+    assert "of several SCALE-Sim takes the first" in said_of(found, ".Bandwidth")
+    calc = edited(tmp_path, "scalesim", names, presets=layout, bandwidth="Bandwidth : 20,7,5\n", USER="CALC")
+    assert chip(calc).memories[0].bytes_per_cycle is None
+    assert said_of(calc, "IfmapSRAMBankBandwidth").startswith("ignored: with InterfaceBandwidth CALC")
+
+
+def test_a_zigzag_write_costs_a_word_of_the_port_that_writes(tmp_path: Path) -> None:
+    """Of a memory that reads 2048 b and writes 512 b at a time, a bit written costs w_cost / 512."""
+    text = (FOLDER / "zigzag" / "gemm_l1.yaml").read_text(encoding="utf-8")
+    at = text.index("w_bw: 2048")
+    (tmp_path / "gemm_l1.yaml").write_text(f"{text[:at]}w_bw: 512{text[at + 10 :]}", encoding="utf-8")
+    as_it_is, found = chip(brought("zigzag", ("gemm_l1.yaml",))), chip(bring([tmp_path / "gemm_l1.yaml"]))
+    costs = []
+    for made in (as_it_is, found):
+        buffer = made.memories[1]
+        costs.append({way: buffer.energy_pj[way].value / buffer.word_bytes for way in ("read", "write")})
+    assert costs[1]["write"] == pytest.approx(4 * costs[0]["write"])
+    assert costs[1]["read"] == pytest.approx(costs[0]["read"])
+
+
+def test_words_of_memories_decide_the_bytes(tmp_path: Path) -> None:
+    found = edited(tmp_path, "timeloop", EYERISS, **{"datawidth: 8": "datawidth: 16"})
+    made = chip(found)
+    assert {made.dtypes[role] for role in ("inputs", "weights", "outputs")} == {"int16"}
+    assert said_of(found, "multiplier_width").startswith("approximated: ")
+    assert "words of memories decide the bytes" in said_of(found, "multiplier_width")
+
+
+SIMPLE = ("simple2.arch.yaml",)
+READS = "read, energy: 1e-12, throughput: 2048e9"
+WRITES = READS.replace("read", "write")
+
+
+@pytest.mark.parametrize("way", ["read", "write"])
+def test_a_limit_of_one_direction_is_none_of_the_other(way: str, tmp_path: Path) -> None:
+    """128 b a cycle one way; the other way has so many ports more that 16 x 16 units are never limited."""
+    bound, free = (READS, WRITES) if way == "read" else (WRITES, READS)
+    changes = {bound: bound.replace("2048e9", "128e9"), free: free.replace("2048e9", "inf")}
+    found = edited(tmp_path, "accelforge", SIMPLE, **changes)
+    buffer = chip(found).memory("GlobalBuffer")
+    unit = buffer.banks * buffer.word_bytes
+    rates = {"read": unit * buffer.ports.read, "write": unit * buffer.ports.write}
+    assert rates.pop(way) == 16
+    assert min(rates.values()) >= 2 * (16 + 129 + 4 * 16)
+    assert not found.ledger.of(APPROXIMATED)
+
+
+def test_what_a_direction_loses_is_said(tmp_path: Path) -> None:
+    """Shared ports have one rate; a dram of constant rate has one bandwidth for both directions."""
+    half = {"8e-12, throughput: 256e9, latency: 0}\n\n": "8e-12, throughput: 128e9, latency: 0}\n\n"}
+    found = edited(tmp_path, "accelforge", SIMPLE, **{WRITES: WRITES.replace("2048e9", "1024e9")}, **half)
+    lost = {entry.key: entry.said for entry in found.ledger.of(APPROXIMATED)}
+    assert list(lost) == [f"arch.nodes[{node}].actions[0].throughput" for node in (0, 1)]
+    assert all(said.endswith("cycles are too many") for said in lost.values())
+    alone = edited(tmp_path, "accelforge", SIMPLE, **{"read, energy: 8e-12, throughput: 256e9": READS_FREE})
+    assert "writes alone have a limit in the source" in said_of(alone, "nodes[0].actions[1].throughput")
+
+
+READS_FREE = "read, energy: 8e-12, throughput: inf"

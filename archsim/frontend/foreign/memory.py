@@ -62,10 +62,19 @@ def _bandwidth(part: Part, store: Store, many: int) -> None:
         return
     least = min(rates, key=lambda rate: rate.value)
     part.state("bandwidth", f"{decimal(least.value * many / 8)} B/cycle", least, _several(many))
-    if not store.shared or len(rates) == 1:
-        part.doubt("bandwidth", "reads and writes share it here, each has a limit of its own in the source")
-    elif read is not None and write is not None and read.value != write.value:
-        part.doubt("bandwidth", "one rate for both directions, that of the slower one")
+    for way, rate, other in (("reads", read, write), ("writes", write, read)):
+        said = _shared_rate(store, way, rate, other)
+        if said and rate is not None:
+            settle(part.sheet.ledger, APPROXIMATED, rate, f"{part.name}.bandwidth: {said}: cycles are too many")
+
+
+def _shared_rate(store: Store, way: str, rate: Quantity | None, other: Quantity | None) -> str:
+    """What is lost of the rate of a direction in a bandwidth that both share; '' for nothing."""
+    if other is None:
+        return f"{way} alone have a limit in the source, here both directions together have it"
+    if rate is not None and rate.value > other.value:
+        return f"{way} are as slow as the other direction, and share its bandwidth"
+    return "" if store.shared else "reads and writes share it here, each has a limit of its own in the source"
 
 
 def _several(many: int) -> str:
@@ -103,6 +112,8 @@ def sram(sheet: Sheet, place: Place, design: Design, summed: bool) -> dict[str, 
     wanted = _wanted(design, place.roles)
     width = width_of(store, many, bits // 8, wanted)
     stated = store.read_bits or store.write_bits
+    settle(sheet.ledger, APPROXIMATED, store.read_bits if width.slowed == "read" else None, width.why)
+    settle(sheet.ledger, APPROXIMATED, store.write_bits if width.slowed == "write" else None, width.why)
     for key, value in (("banks", width.banks), ("word", f"{width.word_bytes} B"), ("ports", width.ports)):
         if stated is None or (width.doubt and key == "word"):
             part.assume(key, value, width.doubt)

@@ -6,6 +6,7 @@ import re
 from fractions import Fraction
 
 from archsim.frontend.foreign.design import ROLES, Design, Spread, Store, Units, constant
+from archsim.frontend.foreign.ledger import APPROXIMATED, Ledger
 from archsim.frontend.foreign.section import Quantity, Section
 from archsim.frontend.foreign.timeloop_chain import DEPTH, Chain, Piece, usual_role
 
@@ -86,25 +87,34 @@ def design_of(chain: Chain, file: str, clock: Quantity | None, variables: Sectio
         levels=tuple(levels),
         units=units,
         clock_hz=clock,
-        value_bits=_widths(levels, bits),
+        value_bits=_widths(levels, bits, chain.architecture.ledger),
         floating="fp" in str(units.name).lower(),
         technology_nm=nm or _technology((variables,)),
         free=("networks between levels, which Timeloop prices with its own model",),
     )
 
 
-def _widths(levels: list[Store | Spread], of_units: dict[str, Quantity]) -> dict[str, Quantity]:
-    """Bits of values: of the units, else of the outermost memory's words."""
-    found = dict(of_units)
-    outer = next(level for level in levels if isinstance(level, Store))
+def _widths(levels: list[Store | Spread], of_units: dict[str, Quantity], ledger: Ledger) -> dict[str, Quantity]:
+    """Bits of values: of the outermost memory's words, sums of the innermost one's; else of the units."""
+    stores = [level for level in levels if isinstance(level, Store)]
+    found: dict[str, Quantity] = {}
     for role in ROLES:
-        if role in outer.value_bits:
-            word = constant(outer.value_bits[role], f"words of {outer.name}, {outer.access_bits.source}", outer.mark)
-            found.setdefault(role, word)
-    inner = [level for level in levels if isinstance(level, Store) and "outputs" in level.roles]
-    if inner and "outputs" in inner[-1].value_bits and inner[-1] is not outer:
+        keepers = [store for store in stores if role in store.value_bits]
+        for store in keepers[:1]:
+            source = f"words of {store.name}, {store.access_bits.source}"
+            found[role] = constant(store.value_bits[role], source, store.mark)
+        for store in keepers[1:] if role != "outputs" else []:
+            if store.value_bits[role] != keepers[0].value_bits[role]:
+                said = f"{keepers[0].value_bits[role]} b as in {keepers[0].name}; {store.value_bits[role]} b are stated"
+                ledger.assume(f"dtypes.{role} in {store.name}", said)
+    inner = [store for store in stores if "outputs" in store.value_bits][1:]
+    if inner:
         width = inner[-1].value_bits["outputs"]
-        found.setdefault("accumulate", constant(width, f"words of {inner[-1].name}", inner[-1].mark))
+        found["accumulate"] = constant(width, f"words of {inner[-1].name}", inner[-1].mark)
+    for role, width_of in of_units.items():
+        if width_of.value != found.setdefault(role, width_of).value:
+            said = f"{role} have {found[role].value} b here, {found[role].source}: words of memories decide the bytes"
+            ledger.settle(APPROXIMATED, width_of.path, width_of.mark, said)
     return found
 
 
