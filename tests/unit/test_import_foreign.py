@@ -24,7 +24,7 @@ from tests.tools.imported import CASES, FOLDER, IDS, brought
 
 # Keys of the files counted by hand or by grep: (keys, read, approximated, ignored, refused), none of them unknown.
 COUNTS = {
-    "simple2.arch.yaml": (52, 52, 0, 0, 0),
+    "simple2.arch.yaml": (52, 47, 0, 5, 0),
     "npu.arch.yaml": (94, 83, 0, 6, 5),
     "eyeriss_v4.arch.yaml": (135, 97, 3, 31, 4),
     "pe_array_v3.arch.yaml": (111, 94, 0, 8, 9),
@@ -464,3 +464,37 @@ def test_what_a_direction_loses_is_said(tmp_path: Path) -> None:
 
 
 READS_FREE = "read, energy: 8e-12, throughput: inf"
+
+
+@pytest.mark.parametrize(
+    ("shared", "read", "write", "together", "said"),
+    [
+        (32, 16, 16, False, "ignored: reads and writes together never reach it"),
+        (16, 16, 16, True, "read: GlobalBuffer.ports"),
+        (20, 16, 16, False, "approximated: reads and writes have a bandwidth each here"),
+    ],
+)
+def test_a_shared_bandwidth_beside_those_of_directions(
+    shared: int, read: int, write: int, together: bool, said: str, tmp_path: Path
+) -> None:
+    stated = f"read_bandwidth: {read}, write_bandwidth: {write}, shared_bandwidth: {shared}"
+    found = edited(tmp_path, "timeloop", EYERISS, **{"read_bandwidth: 16, write_bandwidth: 16": stated})
+    assert said_of(found, ".shared_bandwidth").startswith(said)
+    assert chip(found).memory("GlobalBuffer").ports.shared == together
+    if together:
+        assert said_of(found, "nodes[3].attributes.read_bandwidth").startswith("ignored: ")
+
+
+def test_a_latency_beside_a_throughput_is_not_read(tmp_path: Path) -> None:
+    found = edited(tmp_path, "accelforge", SIMPLE, **{"2048e9, latency: 0": "2048e9, latency: 1e-9"})
+    assert said_of(found, "nodes[1].actions[0].latency").startswith("refused: a latency beside a throughput")
+    assert said_of(found, "nodes[0].actions[0].latency").startswith("ignored: ")
+
+
+def test_instances_of_a_workload_multiply_its_result_and_are_refused(tmp_path: Path) -> None:
+    text = (FOLDER / "accelforge" / "gemm64.workload.yaml").read_text(encoding="utf-8")
+    path = tmp_path / "gemm64.workload.yaml"
+    path.write_text(text.replace("workload:\n", "workload:\n  n_instances: 12\n"), encoding="utf-8")
+    assert said_of(bring([path]), "workload.n_instances").startswith(
+        "refused: each layer is written once, not 12 times"
+    )

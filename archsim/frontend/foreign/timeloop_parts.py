@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 
 from archsim.frontend.foreign.design import ROLES, Design, Spread, Store, Units, constant
-from archsim.frontend.foreign.ledger import APPROXIMATED, Ledger
+from archsim.frontend.foreign.ledger import APPROXIMATED, IGNORED, Ledger
 from archsim.frontend.foreign.section import Quantity, Section
 from archsim.frontend.foreign.timeloop_chain import DEPTH, Chain, Piece, usual_role
 
@@ -199,9 +199,7 @@ def _store(piece: Piece, chain: Chain, clock: Quantity | None, outermost: bool) 
     if not roles:
         piece.node.ignore("every tensor bypasses it: a place of Timeloop's for a fan-out")
         return None
-    shared = given.first(f"{piece.name}.ports", *_SHARED, names=names)
-    read = given.first(f"{piece.name}.ports", *_READ, names=names) or shared
-    write = given.first(f"{piece.name}.ports", *_WRITE, names=names) or shared
+    read, write, shared = _rates(piece, given, names)
     return Store(
         name=piece.name,
         mark=piece.node.node.mark,
@@ -212,12 +210,32 @@ def _store(piece: Piece, chain: Chain, clock: Quantity | None, outermost: bool) 
         write_pj=piece.prices.get("write"),
         read_bits=read.scaled(word.value, f"words of {word.value} b") if read else None,
         write_bits=write.scaled(word.value, f"words of {word.value} b") if write else None,
-        shared=shared is not None,
+        shared=shared,
         leakage_w=_leakage(piece, clock),
         slots=_slots(given, names),
         offchip=piece.offchip or (outermost and size is None),
         value_bits=dict.fromkeys(sorted(roles), int(word.value)),
     )
+
+
+def _rates(piece: Piece, given: Section, names: dict[str, object]) -> tuple[Quantity | None, Quantity | None, bool]:
+    """Words read and written in a cycle, and whether both share them."""
+    keys = (_READ, _WRITE, _SHARED)
+    read, write, both = (given.first(f"{piece.name}.ports", *each, names=names) for each in keys)
+    if both is None or (read is None and write is None):
+        return read or both, write or both, both is not None
+    own = [each for each in (read, write) if each is not None]
+    if all(each.value >= both.value for each in own):
+        for each in own:
+            given.ledger.settle(IGNORED, each.path, each.mark, "the shared bandwidth is no more than it")
+        return both, both, True
+    reads, writes = (min(each or both, both, key=lambda rate: rate.value) for each in (read, write))
+    if reads.value + writes.value <= both.value:
+        given.ledger.settle(IGNORED, both.path, both.mark, "reads and writes together never reach it")
+    else:
+        said = "reads and writes have a bandwidth each here, together more than the shared one: cycles are too few"
+        given.ledger.settle(APPROXIMATED, both.path, both.mark, said)
+    return reads, writes, False
 
 
 def _slots(given: Section, names: dict[str, object]) -> Quantity | None:
