@@ -498,3 +498,12 @@ def test_instances_of_a_workload_multiply_its_result_and_are_refused(tmp_path: P
     assert said_of(bring([path]), "workload.n_instances").startswith(
         "refused: each layer is written once, not 12 times"
     )
+
+
+def test_a_column_that_is_not_known_is_refused_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "net.csv"
+    path.write_text("Layer, M, K, N, colour,\nfc, 2, 3, 4, 5,\n", encoding="utf-8")
+    found = bring([path])
+    assert said_of(found, "[0].unread.colour").startswith("refused: a column that is not known")
+    assert found.work is not None
+    assert found.work.tasks[0].extents == {"m": 2, "k": 3, "n": 4}
