@@ -33,7 +33,7 @@ def import_(
 ) -> None:
     """Read chips and workloads of Timeloop, AccelForge, ZigZag or SCALE-Sim into archsim's YAML.
 
-    Every key of the FILEs is listed: read, ignored, refused; so is every value that had to be assumed.
+    Every key of the FILEs is listed: read, approximated, ignored, refused; so is every value that had to be assumed.
     Example: archsim import eyeriss.arch.yaml conv.prob.yaml --out eyeriss
     """
     from archsim.frontend.foreign.load import bring
@@ -52,9 +52,25 @@ def import_(
         put(next(iter(brought.files.values())), end="")
         say_error(brought.report())
         return
+    _keep(files, [out] if single else [out / name for name in brought.files])
     for path in _write(brought.files, out, single):
         put(f"wrote {path}")
     put(brought.report())
+
+
+def _keep(sources: list[Path], targets: list[Path]) -> None:
+    """Raise ConfigError where a target is a source, or a file that no import has written."""
+    from archsim.frontend.foreign.load import is_imported
+
+    for target in targets:
+        source = next((source for source in sources if target.exists() and target.samefile(source)), None)
+        if source is not None:
+            raise ConfigError(f"{target}: is the source {source}, which would be lost; add --out with another place")
+        if target.is_file() and not is_imported(target):
+            raise ConfigError(
+                f"{target}: is there already and is no file that archsim import wrote; add --out with another place, "
+                "or take it away"
+            )
 
 
 def _write(files: dict[str, str], out: Path, single: bool) -> list[Path]:

@@ -3,8 +3,9 @@
 A part's ``energy`` may name (pJ each): memories ``read``, ``write`` (SRAM, cache: a word access; registers: a byte;
 DRAM: a bit on the pins), caches also ``lookup`` (of the tags of a set), DRAM also ``activate``, ``refresh`` (a command
 of one channel); networks ``router``, ``link`` (a flit through one); arrays ``mac`` and, per element,
-``register_read``, ``register_write``, ``wire``; vector units ``lane_op`` and their functions; the host ``flop``,
-``link_bit``. ``area``, ``leakage`` and ``idle`` of a part are those of one instance.
+``register_read``, ``register_write``, ``wire``, or each with ``_inputs``, ``_weights``, ``_partials`` behind it;
+vector units ``lane_op`` and their functions; the host ``flop``, ``link_bit``.
+``area``, ``leakage`` and ``idle`` of a part are those of one instance.
 """
 
 from __future__ import annotations
@@ -77,6 +78,9 @@ def energy_per_byte(architecture: Architecture) -> dict[tuple[str, str], float]:
 def _table(part: Part, priced: Priced) -> PartTable:
     _check_actions(part, priced)
     rates = {name: _stated(rate, part.energy_pj.get(name)) for name, rate in priced.rates.items()}
+    finer = {name: _stated(rate, part.energy_pj[name]) for name, rate in priced.finer.items() if name in part.energy_pj}
+    told = {action for rate in finer.values() for action in rate.pj}
+    rates = {name: rate for name, rate in rates.items() if not set(rate.pj) <= told or not told} | finer
     charges = dict.fromkeys(priced.unpriced, 0)
     for rate in rates.values():
         charges |= {action: round(pj * ZJ_PER_PJ) for action, pj in rate.pj.items()}
@@ -109,9 +113,10 @@ def _check_area(tables: Tables) -> None:
 
 
 def _check_actions(part: Part, priced: Priced) -> None:
+    known = [*priced.rates, *priced.finer]
     for action in part.energy_pj:
-        if action not in priced.rates:
-            have, near = ", ".join(priced.rates) or "none", nearest(action, priced.rates)
+        if action not in known:
+            have, near = ", ".join(known) or "none", nearest(action, known)
             raise ConfigError(f"{part.name}.energy: no action '{action}'{near}; allowed: {have}")
 
 

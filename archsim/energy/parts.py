@@ -9,7 +9,7 @@ figures.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 
 from archsim.energy.dram import load_dram, widths
@@ -40,12 +40,16 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """A part's rates by their names in chip files, counted actions without price, leakage and area of one instance."""
+    """A part's rates by their names in chip files, counted actions without price, leakage and area of one instance.
+
+    ``finer``: names that a chip file may state beside those of ``rates``, each for some of the actions of one of them.
+    """
 
     rates: Mapping[str, Rate]
     unpriced: tuple[str, ...]
     leakage_w: Sourced
     area_mm2: Sourced
+    finer: Mapping[str, Rate] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +164,7 @@ def _price_dram(part: Memory) -> Priced:
 
 
 def price_array(part: Array, context: Context) -> Priced:
-    """MACs by dtype pair, registers and wires per element."""
+    """MACs by dtype pair, registers and wires per element, of all operands or of one."""
     technology = context.technology
     inputs, weights = (technology.number_format(context.dtypes[role]) for role in ("inputs", "weights"))
     sums = technology.number_format(context.dtypes["accumulate"])
@@ -174,20 +178,25 @@ def price_array(part: Array, context: Context) -> Priced:
     registers = {operand: _register(part, role, context) for operand, (role, _) in _OPERANDS.items()}
     bits = {operand: BITS[context.dtypes[key]] for operand, (_, key) in _OPERANDS.items()}
     text = "; ".join(f"{operand}: {figure.source}" for operand, figure in registers.items())
-    return Priced(
-        {
-            "mac": Rate({"mac": mac.value}, mac.source),
-            "register_read": Rate({f"register_read.{x}": bits[x] * registers[x].value for x in bits}, text),
-            "register_write": Rate({f"register_write.{x}": bits[x] * registers[x].value for x in bits}, text),
-            "wire": Rate(
-                {f"wire.{x}": bits[x] * wire.value * pitch_mm for x in bits},
-                f"{wire.source}; x pitch of a PE",
-            ),
-        },
-        (),
-        context.logic_leakage_w(area),
-        area,
-    )
+    rates = {
+        "mac": Rate({"mac": mac.value}, mac.source),
+        "register_read": Rate({f"register_read.{x}": bits[x] * registers[x].value for x in bits}, text),
+        "register_write": Rate({f"register_write.{x}": bits[x] * registers[x].value for x in bits}, text),
+        "wire": Rate(
+            {f"wire.{x}": bits[x] * wire.value * pitch_mm for x in bits},
+            f"{wire.source}; x pitch of a PE",
+        ),
+    }
+    return Priced(rates, (), context.logic_leakage_w(area), area, _by_operand(rates))
+
+
+def _by_operand(rates: Mapping[str, Rate]) -> dict[str, Rate]:
+    """``register_read_weights`` and the like: the actions of one operand."""
+    return {
+        f"{name}_{role}": Rate({f"{name}.{operand}": rates[name].pj[f"{name}.{operand}"]}, rates[name].source)
+        for name in ("register_read", "register_write", "wire")
+        for operand, (role, _) in _OPERANDS.items()
+    }
 
 
 def _register(part: Array, role: str, context: Context) -> Sourced:

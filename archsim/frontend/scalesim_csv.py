@@ -3,10 +3,11 @@
 conv: name, IFMAP H, IFMAP W, filter H, filter W, channels, filters, stride [, stride W or N:M sparsity]
 gemm: name, M, N, K [, batch or N:M sparsity]
 
-The first line is a header. Outputs are ceil((IFMAP - filter) / stride) + 1, so a last window may reach past the
-edge: it is padded. A name containing "DP" is depthwise: every channel has its own filters. What follows the last
-expected field (a trailing comma, a comment) is ignored, as SCALE-Sim does; sparsity is not modelled and says so. A row
-without a name is called by its shape (``archsim.frontend.names``), a name that stands above already gets its line.
+The first line is a header, whose names say the order of the columns (``scalesim_columns``). Outputs are
+ceil((IFMAP - filter) / stride) + 1, so a last window may reach past the edge: it is padded. A name containing "DP" is
+depthwise: every channel has its own filters. What follows the last expected field is ignored, as SCALE-Sim does, and
+says so where it has a name or a number; sparsity is not modelled and says so. A row without a name is called by its
+shape (``archsim.frontend.names``), a name that stands above already gets its line.
 """
 
 from __future__ import annotations
@@ -19,21 +20,11 @@ from pathlib import Path
 
 from archsim.errors import ModelError
 from archsim.frontend.names import layer_name
+from archsim.frontend.scalesim_columns import GEMM_FIELDS, Columns, columns_of
 from archsim.ops.graph.infer import infer
 from archsim.ops.graph.nodes import Attribute, Graph, Node, Shape, Value
 from archsim.ops.lowering.lower import Lowered, lower_graph
 
-CONV_FIELDS = (
-    "IFMAP height",
-    "IFMAP width",
-    "filter height",
-    "filter width",
-    "channels",
-    "filters",
-    "stride",
-)
-GEMM_FIELDS = ("M", "N", "K")
-GEMM_MOST = 6  # filled fields of a gemm row: name, M, N, K, sparsity, batch
 _RATIO = re.compile(r"\s*(\d+)\s*:\s*(\d+)\s*")
 
 
@@ -46,6 +37,7 @@ class Row:
     name: str
     sizes: tuple[int, ...]
     extra: str  # the optional field after them
+    unread: tuple[tuple[str, str], ...] = ()  # (name, text) of columns that nothing reads
 
 
 def import_scalesim(
@@ -94,21 +86,24 @@ def _read(path: Path) -> tuple[list[Row], bytes]:
 def _rows(path: Path, text: str) -> list[Row]:
     """The rows after the header, each with a name of its own."""
     rows: dict[str, Row] = {}
-    wanted: tuple[str, ...] = ()
+    columns: Columns | None = None
+    header: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
         fields = [part.strip() for part in line.split(",")]
-        if not any(fields) or (number == 1 and not all(part.isdecimal() for part in fields[1:4])):
+        if number == 1 and not all(part.isdecimal() for part in fields[1:4]):
+            header = fields
+        if not any(fields) or fields is header:
             continue
         place = f"{path}:{number}"
-        if not wanted:
-            wanted = CONV_FIELDS if len([part for part in fields if part]) > GEMM_MOST else GEMM_FIELDS
-        if len(fields) <= len(wanted):
-            raise ModelError(f"{place}: found {len(fields) - 1} sizes; allowed name, {', '.join(wanted)}")
-        sizes = tuple(_size(place, label, part) for label, part in zip(wanted, fields[1:], strict=False))
-        extra = fields[len(wanted) + 1] if len(fields) > len(wanted) + 1 else ""
+        columns = columns or columns_of(header, fields)
+        texts = columns.sizes(fields)
+        if len(texts) < len(columns.wanted):
+            raise ModelError(f"{place}: found {len(fields) - 1} sizes; allowed name, {', '.join(columns.wanted)}")
+        sizes = tuple(_size(place, label, part) for label, part in zip(columns.wanted, texts, strict=True))
+        extra, unread = columns.beside(fields)
         label = fields[0] or _shape_name(sizes, extra, len(rows) + 1)
         label = f"{label}#{number}" if label in rows else label
-        rows[label] = Row(place, number, label, sizes, extra)
+        rows[label] = Row(place, number, label, sizes, extra, unread)
     return list(rows.values())
 
 
@@ -131,6 +126,9 @@ def _layer(row: Row, batch: int, warnings: list[str]) -> tuple[Node, tuple[Value
     ratio = _RATIO.fullmatch(row.extra)
     if ratio is not None and ratio[1] != ratio[2]:
         warnings.append(f"{row.place}: sparsity {row.extra} of '{row.name}' is not modelled: computed dense")
+    for column, text in row.unread:
+        if text.isdecimal() or not column.startswith("column "):
+            warnings.append(f"{row.place}: {column} '{text}' of '{row.name}' is not known: ignored")
     second = int(row.extra) if row.extra.isdecimal() else 0
     return _gemm(row, batch, second or 1) if len(row.sizes) == len(GEMM_FIELDS) else _conv(row, batch, second)
 

@@ -80,7 +80,7 @@ class Part(Sourced):
         {},
         description="action to energy, in place of the technology table: sram `read`, `write` (a word), dram "
         "`read`, `write` (a bit), noc `router`, `link` (a flit), array `mac`, `register_read`, `register_write`, "
-        "`wire`, vector `lane_op`, ...",
+        "`wire` (an element; of one operand `register_read_weights`, `_inputs`, `_partials`), vector `lane_op`, ...",
     )
     area: Annotated[float, d.real(units.AREA, "0 mm2", "10000 mm2")] | None = Field(
         None, description="area; overrides the technology table"

@@ -42,9 +42,9 @@ def test_import_check_run(tool: str, tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_one_file_goes_to_stdout_and_its_list_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("import", FOLDER / "scalesim" / "small_os.cfg") == 0
     said = capsys.readouterr()
-    assert said.out.startswith("# Imported from SCALE-Sim by archsim import. 18 keys: 10 read, 8 ignored, 0 refused")
+    assert said.out.startswith("# Imported from SCALE-Sim by archsim import. 18 keys: 9 read, 1 approximated, 8 ignored")
     assert "schema: archsim.chip/1" in said.out
-    assert said.err.splitlines()[-1].startswith("18 keys: 10 read, 8 ignored, 0 refused")
+    assert said.err.splitlines()[-1].startswith("18 keys: 9 read, 1 approximated, 8 ignored, 0 refused")
 
 
 def test_strict_writes_nothing_where_a_key_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,6 +58,25 @@ def test_strict_writes_nothing_where_a_key_is_refused(tmp_path: Path, capsys: py
     assert call("import", FOLDER / "scalesim" / "sparse_ws.cfg", "--out", out) == 0
     assert "# refused: sparse_ws.cfg:22:1: sparsity.SparsitySupport" in out.read_text(encoding="utf-8")
     assert call("import", FOLDER / "scalesim" / "small_os.cfg", "--out", out, "--strict") == 0
+
+
+def test_no_source_and_no_file_of_the_user_is_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (FOLDER / "zigzag" / "gemm_l1.yaml").read_bytes()
+    source = tmp_path / "gemm_l1.yaml"
+    source.write_bytes(text)
+    linked = tmp_path / "linked.yaml"
+    linked.symlink_to(source)
+    for out in (tmp_path, source, linked):
+        assert call("import", source, "--out", out) == 2
+        assert "is the source " in capsys.readouterr().err
+        assert source.read_bytes() == text
+    own = tmp_path / "own.yaml"
+    own.write_text("# mine\n", encoding="utf-8")
+    assert call("import", source, "--out", own) == 2
+    assert f"{own}: is there already and is no file that archsim import wrote" in capsys.readouterr().err
+    assert own.read_text(encoding="utf-8") == "# mine\n"
+    for _ in range(2):  # what an import wrote it may write again
+        assert call("import", source, "--out", tmp_path / "chip.yaml") == 0
 
 
 def test_two_files_need_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -246,6 +246,27 @@ def test_rows_with_and_without_commas_comments_and_blanks(tmp_path: Path) -> Non
     assert workload.name == "net" and workload.parameters == 4 * 5 * 9 + 3 * 20
 
 
+def test_columns_are_what_their_header_says(tmp_path: Path) -> None:
+    """Sizes in the order of their names; a column with another name is no stride."""
+    text = "Layer, M, K, N, batch,\na,2,3,4,5,\n"
+    gemm = load_model(write(tmp_path, text, "gemm.csv"))
+    assert (gemm.layers[0].macs, gemm.parameters) == (2 * 3 * 4 * 5, 5 * 3 * 4)
+    dims = gemm.layers[0].dims
+    assert (dims["m"], dims["k"], dims["n"]) == (2, 3, 4)
+    workload = load_model(write(tmp_path, CONV.replace("Strides,", "Strides, Padding, Groups,") + ROW, "net.csv"))
+    assert (workload.layers[0].dims["p"], workload.layers[0].dims["q"]) == (6, 6)
+    assert workload.warnings == tuple(
+        f"{tmp_path}/net.csv:2: {name} '{text}' of 'a' is not known: ignored"
+        for name, text in (("Padding", "2"), ("Groups", "3"))
+    )
+    strides = load_model(write(tmp_path, CONV.replace("Strides,", "Strides, Stride Width,") + ROW, "net.csv"))
+    assert (strides.layers[0].dims["p"], strides.layers[0].dims["q"]) == (6, 4)
+    assert strides.warnings == (f"{tmp_path}/net.csv:2: column 10 '3' of 'a' is not known: ignored",)
+
+
+ROW = "a,8,8,3,3,4,5,1,2,3,\n"
+
+
 def test_output_size_is_rounded_up(tmp_path: Path) -> None:
     """OH = ceil((IH - FH + S) / S): 224, 7, 2 gives 110 (a floor gives 109); the last window is padded."""
     workload = load_model(write(tmp_path, CONV + "conv1,224,224,7,7,3,64,2,\n", "net.csv"))

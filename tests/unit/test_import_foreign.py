@@ -11,7 +11,7 @@ import pytest
 from archsim.errors import ArchsimError, ConfigError, NotBuiltError
 from archsim.frontend.foreign.emit import decimal
 from archsim.frontend.foreign.expression import evaluate
-from archsim.frontend.foreign.ledger import ASSUMED, IGNORED, READ, REFUSED, UNKNOWN
+from archsim.frontend.foreign.ledger import APPROXIMATED, ASSUMED, IGNORED, READ, REFUSED, STATES, UNKNOWN
 from archsim.frontend.foreign.load import Brought, bring
 from archsim.frontend.foreign.names import plain_name
 from archsim.frontend.foreign.sets import roles_of
@@ -22,17 +22,17 @@ from archsim.spec.load import loads
 from archsim.spec.nodes import Node, parse, parse_foreign
 from tests.tools.imported import CASES, FOLDER, IDS, brought
 
-# Keys of the files counted by hand or by grep: (keys, read, ignored, refused), none of them unknown.
+# Keys of the files counted by hand or by grep: (keys, read, approximated, ignored, refused), none of them unknown.
 COUNTS = {
-    "simple2.arch.yaml": (52, 52, 0, 0),
-    "npu.arch.yaml": (94, 83, 6, 5),
-    "eyeriss_v4.arch.yaml": (135, 102, 29, 4),
-    "pe_array_v3.arch.yaml": (111, 96, 6, 9),
-    "tpu_like.yaml": (136, 98, 38, 0),
-    "gemm_l1.yaml": (53, 35, 18, 0),
-    "small_os.cfg": (42, 34, 8, 0),
-    "sparse_ws.cfg": (18, 9, 7, 2),
-    "array128.cfg": (68, 49, 19, 0),
+    "simple2.arch.yaml": (52, 47, 0, 5, 0),
+    "npu.arch.yaml": (94, 83, 0, 6, 5),
+    "eyeriss_v4.arch.yaml": (135, 97, 3, 31, 4),
+    "pe_array_v3.arch.yaml": (111, 94, 0, 8, 9),
+    "tpu_like.yaml": (136, 98, 0, 38, 0),
+    "gemm_l1.yaml": (53, 34, 2, 17, 0),
+    "small_os.cfg": (42, 33, 1, 8, 0),
+    "sparse_ws.cfg": (18, 9, 0, 7, 2),
+    "array128.cfg": (68, 49, 0, 19, 0),
 }
 
 
@@ -55,9 +55,9 @@ def leaf_count(node: Node) -> int:
 def test_every_key_is_read_ignored_or_refused(tool: str, files: tuple[str, ...]) -> None:
     found = brought(tool, files)
     counts = found.ledger.counts()
-    keys, read, ignored, refused = COUNTS[files[0]]
-    assert (counts[READ], counts[IGNORED], counts[REFUSED], counts[UNKNOWN]) == (read, ignored, refused, 0)
-    assert keys == read + ignored + refused
+    keys, *states = COUNTS[files[0]]
+    assert [counts[state] for state in (READ, APPROXIMATED, IGNORED, REFUSED, UNKNOWN)] == [*states, 0]
+    assert keys == sum(states)
     if tool not in ("scalesim",):
         texts = [(FOLDER / tool / name).read_text(encoding="utf-8") for name in files]
         assert keys == sum(leaf_count(parse_foreign(rendered(text, "x"), "x")) for text in texts)
@@ -88,16 +88,22 @@ def test_a_key_that_no_reader_knows_is_unknown(tmp_path: Path) -> None:
 def test_a_timeloop_chip_by_hand() -> None:
     """Version 4: 16 Ki words of 64 b, 16 words of 8 b a cycle, 168 accumulators of 16 x 16 b; pJ of 64, of 16 bits."""
     found = chip(brought("timeloop", ("eyeriss_v4.arch.yaml", "eyeriss_v4.ert.yaml", "gemm.prob.yaml")))
-    outer, buffer, weights, sums = found.memories
+    outer, buffer, sums, weights = found.memories
     assert (outer.kind, outer.bytes_per_cycle, outer.energy_pj["read"].value) == ("dram", None, 8.0)
     assert (buffer.capacity_bytes, buffer.banks * buffer.word_bytes) == (131072, 16)
     assert (buffer.ports.read, buffer.ports.write, buffer.ports.shared) == (1, 1, False)
     assert buffer.energy_pj["read"].value == pytest.approx(0.284122328125 * 64)
-    assert (weights.keeps, weights.capacity_bytes, weights.banks) == (("weights",), 168 * 384, 168)
+    assert (weights.name, weights.keeps, weights.capacity_bytes) == ("streams", ("weights",), 65536)
+    assert (weights.energy_pj["read"].value, weights.area_mm2.value if weights.area_mm2 else None) == (0, 0)
     assert (sums.keeps, sums.capacity_bytes) == (("partials",), 168 * 32)
     array = found.arrays[0]
     assert (array.cols, array.rows, found.clock_hz) == (14, 12, 10**9)
-    assert array.energy_pj["mac"].value == pytest.approx(0.207692)
+    assert array.energy_pj["mac"].value == pytest.approx(0.207692 + 0.2513 + 0.2191)
+    assert array.energy_pj["register_read_weights"].value == pytest.approx(1.976602 / 2)
+    assert [(file.name, file.keeps, file.size_bytes) for file in array.registers] == [
+        ("IfmapSpad", ("inputs",), 24),
+        ("WeightSpad", ("weights",), 384),
+    ]
     assert found.dtypes["accumulate"] == "int16"
 
 
@@ -162,7 +168,7 @@ def test_a_scalesim_chip_is_as_the_one_that_comes_with_archsim() -> None:
         ("weights",),
         ("outputs", "partials"),
     ]
-    assert found.memories[0].bytes_per_cycle == 24
+    assert found.memories[0].bytes_per_cycle == 3 * 24  # three interfaces of as many words a cycle
     array = found.arrays[0]
     assert (array.rows, array.cols, array.dataflow, array.form) == (8, 16, "output_stationary", "systolic")
 
@@ -339,3 +345,165 @@ def test_long_names_stay_apart(tmp_path: Path) -> None:
     written = tmp_path / "written.yaml"
     written.write_text(bring([path]).files["long.yaml"], encoding="utf-8")
     assert len(load_model(written).layers) == 1
+
+
+def edited(tmp_path: Path, tool: str, names: tuple[str, ...], **changes: str) -> Brought:
+    """Files of the folder with texts replaced: ``old=new`` of pairs that stand in ``OLD``."""
+    paths = []
+    for name in names:
+        text = (FOLDER / tool / name).read_text(encoding="utf-8")
+        for old, new in changes.items():
+            text = text.replace(OLD.get(old, old), new)
+        paths.append(tmp_path / name)
+        paths[-1].write_text(text, encoding="utf-8")
+    return bring(paths)
+
+
+OLD = {
+    "top": "system_top_level.",
+    "one": "[1..1]",
+    "bandwidth": "Bandwidth : 24\n",
+    "presets": "[run_presets]",
+    "leak": "{name: leak, arguments: {}, energy: 0}",
+}
+EYERISS = ("eyeriss_v4.arch.yaml", "eyeriss_v4.ert.yaml", "gemm.prob.yaml")
+
+
+def test_energies_are_found_below_parts_with_instances(tmp_path: Path) -> None:
+    as_it_is = chip(brought("timeloop", EYERISS))
+    for change in ({"top": "system.PE[1..256].", "one": "[1..1]"}, {"top": "system.PE[0..255].", "one": ""}):
+        found = chip(edited(tmp_path, "timeloop", EYERISS, **change))
+        assert found.arrays[0].energy_pj == as_it_is.arrays[0].energy_pj
+        assert len(found.arrays[0].energy_pj) > 5
+
+
+def test_what_leaks_in_a_cycle_is_leakage_and_no_action_is_read_that_costs_nothing_here(tmp_path: Path) -> None:
+    """2 pJ in a cycle of 1 ns are 2 mW, of each of 168 units with two files, of one buffer."""
+    actions = "{name: leak, energy: 2}\n    - {name: idle, energy: 3}\n    - {name: gated_compute, energy: 4}"
+    found = edited(tmp_path, "timeloop", EYERISS, leak=actions)
+    made = chip(found)
+    array, buffer = made.arrays[0], made.memory("GlobalBuffer")
+    assert array.leakage_w is not None
+    assert buffer.leakage_w is not None
+    assert (array.leakage_w.value, buffer.leakage_w.value) == pytest.approx((3 * 168 * 2e-3, 2e-3))
+    keys = {entry.key.split(".actions")[1]: entry.state for entry in found.ledger.of(READ, IGNORED, REFUSED)
+            if ".tables[1].actions" in entry.key}  # fmt: skip
+    assert (keys["[2].energy"], keys["[3].energy"], keys["[4].energy"]) == (READ, REFUSED, IGNORED)
+
+
+def said_of(found: Brought, key: str) -> str:
+    """State and text of a key."""
+    entry = next(entry for entry in found.ledger.of(*STATES) if entry.key.endswith(key))
+    return f"{entry.state}: {entry.said}"
+
+
+def test_scalesim_reads_each_operand_over_an_interface_of_its_own(tmp_path: Path) -> None:
+    """10 words of inputs, 30 of weights read; of several bandwidths the first one is that of outputs."""
+    layout = "[layout]\nIfmapSRAMBankBandwidth = 10\nFilterSRAMBankBandwidth = 30\n[run_presets]"
+    names = ("small_os.cfg",)
+    found = edited(tmp_path, "scalesim", names, presets=layout, bandwidth="Bandwidth : 20,7,5\n")
+    assert chip(found).memories[0].bytes_per_cycle == 60
+    for key in ("Bandwidth", "IfmapSRAMBankBandwidth", "FilterSRAMBankBandwidth"):
+        assert said_of(found, f".{key}").startswith("approximated: 20 written, 10 of inputs read, 30 of weights read")
+    assert "of several SCALE-Sim takes the first" in said_of(found, ".Bandwidth")
+    calc = edited(tmp_path, "scalesim", names, presets=layout, bandwidth="Bandwidth : 20,7,5\n", USER="CALC")
+    assert chip(calc).memories[0].bytes_per_cycle is None
+    assert said_of(calc, "IfmapSRAMBankBandwidth").startswith("ignored: with InterfaceBandwidth CALC")
+
+
+def test_a_zigzag_write_costs_a_word_of_the_port_that_writes(tmp_path: Path) -> None:
+    """Of a memory that reads 2048 b and writes 512 b at a time, a bit written costs w_cost / 512."""
+    text = (FOLDER / "zigzag" / "gemm_l1.yaml").read_text(encoding="utf-8")
+    at = text.index("w_bw: 2048")
+    (tmp_path / "gemm_l1.yaml").write_text(f"{text[:at]}w_bw: 512{text[at + 10 :]}", encoding="utf-8")
+    as_it_is, found = chip(brought("zigzag", ("gemm_l1.yaml",))), chip(bring([tmp_path / "gemm_l1.yaml"]))
+    costs = []
+    for made in (as_it_is, found):
+        buffer = made.memories[1]
+        costs.append({way: buffer.energy_pj[way].value / buffer.word_bytes for way in ("read", "write")})
+    assert costs[1]["write"] == pytest.approx(4 * costs[0]["write"])
+    assert costs[1]["read"] == pytest.approx(costs[0]["read"])
+
+
+def test_words_of_memories_decide_the_bytes(tmp_path: Path) -> None:
+    found = edited(tmp_path, "timeloop", EYERISS, **{"datawidth: 8": "datawidth: 16"})
+    made = chip(found)
+    assert {made.dtypes[role] for role in ("inputs", "weights", "outputs")} == {"int16"}
+    assert said_of(found, "multiplier_width").startswith("approximated: ")
+    assert "words of memories decide the bytes" in said_of(found, "multiplier_width")
+
+
+SIMPLE = ("simple2.arch.yaml",)
+READS = "read, energy: 1e-12, throughput: 2048e9"
+WRITES = READS.replace("read", "write")
+
+
+@pytest.mark.parametrize("way", ["read", "write"])
+def test_a_limit_of_one_direction_is_none_of_the_other(way: str, tmp_path: Path) -> None:
+    """128 b a cycle one way; the other way has so many ports more that 16 x 16 units are never limited."""
+    bound, free = (READS, WRITES) if way == "read" else (WRITES, READS)
+    changes = {bound: bound.replace("2048e9", "128e9"), free: free.replace("2048e9", "inf")}
+    found = edited(tmp_path, "accelforge", SIMPLE, **changes)
+    buffer = chip(found).memory("GlobalBuffer")
+    unit = buffer.banks * buffer.word_bytes
+    rates = {"read": unit * buffer.ports.read, "write": unit * buffer.ports.write}
+    assert rates.pop(way) == 16
+    assert min(rates.values()) >= 2 * (16 + 129 + 4 * 16)
+    assert not found.ledger.of(APPROXIMATED)
+
+
+def test_what_a_direction_loses_is_said(tmp_path: Path) -> None:
+    """Shared ports have one rate; a dram of constant rate has one bandwidth for both directions."""
+    half = {"8e-12, throughput: 256e9, latency: 0}\n\n": "8e-12, throughput: 128e9, latency: 0}\n\n"}
+    found = edited(tmp_path, "accelforge", SIMPLE, **{WRITES: WRITES.replace("2048e9", "1024e9")}, **half)
+    lost = {entry.key: entry.said for entry in found.ledger.of(APPROXIMATED)}
+    assert list(lost) == [f"arch.nodes[{node}].actions[0].throughput" for node in (0, 1)]
+    assert all(said.endswith("cycles are too many") for said in lost.values())
+    alone = edited(tmp_path, "accelforge", SIMPLE, **{"read, energy: 8e-12, throughput: 256e9": READS_FREE})
+    assert "writes alone have a limit in the source" in said_of(alone, "nodes[0].actions[1].throughput")
+
+
+READS_FREE = "read, energy: 8e-12, throughput: inf"
+
+
+@pytest.mark.parametrize(
+    ("shared", "read", "write", "together", "said"),
+    [
+        (32, 16, 16, False, "ignored: reads and writes together never reach it"),
+        (16, 16, 16, True, "read: GlobalBuffer.ports"),
+        (20, 16, 16, False, "approximated: reads and writes have a bandwidth each here"),
+    ],
+)
+def test_a_shared_bandwidth_beside_those_of_directions(
+    shared: int, read: int, write: int, together: bool, said: str, tmp_path: Path
+) -> None:
+    stated = f"read_bandwidth: {read}, write_bandwidth: {write}, shared_bandwidth: {shared}"
+    found = edited(tmp_path, "timeloop", EYERISS, **{"read_bandwidth: 16, write_bandwidth: 16": stated})
+    assert said_of(found, ".shared_bandwidth").startswith(said)
+    assert chip(found).memory("GlobalBuffer").ports.shared == together
+    if together:
+        assert said_of(found, "nodes[3].attributes.read_bandwidth").startswith("ignored: ")
+
+
+def test_a_latency_beside_a_throughput_is_not_read(tmp_path: Path) -> None:
+    found = edited(tmp_path, "accelforge", SIMPLE, **{"2048e9, latency: 0": "2048e9, latency: 1e-9"})
+    assert said_of(found, "nodes[1].actions[0].latency").startswith("refused: a latency beside a throughput")
+    assert said_of(found, "nodes[0].actions[0].latency").startswith("ignored: ")
+
+
+def test_instances_of_a_workload_multiply_its_result_and_are_refused(tmp_path: Path) -> None:
+    text = (FOLDER / "accelforge" / "gemm64.workload.yaml").read_text(encoding="utf-8")
+    path = tmp_path / "gemm64.workload.yaml"
+    path.write_text(text.replace("workload:\n", "workload:\n  n_instances: 12\n"), encoding="utf-8")
+    assert said_of(bring([path]), "workload.n_instances").startswith(
+        "refused: each layer is written once, not 12 times"
+    )
+
+
+def test_a_column_that_is_not_known_is_refused_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "net.csv"
+    path.write_text("Layer, M, K, N, colour,\nfc, 2, 3, 4, 5,\n", encoding="utf-8")
+    found = bring([path])
+    assert said_of(found, "[0].unread.colour").startswith("refused: a column that is not known")
+    assert found.work is not None
+    assert found.work.tasks[0].extents == {"m": 2, "k": 3, "n": 4}

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import archsim
 from archsim.energy.chip import tables_for
 from archsim.frontend.foreign.design import Design
 from archsim.frontend.foreign.load import bring
@@ -106,6 +107,29 @@ def test_a_recorded_mapping_costs_the_same_on_the_imported_timeloop_chip() -> No
     theirs = einsum(found.work.tasks[0], NAMES, EIGHT)
     assert (theirs.extents, theirs.operands) == (recorded.einsum.extents, recorded.einsum.operands)
     agrees(recorded, hierarchy(found.design, NAMES, CLOCK_HZ), {"X": "column_X", "Y": "PE_Y"})
+
+
+def test_a_run_on_the_written_chip_spends_on_its_spads_what_was_recorded(tmp_path: Path) -> None:
+    """Energy of a MAC with what it reads and writes in its PE.
+
+    Each MAC reads a weight and an input as recorded; moving sums from PE to PE and filling PEs again is left out.
+    """
+    found = brought("timeloop", ("eyeriss_v4.arch.yaml", "eyeriss_v4.ert.yaml", "gemm.prob.yaml"))
+    paths = [tmp_path / name for name in found.files]
+    for path, text in zip(paths, found.files.values(), strict=True):
+        path.write_text(text, encoding="utf-8")
+    data = json.loads((MAPPING / "accelforge" / "tl_eyeriss_gemm_128_768_3072_edp.json").read_text(encoding="utf-8"))
+    tables, macs = tables_for(load(paths[0])), data["shape"]["macs"]
+    for operand, spad, action in (("W", "WeightSpad", "register_read.b"), ("I", "IfmapSpad", "register_read.a")):
+        level = next(level for level in data["levels"] if level["name"] == spad)
+        bits = data["actions_bits"][f"GEMM|action|{spad}|{operand}|read"]
+        assert tables.pj("MAC", action) == pytest.approx(bits / macs * level["actions"]["read"]["energy_j"] * 1e12)
+    result = archsim.run(archsim.load_model(paths[1]), on=archsim.load_chip(paths[0]))
+    found_j = result.result.energy_breakdown_j
+    ours = found_j["MAC"] + found_j["PsumSpad"]
+    theirs = sum(data["energy_per_component"][name] for name in ("MAC", "IfmapSpad", "WeightSpad", "PsumSpad"))
+    assert result.result.macs == macs
+    assert 0.9 * theirs < ours < theirs
 
 
 def figures(memory: Memory) -> tuple[object, ...]:

@@ -10,6 +10,7 @@ from math import prod
 from archsim.errors import ConfigError
 from archsim.frontend.foreign.accelforge_work import Facts
 from archsim.frontend.foreign.design import ROLES, Lanes, Spread, Store, Units, constant
+from archsim.frontend.foreign.ledger import IGNORED
 from archsim.frontend.foreign.section import Quantity, Section
 from archsim.frontend.foreign.sets import EVERY, Roles, roles_of
 
@@ -97,6 +98,11 @@ class Reader:
         scale = prod((each.value for each in (slower, whole) if each is not None), start=Fraction(1))
         if scale <= 0:
             action.fail("found a scale of 0; allowed more than 0", "latency_scale")
+        if "throughput" in action and latency is not None:
+            if latency.value == 0:
+                action.ledger.settle(IGNORED, latency.path, latency.mark, "no time beside that of the throughput")
+            else:
+                action.refuse("a latency beside a throughput: the throughput is taken; state one of them", "latency")
         if rate is not None:
             if rate.value == 0:
                 action.fail("found 0; allowed actions a second, or inf", "throughput")

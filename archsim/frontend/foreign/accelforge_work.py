@@ -42,6 +42,7 @@ def read(workload: Section, renames: Section | None, file: str, variables: dict[
     """The einsums, and what an architecture may name. Raises ConfigError for what it cannot understand."""
     workload.ignore("the version of AccelForge's own grammar", "version")
     workload.ignore("which tensors stay where; archsim's compiler decides that", "persistent_tensors")
+    _repeated(workload)
     named = _renamed(renames)
     ranks = _sizes(workload, "rank_sizes", variables)
     shared = _bounds(workload)
@@ -135,6 +136,7 @@ def _einsum(
         tensors = _concise(entry, text) if text else _accesses(entry, variables)
         name = entry.text("name", "layers.name")
     own = named | _roles_of(entry, "renames")
+    _repeated(entry)
     if "is_copy_operation" in entry and entry.flag("is_copy_operation", ""):
         entry.ignore("a copy, which computes nothing")
         return None, []
@@ -149,6 +151,16 @@ def _einsum(
     operands = tuple(access for access in accesses if access is not result)
     name = name or result.tensor
     return Task(name, entry.node.mark, entry.path, extents, operands, result), tensors
+
+
+def _repeated(section: Section) -> None:
+    """``n_instances`` multiplies results."""
+    if "n_instances" in section:
+        many = section.count("n_instances", "")
+        if many == 1:
+            section.ignore("once", "n_instances")
+        else:
+            section.refuse(f"each layer is written once, not {many} times; multiply the results", "n_instances")
 
 
 def _assigned(tensors: list[Tensor], named: dict[str, str]) -> dict[str, str]:

@@ -10,9 +10,10 @@ from archsim.errors import ArchsimError, ConfigError
 from archsim.frontend.foreign.design import ROLES, Design, Spread
 from archsim.frontend.foreign.emit import Flow, decimal
 from archsim.frontend.foreign.ledger import REFUSED, Ledger
-from archsim.frontend.foreign.memory import array_figures, dram, outside, registers_of, sram, streams
+from archsim.frontend.foreign.memory import dram, outside, sram, streams
 from archsim.frontend.foreign.names import plain_name
 from archsim.frontend.foreign.placing import Place, places
+from archsim.frontend.foreign.registers import array_figures, registers_of
 from archsim.frontend.foreign.section import Quantity
 from archsim.frontend.foreign.sheet import Part, Sheet
 from archsim.spec.nodes import Mark
@@ -36,7 +37,7 @@ def document(design: Design, ledger: Ledger) -> tuple[dict[str, Any], dict[str, 
     hierarchy += [{"sram": sram(sheet, place, design, summed)} for place in found if place.kind in ("sram", "sums")]
     missing = [role for role in ROLES if role not in _roles(found, "sram")]
     if missing:
-        hierarchy.append({"sram": streams(sheet, missing, design)})
+        hierarchy.append({"sram": streams(sheet, missing, found, design)})
     hierarchy.append({"parallel": _leaves(sheet, design, found, dtypes)})
     head = top.document()
     sources = head.pop("sources")
@@ -142,11 +143,8 @@ def _leaves(sheet: Sheet, design: Design, found: list[Place], dtypes: dict[str, 
     rows, cols = _shape(part, design)
     _dataflow(part, design)
     _rate(part, design, dtypes)
-    if units.pj is not None:
-        part.state("energy.mac", f"{decimal(units.pj.value)} pJ", units.pj)
-    inside = [place for place in found if place.kind == "registers"]
-    registers_of(part, inside, design)
-    array_figures(part, inside, design)
+    registers_of(part, found, design)
+    array_figures(part, [place for place in found if place.kind == "registers"], design)
     return [{"array": part.document()}, {"vector": _vector(sheet, design, cols)}]
 
 

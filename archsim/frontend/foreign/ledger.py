@@ -1,4 +1,4 @@
-"""What became of each key of a file: read, ignored, refused or unknown; and what had to be assumed beside them.
+"""What became of each key of a file: read, approximated, ignored, refused or unknown; and what had to be assumed.
 
 A key is a leaf of the file: a value, or a list of values. One that no reader has entered is unknown, so that none can
 be dropped in silence.
@@ -12,9 +12,11 @@ from pathlib import PurePath
 
 from archsim.spec.nodes import Mark, Node
 
-READ, IGNORED, REFUSED, UNKNOWN, ASSUMED = "read", "ignored", "refused", "unknown", "assumed"
-STATES = (READ, IGNORED, REFUSED, UNKNOWN)
-_RANK = {IGNORED: 0, READ: 1, REFUSED: 2}
+READ, APPROXIMATED, IGNORED, REFUSED = "read", "approximated", "ignored", "refused"
+UNKNOWN, ASSUMED = "unknown", "assumed"
+STATES = (READ, APPROXIMATED, IGNORED, REFUSED, UNKNOWN)
+_RANK = {IGNORED: 0, READ: 1, APPROXIMATED: 2, REFUSED: 3}
+_RARE = (APPROXIMATED, UNKNOWN)  # states that the counts name only where a key has them
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Entry:
 
 @dataclass
 class Ledger:
-    """Entries of one or several files; the strongest state of a key holds: refused, then read, then ignored."""
+    """Entries of one or several files; the strongest state of a key holds: refused, approximated, read, ignored."""
 
     _entries: dict[tuple[str, str], Entry] = field(default_factory=dict)
     _assumed: dict[str, Entry] = field(default_factory=dict)
@@ -76,7 +78,7 @@ class Ledger:
     def coverage(self) -> str:
         """The counts in a line."""
         counts = self.counts()
-        parts = [f"{counts[state]} {state}" for state in STATES if counts[state] or state != UNKNOWN]
+        parts = [f"{counts[state]} {state}" for state in STATES if counts[state] or state not in _RARE]
         assumed = f"; {counts[ASSUMED]} values assumed" if counts[ASSUMED] else ""
         return f"{sum(counts[state] for state in STATES)} keys: {', '.join(parts)}{assumed}"
 

@@ -2,7 +2,7 @@
 
 brought = bring([Path("arch.yaml"), Path("problem.yaml")])
 brought.files          # name -> text: a chip, a workload, or both
-brought.ledger         # every key: read, ignored, refused, unknown; every value that had to be assumed
+brought.ledger         # every key: read, approximated, ignored, refused, unknown; every value that had to be assumed
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from archsim.errors import ConfigError, ModelError, NotBuiltError, nearest
 from archsim.frontend.foreign import accelforge, chip, scalesim, timeloop, topology, workload, zigzag
 from archsim.frontend.foreign.design import Design
 from archsim.frontend.foreign.emit import text_of
-from archsim.frontend.foreign.ledger import ASSUMED, REFUSED, STATES, UNKNOWN, Ledger, listed
+from archsim.frontend.foreign.ledger import APPROXIMATED, ASSUMED, REFUSED, STATES, UNKNOWN, Ledger, listed
 from archsim.frontend.foreign.section import Section
 from archsim.frontend.foreign.template import rendered
 from archsim.frontend.foreign.work import Work
@@ -25,6 +25,7 @@ from archsim.spec.nodes import MAX_BYTES, Mark, Node, decoded, parse_foreign
 
 TOOLS = ("timeloop", "accelforge", "zigzag", "scalesim")
 MOST_FILES = 32
+HEAD = "Imported from "  # begins the first comment of what is written
 _NAMED = {"timeloop": "Timeloop", "accelforge": "AccelForge", "zigzag": "ZigZag", "scalesim": "SCALE-Sim"}
 
 
@@ -168,8 +169,18 @@ def _check(text: str, marks: dict[str, Mark], design: Design) -> None:
         raise chip.misfit(error, marks, design.mark) from None
 
 
+def is_imported(path: Path) -> bool:
+    """Whether a file begins as those that an import writes. Raises ConfigError where it cannot be read."""
+    try:
+        with open(path, "rb") as stream:
+            first = stream.readline(1000).decode("utf-8", "replace")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    return any(first.startswith(f"# {HEAD}{name} by archsim import.") for name in _NAMED.values())
+
+
 def _head(tool: str, ledger: Ledger, left_out: list[str]) -> list[str]:
     """Comments above a file: what it comes from, what has no counterpart, what was assumed."""
-    lines = [f"Imported from {_NAMED[tool]} by archsim import. {ledger.coverage()}."]
-    lines += listed(ledger.of(REFUSED, UNKNOWN, ASSUMED), whole=False)
+    lines = [f"{HEAD}{_NAMED[tool]} by archsim import. {ledger.coverage()}."]
+    lines += listed(ledger.of(APPROXIMATED, REFUSED, UNKNOWN, ASSUMED), whole=False)
     return lines + [f"left out: {line}" for line in left_out]

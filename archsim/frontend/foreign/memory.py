@@ -1,4 +1,4 @@
-"""Memories of a design as parts of a chip file: drams of constant rate, SRAMs, registers of the array."""
+"""Memories of a design as parts of a chip file: drams of constant rate, SRAMs, the way of what has none."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from math import prod
 from typing import Any
 
 from archsim.frontend.foreign.design import Design, Store
-from archsim.frontend.foreign.emit import Flow, decimal, size
-from archsim.frontend.foreign.ledger import IGNORED, REFUSED
-from archsim.frontend.foreign.names import plain_name
+from archsim.frontend.foreign.emit import decimal, size
+from archsim.frontend.foreign.ledger import APPROXIMATED, Ledger
 from archsim.frontend.foreign.placing import Place
 from archsim.frontend.foreign.ports import width_of
 from archsim.frontend.foreign.section import Quantity
@@ -27,14 +26,11 @@ def _keeps(roles: tuple[str, ...] | list[str]) -> str | list[str]:
     return [kept for role in BESIDE if role in roles for kept in BESIDE[role]]
 
 
-def _kept(place: Place, summed: bool) -> str | list[str]:
-    """Roles of an SRAM: of outputs, finished values and partial sums may lie apart."""
-    if place.kind == "sums":
-        return ["partials"]
-    found = _keeps(place.roles)
-    if not summed or "outputs" not in place.roles:
-        return found
-    every = [kept for role in BESIDE if role in place.roles for kept in BESIDE[role]]
+def _kept(roles: tuple[str, ...] | list[str], summed: bool) -> str | list[str]:
+    """Roles of an SRAM; with ``summed`` the partial sums lie in another one."""
+    if not summed or "outputs" not in roles:
+        return _keeps(roles)
+    every = [kept for role in BESIDE if role in roles for kept in BESIDE[role]]
     return [role for role in every if role != "partials"]
 
 
@@ -66,10 +62,19 @@ def _bandwidth(part: Part, store: Store, many: int) -> None:
         return
     least = min(rates, key=lambda rate: rate.value)
     part.state("bandwidth", f"{decimal(least.value * many / 8)} B/cycle", least, _several(many))
-    if not store.shared or len(rates) == 1:
-        part.doubt("bandwidth", "reads and writes share it here, each has a limit of its own in the source")
-    elif read is not None and write is not None and read.value != write.value:
-        part.doubt("bandwidth", "one rate for both directions, that of the slower one")
+    for way, rate, other in (("reads", read, write), ("writes", write, read)):
+        said = _shared_rate(store, way, rate, other)
+        if said and rate is not None:
+            settle(part.sheet.ledger, APPROXIMATED, rate, f"{part.name}.bandwidth: {said}: cycles are too many")
+
+
+def _shared_rate(store: Store, way: str, rate: Quantity | None, other: Quantity | None) -> str:
+    """What is lost of the rate of a direction in a bandwidth that both share; '' for nothing."""
+    if other is None:
+        return f"{way} alone have a limit in the source, here both directions together have it"
+    if rate is not None and rate.value > other.value:
+        return f"{way} are as slow as the other direction, and share its bandwidth"
+    return "" if store.shared else "reads and writes share it here, each has a limit of its own in the source"
 
 
 def _several(many: int) -> str:
@@ -107,18 +112,26 @@ def sram(sheet: Sheet, place: Place, design: Design, summed: bool) -> dict[str, 
     wanted = _wanted(design, place.roles)
     width = width_of(store, many, bits // 8, wanted)
     stated = store.read_bits or store.write_bits
+    settle(sheet.ledger, APPROXIMATED, store.read_bits if width.slowed == "read" else None, width.why)
+    settle(sheet.ledger, APPROXIMATED, store.write_bits if width.slowed == "write" else None, width.why)
     for key, value in (("banks", width.banks), ("word", f"{width.word_bytes} B"), ("ports", width.ports)):
         if stated is None or (width.doubt and key == "word"):
             part.assume(key, value, width.doubt)
         else:
             part.state(key, value, stated, "banks x word x ports a cycle")
-    part.put("keeps", _kept(place, summed))
+    part.put("keeps", ["partials"] if place.kind == "sums" else _kept(place.roles, summed))
     _slots(part, store, design)
     for way, pj in (("read", store.read_pj), ("write", store.write_pj)):
         if pj is not None:
             of_word = pj.value * width.word_bytes * 8 / store.access_bits.value
             why = f"{8 * width.word_bytes} of {decimal(store.access_bits.value)} bits"
             part.state(f"energy.{way}", f"{decimal(of_word)} pJ", pj, why)
+            if many > 1 and place.kind == "sram":
+                said = (
+                    f"{part.name}.energy.{way}: {many} instances are one memory here, which is read once for all units "
+                    "that take a value: the energy is too low where each instance is read for its own"
+                )
+                settle(sheet.ledger, APPROXIMATED, pj, said)
     _stands(part, store, many)
     return part.document()
 
@@ -128,6 +141,12 @@ def _slots(part: Part, store: Store, design: Design) -> None:
         part.state("slots", int(store.slots.value), store.slots)
     else:
         part.assume("slots", 2, f"a tile is moved while another one works, which {design.tool} takes for granted")
+
+
+def settle(ledger: Ledger, state: str, quantity: Quantity | None, said: str) -> None:
+    """Enter in the ledger what the writer could do with a number that a reader has read."""
+    if quantity is not None:
+        ledger.settle(state, quantity.path, quantity.mark, said)
 
 
 def _wanted(design: Design, roles: tuple[str, ...] | list[str]) -> int:
@@ -159,92 +178,24 @@ def outside(sheet: Sheet, roles: list[str], design: Design) -> dict[str, Any]:
     return part.document()
 
 
-def streams(sheet: Sheet, roles: list[str], design: Design) -> dict[str, Any]:
-    """What stands for the way of operands that go to the units without a memory on the chip."""
+def streams(sheet: Sheet, roles: list[str], found: list[Place], design: Design) -> dict[str, Any]:
+    """What stands for the way of operands that go to the units without a shared memory on the chip."""
     part = sheet.part("streams", "streams", design.mark)
-    why = f"{', '.join(roles)} have no memory on the chip in the source; archsim's arrays work from one"
-    part.assume("size", size(Fraction(STREAM_BITS)), why)
-    wanted = min(_wanted(design, roles), STREAM_BITS // 8)
+    own = [place for place in found if place.kind in ("registers", "sums") and set(place.roles) & set(roles)]
+    why = f"{', '.join(roles)} have no shared memory on the chip in the source; archsim's arrays work from one"
+    held = sum((place.store.bits.value * place.instances for place in own if place.store.bits), Fraction(0))
+    names = ", ".join(place.store.name for place in own)
+    large = f"{why}; tiles of what {names} hold together, or of 64 KiB, pass through it" if own else why
+    bits = max(Fraction(STREAM_BITS), held)
+    part.assume("size", size(bits), large)
+    wanted = min(_wanted(design, roles), int(bits) // 8)
     banks = 1 << max(0, (wanted - 1).bit_length() - 12)
     part.assume("banks", banks, why)
     part.assume("word", f"{-(-wanted // banks)} B", why)
-    part.put("keeps", _keeps(roles))
+    part.put("keeps", _kept(roles, any(place.kind == "sums" for place in found)))
     part.assume("slots", 2, why)
-    part.assume("energy.read", "0 pJ", why)
-    part.assume("energy.write", "0 pJ", why)
+    for key in ("energy.read", "energy.write"):
+        part.assume(key, "0 pJ", why)
+    for key, nothing in (("area", "0 mm2"), ("leakage", "0 W")):
+        part.assume(key, nothing, why)
     return part.document()
-
-
-def registers_of(part: Part, found: list[Place], design: Design) -> None:
-    """Register files of the PEs: sizes of one PE, the energy of an element where all files have the same."""
-    if not found:
-        return
-    files = []
-    for place in found:
-        bits = place.store.bits.value if place.store.bits else Fraction(8)
-        share = max(bits * place.instances / design.macs, Fraction(8))
-        name = plain_name(place.store.name, "registers")
-        keeps = ["partials" if role == "outputs" else role for role in place.roles]
-        files.append(Flow({"name": name, "keeps": keeps, "size": size(share)}))
-        if share % 8 or share != bits:
-            said = f"{decimal(bits)} bits, {place.instances} instances for {design.macs} units"
-            part.sheet.ledger.assume(f"{part.name}.registers.{name}", f"{size(share)} of each PE: {said}")
-        for rate in (place.store.read_bits, place.store.write_bits, place.store.slots):
-            _settle(part, IGNORED, rate, "inside the array, whose registers never limit it")
-    stated = next((place.store.bits for place in found if place.store.bits), None)
-    part.keys["registers"] = files
-    part.sources["registers"] = "; ".join(place.store.bits.source for place in found if place.store.bits) or "user"
-    part.sheet.marks[f"{part.name}.registers"] = stated.mark if stated else part.mark
-    for way in ("read", "write"):
-        _register_energy(part, found, way)
-
-
-def _settle(part: Part, state: str, quantity: Quantity | None, said: str) -> None:
-    if quantity is not None:
-        part.sheet.ledger.settle(state, quantity.path, quantity.mark, said)
-
-
-def _register_energy(part: Part, found: list[Place], way: str) -> None:
-    """pJ of an element; one number for all operands is what an array may state."""
-    prices: list[tuple[Fraction, Quantity]] = []
-    for place in found:
-        pj = place.store.read_pj if way == "read" else place.store.write_pj
-        if pj is None:
-            continue
-        for role in place.roles:
-            bits = place.store.value_bits.get(role, place.store.access_bits.value)
-            prices.append((pj.value * bits / place.store.access_bits.value, pj))
-    if not prices:
-        return
-    if len({price for price, _ in prices}) == 1 and len(prices) >= len(found):
-        part.state(f"energy.register_{way}", f"{decimal(prices[0][0])} pJ", prices[0][1], "of an element")
-        held = [role for place in found for role in place.roles]
-        if len(held) < len(BESIDE):
-            said = f"of every operand; the source states it of {', '.join(held)}"
-            part.sheet.ledger.assume(f"{part.name}.energy.register_{way}", said)
-        return
-    for price, pj in prices:
-        said = (
-            f"{decimal(price)} pJ an element, and other files of the PE differ: an array has one energy.register_{way} "
-            "for all operands; the technology table's is taken, state a number of your own there"
-        )
-        _settle(part, REFUSED, pj, said)
-
-
-def array_figures(part: Part, found: list[Place], design: Design) -> None:
-    """Area and leakage of the units with their registers, where the source has all of them."""
-    units = design.units
-    groups = (
-        ("area", "mm2", [(units.area_mm2, design.macs)], "area_mm2"),
-        ("leakage", "W", [(units.leakage_w, design.macs)], "leakage_w"),
-    )
-    for key, unit, sums, attribute in groups:
-        parts = sums + [(getattr(place.store, attribute), place.instances) for place in found]
-        known = [(quantity, many) for quantity, many in parts if quantity is not None]
-        if len(known) == len(parts):
-            whole = sum((quantity.value * many for quantity, many in known), Fraction(0))
-            source = "; ".join(f"{quantity.source} x {many}" for quantity, many in known)
-            part.state(key, f"{decimal(whole)} {unit}", Quantity(whole, source, known[0][0].mark))
-        for quantity, _ in known if len(known) < len(parts) else []:
-            said = f"an array has one {key} for units and registers, of which the source states only some"
-            _settle(part, REFUSED, quantity, f"{said}; state {part.name}.{key} yourself")

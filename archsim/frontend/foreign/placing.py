@@ -1,8 +1,9 @@
 """Which memories of a design become memories of a chip, and which lie inside its array.
 
-A chip has memories that all of an array's PEs share, and registers inside the array. A memory of which there are at
-least as many instances as it has compute units each lies in the array, if its operands have another one on the chip.
-Of those the innermost one of outputs, where it is large enough, becomes the memory of partial sums.
+A chip has memories that all of an array's PEs share, and registers inside the array. A memory of which each compute
+unit has one lies in the array; so does one of which there are at least as many as units each has, if its operands have
+another one on the chip. Of those the innermost one, where it keeps outputs alone and is large enough, becomes the
+memory of partial sums.
 """
 
 from __future__ import annotations
@@ -41,17 +42,16 @@ def places(design: Design) -> list[Place]:
 
 
 def _way(design: Design, role: str) -> list[tuple[Store, str]]:
-    """The memories of a role: the first one on the chip is shared, whatever it is."""
+    """The memories of a role, outermost first, with what each becomes."""
     found: list[tuple[Store, str]] = []
     for store in design.stores:
         if role not in store.roles:
             continue
         kinds = [kind for _, kind in found]
-        if store.offchip and "sram" not in kinds:
+        if store.offchip and set(kinds) <= {"dram"}:
             found.append((store, "dram"))
         else:
-            inside = "sram" in kinds and _inside(design, store)
-            found.append((store, "registers" if inside else "sram"))
+            found.append((store, "registers" if _inside(design, store, shared="sram" in kinds) else "sram"))
     if found and role == "outputs" and found[-1][1] == "registers" and _sums(design, found[-1][0]):
         found[-1] = found[-1][0], "sums"
     return found
@@ -59,12 +59,15 @@ def _way(design: Design, role: str) -> list[tuple[Store, str]]:
 
 def _sums(design: Design, store: Store) -> bool:
     """Whether all instances together can add up the sums of a tile; a systolic array streams longer ones."""
+    if store.roles != frozenset(("outputs",)):
+        return False
     cols = prod(int(spread.size.value) for spread in design.spreads if spread.axis == "cols")
     width = store.value_bits.get("outputs", int(store.access_bits.value))
     needed = 2 * SUM_ROWS * cols * width
     return not design.dataflow and store.bits is not None and store.bits.value * design.instances(store) >= needed
 
 
-def _inside(design: Design, store: Store) -> bool:
+def _inside(design: Design, store: Store, shared: bool) -> bool:
+    """``shared``: its operand has a memory for all units above it."""
     instances = design.instances(store)
-    return instances > 1 and instances**2 >= design.macs
+    return instances > 1 and (instances >= design.macs or (shared and instances**2 >= design.macs))

@@ -20,30 +20,36 @@ class Width:
     word_bytes: int
     ports: dict[str, int]
     doubt: str = ""
+    slowed: str = ""  # the direction that has less than the source gives it, with ``why``
+    why: str = ""
 
 
 def width_of(store: Store, instances: int, size_bytes: int, wanted_bytes: int) -> Width:
     """What gives the bandwidth of so many instances; ``wanted_bytes`` a cycle where nothing limits it."""
     read = _rate(store.read_bits.value if store.read_bits else None, instances)
     write = _rate(store.write_bits.value if store.write_bits else None, instances)
-    doubts = []
+    doubts, shared = [], store.shared
     if read is None and write is None:
         read = write = Fraction(wanted_bytes)
         doubts.append("no limit is stated: as wide as all processing elements together")
     elif read is None or write is None:
-        read = write = read if read is not None else write
-        doubts.append("one direction alone has a limit: it holds for both")
+        shared = False
+        doubts.append("one direction alone has a limit, the other one is as wide as all processing elements together")
+        read, write = _one_sided(read, write, wanted_bytes)
     assert read is not None
     assert write is not None
-    if store.shared and read != write:
+    slowed, why = "", ""
+    if shared and read != write:
+        slowed = "read" if read > write else "write"
+        why = "both directions share their ports at one rate here, that of the slower one: cycles are too many"
         read = write = min(read, write)
-        doubts.append("one rate for both directions, that of the slower one")
-    ports, exact = _shared(read, store.ports) if store.shared else _separate(read, write)
+    ports, exact = _shared(read, store.ports) if shared else _separate(read, write)
     unit = max(ceil(exact), 1)
     if unit != exact:
         doubts.append("rounded up to whole bytes")
-    if not store.shared and ports["read"] * write != ports["write"] * read:
-        doubts.append("both directions at the rate of the slower one: their ratio is none of port counts")
+    if not shared and ports["read"] * write != ports["write"] * read:
+        slowed = "read" if read > write else "write"
+        why = "both directions at the rate of the slower one, their ratio is none of port counts: cycles are too many"
     if unit > size_bytes:
         unit = size_bytes
         doubts.append("no more than the memory holds")
@@ -58,12 +64,20 @@ def width_of(store: Store, instances: int, size_bytes: int, wanted_bytes: int) -
     if banks * word > size_bytes:
         banks, word = 1, min(size_bytes, MOST_WORD)
         doubts.append("no more than the memory holds")
-    return Width(banks, word, ports, "; ".join(dict.fromkeys(doubts)))
+    return Width(banks, word, ports, "; ".join(dict.fromkeys(doubts)), slowed, why)
 
 
 def _rate(bits: Fraction | None, instances: int) -> Fraction | None:
     """Bytes a cycle."""
     return None if bits is None else bits * instances / 8
+
+
+def _one_sided(read: Fraction | None, write: Fraction | None, wanted: int) -> tuple[Fraction, Fraction]:
+    """Both rates where one has a limit: the other one has so many more ports that it never limits the array."""
+    limited = read if read is not None else write
+    assert limited is not None
+    free = limited * min(max(ceil(wanted / limited), 1), MOST_PORTS) if limited else Fraction(wanted)
+    return (limited, free) if read is not None else (free, limited)
 
 
 def _shared(rate: Fraction, ports: int) -> tuple[dict[str, int], Fraction]:

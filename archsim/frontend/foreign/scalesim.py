@@ -1,8 +1,9 @@
 """SCALE-Sim configurations (.cfg): sections ``[name]`` of ``key: value`` or ``key = value`` lines.
 
 Format: https://github.com/scalesim-project/SCALE-Sim (README, "Config file"). An array of three private SRAMs that
-never limit it, in front of a memory of ``Bandwidth`` words a cycle (InterfaceBandwidth USER; with CALC the bandwidth is
-what the tool computes, so nothing limits it). One word is one byte here.
+never limit it, in front of a memory. With InterfaceBandwidth USER inputs and weights are read at the bandwidths of
+their SRAMs' banks ([layout]) and outputs written at the first one of ``Bandwidth``, each over an interface of its own;
+with CALC the bandwidth is what the tool computes, so nothing limits it. One word is one byte here.
 """
 
 from __future__ import annotations
@@ -30,9 +31,12 @@ _KEYS = (
     *("WriteRequestBuffer", "IfmapSramSzkB", "FilterSramSzkB", "OfmapSramSzkB", "IfmapOffset", "FilterOffset"),
     *("OfmapOffset", "IfmapCustomLayout", "FilterCustomLayout", "SparsitySupport", "SparseRep", "OptimizedMapping"),
     *("BlockSize", "RandomNumberGeneratorSeed", "InterfaceBandwidth", "UseRamulatorTrace"),
+    *("IfmapSRAMBankBandwidth", "FilterSRAMBankBandwidth"),
 )
 _SPELLED = {key.lower(): key for key in _KEYS}  # case does not matter in these files
 _LAYOUT = "banks and layout of SCALE-Sim's SRAMs act with a layout file alone; these SRAMs are as wide as the array"
+_READS = ("IfmapSRAMBankBandwidth", "FilterSRAMBankBandwidth")  # with USER also what the DRAM is read with
+_FREE = "with InterfaceBandwidth CALC the bandwidth is what the tool computes: no limit"
 _OFFSET = "addresses of SCALE-Sim's traces; archsim places tensors itself"
 
 
@@ -119,9 +123,12 @@ def _outer(root: Section, presets: Section) -> Store:
     mode = run.text("InterfaceBandwidth", "dram.bandwidth", "CALC").upper() if run is not None else "CALC"
     if run is not None and mode not in ("CALC", "USER"):
         run.fail(f"found {shown(mode)}; allowed CALC, USER", "InterfaceBandwidth")
-    words = _stated(presets) if mode == "USER" else None
+    layout = root.mapping("layout")
+    words = _stated(presets, layout) if mode == "USER" else None
     if mode == "CALC":
-        presets.ignore("with InterfaceBandwidth CALC the bandwidth is what the tool computes: no limit", "Bandwidth")
+        presets.ignore(_FREE, "Bandwidth")
+        if layout is not None:
+            layout.ignore(_FREE, *_READS)
     if run is not None and run.flag("UseRamulatorTrace", "dram.standard"):
         run.refuse(
             "traces of another simulator; state `standard:` of the dram yourself (archsim show dram)",
@@ -135,20 +142,33 @@ def _outer(root: Section, presets: Section) -> Store:
     )
 
 
-def _stated(presets: Section) -> Quantity:
-    """Words a cycle; a list is one for each operand, of which the least is taken."""
+def _stated(presets: Section, layout: Section | None) -> Quantity:
+    """Words a cycle of the three interfaces together: reads of inputs, reads of weights, writes of outputs."""
     node = presets.node.mapping.get("Bandwidth")
     if node is None:
         presets.fail("key 'Bandwidth' is missing; InterfaceBandwidth USER needs it")
     texts = [part.strip() for part in str(node.value).split(",") if part.strip()]
-    if len(texts) == 1:
-        return presets.number("Bandwidth", "dram.bandwidth") or presets.fail("found infinity; allowed words a cycle")
     numbers = [scalar(text) for text in texts]
     if not numbers or not all(isinstance(number, int) and number > 0 for number in numbers):
         presets.fail(f"found {shown(node.value)}; allowed words a cycle", "Bandwidth")
-    least = min(number for number in numbers if isinstance(number, int))
-    presets.refuse(f"a rate for each operand; {least} words a cycle are written for all of them", "Bandwidth")
-    return constant(least, presets.source("Bandwidth"), node.mark)
+    own = numbers[0]
+    assert isinstance(own, int)
+    first = "; of several SCALE-Sim takes the first" if len(numbers) > 1 else ""
+    whole, said = own, [f"{own} written"]
+    for key, of in zip(_READS, ("inputs", "weights"), strict=True):
+        stated = layout.count(key, "dram.bandwidth") if layout is not None else None
+        whole += stated or own
+        said.append(f"{stated or own} of {of} read")
+        if stated is None:
+            presets.ledger.assume(f"dram.bandwidth of {of}", f"{own} words a cycle, as Bandwidth: {key} is not stated")
+    why = (
+        f"{', '.join(said)} in a cycle over three interfaces of their own{first}; one dram of {whole} words a cycle "
+        "takes all of them here: cycles are too few where one interface alone is full"
+    )
+    presets.approximate(why, "Bandwidth")
+    if layout is not None:
+        layout.approximate(why, *_READS)
+    return constant(whole, f"{presets.source('Bandwidth')}; {', '.join(said)}", node.mark)
 
 
 def _sram(presets: Section, name: str, key: str, role: str) -> Store:
@@ -166,7 +186,9 @@ def _others(root: Section, presets: Section) -> None:
     presets.ignore("SCALE-Sim reads it and does nothing with it", "MemoryBanks")
     layout = root.mapping("layout")
     if layout is not None:
-        layout.ignore(_LAYOUT, *(key for key in layout if key.startswith(("Ifmap", "Filter", "Ofmap"))))
+        for each in layout:
+            if each.startswith(("Ifmap", "Filter", "Ofmap")) and each not in _READS:
+                layout.ignore(_LAYOUT, each)
         for key in ("IfmapCustomLayout", "FilterCustomLayout"):
             if layout.flag(key, ""):
                 layout.refuse("a layout of tensors in banks; archsim has `interleave` and `padding` of an sram", key)

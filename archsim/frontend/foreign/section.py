@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from archsim.errors import ConfigError
 from archsim.frontend.foreign.expression import evaluate
-from archsim.frontend.foreign.ledger import IGNORED, READ, REFUSED, Ledger
+from archsim.frontend.foreign.ledger import APPROXIMATED, IGNORED, READ, REFUSED, Ledger
 from archsim.plain import visible
 from archsim.spec.nodes import Mark, Node
 from archsim.units import shown
@@ -104,6 +104,10 @@ class Section:
     def take(self, to: str, *keys: str) -> None:
         """Enter keys as read, ``to`` what they became."""
         self.enter(READ, to, *keys)
+
+    def approximate(self, why: str, *keys: str) -> None:
+        """Enter keys as approximated: what is written follows them in part; ``why`` says what is lost."""
+        self.enter(APPROXIMATED, why, *keys)
 
     def ignore(self, why: str, *keys: str) -> None:
         """Enter keys as ignored."""

@@ -8,12 +8,16 @@ from fractions import Fraction
 
 from archsim.errors import nearest
 from archsim.frontend.foreign.design import Spread, constant
+from archsim.frontend.foreign.ledger import IGNORED
 from archsim.frontend.foreign.section import Quantity, Section
 
 DEPTH = ("depth", "memory_depth", "entries")
 _MEMORY = re.compile(r"dram|sram|regfile|buffer|storage|_rf\b|rf$|register|memory|latch|fifo", re.IGNORECASE)
 _COMPUTE = re.compile(r"mac|compute|alu|multiplier", re.IGNORECASE)
 _NETWORK = re.compile(r"noc|network|legacy|reductiontree|multicast|wire", re.IGNORECASE)
+_INDEX = re.compile(r"\s*\[[^\]]*\]")  # of instances, behind any part of a path
+_ACTIONS = {"read": "read", "write": "write", "compute": "mac", "mac": "mac", "mac_random": "mac", "leak": "leak"}
+_SPARSE = re.compile(r"gated|skipped|reused|metadata")  # actions of sparse optimizations
 SPATIAL = "how a mapper lays out loops: state it in a mapping file (docs/mapping.md, constraints)"
 
 
@@ -139,7 +143,7 @@ class Chain:
         table.ignore("the version of Accelergy's own grammar", "version")
         known = {piece.name: piece for piece in self.pieces if isinstance(piece, Piece)}
         for entry in table.entries("tables"):
-            path = entry.text("name", "the part").split("[")[0]
+            path = _INDEX.sub("", entry.text("name", "the part"))
             piece = known.get(path.rpartition(".")[2])
             if piece is None:
                 entry.ignore("of a component that the architecture does not have, or that stores and computes nothing")
@@ -150,20 +154,32 @@ class Chain:
 
 def _action(piece: Piece, action: Section) -> None:
     """Of several rows of one action (of different arguments) the costliest one: fresh data."""
-    name = action.text("name", "energy")
-    energy = action.number("energy", f"{piece.name}.energy")
+    name = action.text("name", "")
     action.ignore("arguments of the estimators", "arguments")
-    kinds = {"read": "read", "write": "write", "compute": "mac", "mac": "mac", "mac_random": "mac"}
-    kind = kinds.get(name)
-    if kind is None or energy is None:
-        why = "leakage and other actions of Accelergy" if kind is None else "no energy"
-        action.ignore(why) if kind is None else action.fail("key 'energy' is missing")
-        if kind is None and name not in ("leak", "update", "idle", "mac_gated", "mac_reused", "gated_compute"):
-            action.refuse(f"an action '{name}' that archsim does not count")
+    kind = _ACTIONS.get(name)
+    if kind is None:
+        _uncounted(name, action)
         return
-    found = piece.prices.get(kind)
-    if found is None or energy.value > found.value:
-        piece.prices[kind] = energy
+    energy = action.number("energy", f"{piece.name}.{'leakage' if kind == 'leak' else 'energy'}")
+    if energy is None:
+        action.fail("key 'energy' is missing")
+    action.take("which action it is", "name")
+    *less, most = sorted((energy, piece.prices.get(kind, energy)), key=lambda each: each.value)
+    piece.prices[kind] = most
+    for each in less if less[0].path != most.path else []:
+        said = f"of several energies of '{name}' the largest one is taken, {most.source}"
+        action.ledger.settle(IGNORED, each.path, each.mark, said)
+
+
+def _uncounted(name: str, action: Section) -> None:
+    """An action without counterpart: it matters where it costs something in a dense run."""
+    free = str(action.node.mapping["energy"].value) in ("0", "0.0") if "energy" in action else True
+    if free or _SPARSE.search(name):
+        action.ignore("an action that costs nothing" if free else "an action of sparse tensors; all is dense here")
+    elif name == "update":
+        action.approximate("an update of a sum counts as a read and a write here")
+    else:
+        action.refuse(f"an action '{name}' that archsim does not count")
 
 
 def _constrain(piece: Piece, constraints: Section) -> None:

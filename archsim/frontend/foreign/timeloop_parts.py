@@ -6,6 +6,7 @@ import re
 from fractions import Fraction
 
 from archsim.frontend.foreign.design import ROLES, Design, Spread, Store, Units, constant
+from archsim.frontend.foreign.ledger import APPROXIMATED, IGNORED, Ledger
 from archsim.frontend.foreign.section import Quantity, Section
 from archsim.frontend.foreign.timeloop_chain import DEPTH, Chain, Piece, usual_role
 
@@ -62,12 +63,13 @@ def design_of(chain: Chain, file: str, clock: Quantity | None, variables: Sectio
             continue
         nm = _technology((piece.attributes, *piece.inherited)) or nm
         if piece.kind == "memory":
-            store = _store(piece, chain, outermost=not any(isinstance(level, Store) for level in levels))
+            first = not any(isinstance(level, Store) for level in levels)
+            store = _store(piece, chain, clock, outermost=first)
             levels += [store] if store is not None else []
         elif piece.kind == "compute":
             if units is not None:
                 piece.node.fail("a second kind of compute unit; allowed one")
-            units, bits = _units(piece, chain)
+            units, bits = _units(piece, chain, clock)
         elif piece.kind == "network":
             piece.node.refuse("networks between levels are free in this chip; add a `noc` part yourself")
         else:
@@ -85,25 +87,34 @@ def design_of(chain: Chain, file: str, clock: Quantity | None, variables: Sectio
         levels=tuple(levels),
         units=units,
         clock_hz=clock,
-        value_bits=_widths(levels, bits),
+        value_bits=_widths(levels, bits, chain.architecture.ledger),
         floating="fp" in str(units.name).lower(),
         technology_nm=nm or _technology((variables,)),
         free=("networks between levels, which Timeloop prices with its own model",),
     )
 
 
-def _widths(levels: list[Store | Spread], of_units: dict[str, Quantity]) -> dict[str, Quantity]:
-    """Bits of values: of the units, else of the outermost memory's words."""
-    found = dict(of_units)
-    outer = next(level for level in levels if isinstance(level, Store))
+def _widths(levels: list[Store | Spread], of_units: dict[str, Quantity], ledger: Ledger) -> dict[str, Quantity]:
+    """Bits of values: of the outermost memory's words, sums of the innermost one's; else of the units."""
+    stores = [level for level in levels if isinstance(level, Store)]
+    found: dict[str, Quantity] = {}
     for role in ROLES:
-        if role in outer.value_bits:
-            word = constant(outer.value_bits[role], f"words of {outer.name}, {outer.access_bits.source}", outer.mark)
-            found.setdefault(role, word)
-    inner = [level for level in levels if isinstance(level, Store) and "outputs" in level.roles]
-    if inner and "outputs" in inner[-1].value_bits and inner[-1] is not outer:
+        keepers = [store for store in stores if role in store.value_bits]
+        for store in keepers[:1]:
+            source = f"words of {store.name}, {store.access_bits.source}"
+            found[role] = constant(store.value_bits[role], source, store.mark)
+        for store in keepers[1:] if role != "outputs" else []:
+            if store.value_bits[role] != keepers[0].value_bits[role]:
+                said = f"{keepers[0].value_bits[role]} b as in {keepers[0].name}; {store.value_bits[role]} b are stated"
+                ledger.assume(f"dtypes.{role} in {store.name}", said)
+    inner = [store for store in stores if "outputs" in store.value_bits][1:]
+    if inner:
         width = inner[-1].value_bits["outputs"]
-        found.setdefault("accumulate", constant(width, f"words of {inner[-1].name}", inner[-1].mark))
+        found["accumulate"] = constant(width, f"words of {inner[-1].name}", inner[-1].mark)
+    for role, width_of in of_units.items():
+        if width_of.value != found.setdefault(role, width_of).value:
+            said = f"{role} have {found[role].value} b here, {found[role].source}: words of memories decide the bytes"
+            ledger.settle(APPROXIMATED, width_of.path, width_of.mark, said)
     return found
 
 
@@ -119,7 +130,7 @@ def _technology(sections: tuple[Section | None, ...]) -> Quantity | None:
     return None
 
 
-def _units(piece: Piece, chain: Chain) -> tuple[Units, dict[str, Quantity]]:
+def _units(piece: Piece, chain: Chain, clock: Quantity | None) -> tuple[Units, dict[str, Quantity]]:
     found: dict[str, Quantity] = {}
     names = _scope(piece, chain)
     given = piece.attributes
@@ -134,7 +145,16 @@ def _units(piece: Piece, chain: Chain) -> tuple[Units, dict[str, Quantity]]:
         given.ignore("the columns of units that are there already", "meshX", "meshY")
         given.ignore("the numbers of instances say it", "instances")
         given.ignore("the width of a unit is that of its data", "width")
-    return Units(piece.name, piece.node.node.mark, pj=piece.prices.get("mac")), found
+    leakage = _leakage(piece, clock)
+    return Units(piece.name, piece.node.node.mark, pj=piece.prices.get("mac"), leakage_w=leakage), found
+
+
+def _leakage(piece: Piece, clock: Quantity | None) -> Quantity | None:
+    """Watts, of the pJ that an instance leaks in a cycle."""
+    leak = piece.prices.get("leak")
+    if leak is None:
+        return None
+    return leak.scaled((clock.value if clock is not None else 10**9) / Fraction(10**12), "pJ a cycle")
 
 
 def _scope(piece: Piece, chain: Chain) -> dict[str, object]:
@@ -158,7 +178,7 @@ def _rest(given: Section) -> None:
         given.ignore(why, key)
 
 
-def _store(piece: Piece, chain: Chain, outermost: bool) -> Store | None:
+def _store(piece: Piece, chain: Chain, clock: Quantity | None, outermost: bool) -> Store | None:
     given = piece.attributes or Section(piece.node.node, piece.node.path, piece.node.ledger)
     names = _scope(piece, chain)
     roles = _roles(piece, chain)
@@ -179,9 +199,7 @@ def _store(piece: Piece, chain: Chain, outermost: bool) -> Store | None:
     if not roles:
         piece.node.ignore("every tensor bypasses it: a place of Timeloop's for a fan-out")
         return None
-    shared = given.first(f"{piece.name}.ports", *_SHARED, names=names)
-    read = given.first(f"{piece.name}.ports", *_READ, names=names) or shared
-    write = given.first(f"{piece.name}.ports", *_WRITE, names=names) or shared
+    read, write, shared = _rates(piece, given, names)
     return Store(
         name=piece.name,
         mark=piece.node.node.mark,
@@ -192,11 +210,32 @@ def _store(piece: Piece, chain: Chain, outermost: bool) -> Store | None:
         write_pj=piece.prices.get("write"),
         read_bits=read.scaled(word.value, f"words of {word.value} b") if read else None,
         write_bits=write.scaled(word.value, f"words of {word.value} b") if write else None,
-        shared=shared is not None,
+        shared=shared,
+        leakage_w=_leakage(piece, clock),
         slots=_slots(given, names),
         offchip=piece.offchip or (outermost and size is None),
         value_bits=dict.fromkeys(sorted(roles), int(word.value)),
     )
+
+
+def _rates(piece: Piece, given: Section, names: dict[str, object]) -> tuple[Quantity | None, Quantity | None, bool]:
+    """Words read and written in a cycle, and whether both share them."""
+    keys = (_READ, _WRITE, _SHARED)
+    read, write, both = (given.first(f"{piece.name}.ports", *each, names=names) for each in keys)
+    if both is None or (read is None and write is None):
+        return read or both, write or both, both is not None
+    own = [each for each in (read, write) if each is not None]
+    if all(each.value >= both.value for each in own):
+        for each in own:
+            given.ledger.settle(IGNORED, each.path, each.mark, "the shared bandwidth is no more than it")
+        return both, both, True
+    reads, writes = (min(each or both, both, key=lambda rate: rate.value) for each in (read, write))
+    if reads.value + writes.value <= both.value:
+        given.ledger.settle(IGNORED, both.path, both.mark, "reads and writes together never reach it")
+    else:
+        said = "reads and writes have a bandwidth each here, together more than the shared one: cycles are too few"
+        given.ledger.settle(APPROXIMATED, both.path, both.mark, said)
+    return reads, writes, False
 
 
 def _slots(given: Section, names: dict[str, object]) -> Quantity | None:

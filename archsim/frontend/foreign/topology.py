@@ -22,12 +22,16 @@ def parse_topology(path: Path) -> Node:
         values = {"name": Node(layer.name, mark)} | {key: Node(size, mark) for key, size in named.items()}
         if layer.extra:
             values["extra"] = Node(layer.extra, mark)
+        if layer.unread:
+            values["unread"] = Node({name: Node(text, mark) for name, text in layer.unread}, mark)
         items.append(Node(values, mark))
     return Node(list(items), Mark(str(path), 1, 1))
 
 
 def work(root: Section, file: str) -> Work:
     """The layers, each with an input of its own."""
+    for item in root.items():
+        item.refuse("a column that is not known; the layer is written without it", "unread")
     tasks = tuple(_conv(item) if "height" in item else _gemm(item) for item in root.items())
     return Work("SCALE-Sim", Path(file).stem, file, root.node.mark, tasks)
 

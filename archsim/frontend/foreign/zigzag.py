@@ -164,8 +164,8 @@ def _store(
         roles=roles,
         bits=size,
         access_bits=ports.width,
-        read_pj=costs[0],
-        write_pj=costs[1],
+        read_pj=_of_width(costs[0], ports.width, ports.reads),
+        write_pj=_of_width(costs[1], ports.width, ports.written),
         read_bits=ports.read,
         write_bits=ports.write,
         shared=ports.shared,
@@ -173,6 +173,13 @@ def _store(
         offchip="dram" in name.lower(),
         copies=prod(int(size.value) for axis, size in sizes.items() if axis not in served[name]),
     )
+
+
+def _of_width(cost: Quantity | None, width: Quantity, own: Quantity) -> Quantity | None:
+    """pJ of ``width`` bits, of a cost that is of an access of ``own`` bits."""
+    if cost is None or width.value == own.value:
+        return cost
+    return cost.scaled(width.value / own.value, f"of an access of {own.value} b")
 
 
 def _outermost(stores: dict[str, Store], served: dict[str, frozenset[str]], sizes: dict[str, Quantity]) -> None:

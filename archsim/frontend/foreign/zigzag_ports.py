@@ -12,9 +12,14 @@ _LEAST = "an access of less counts as a whole word here"
 
 @dataclass(frozen=True)
 class Ports:
-    """``width``: bits of an access; ``read``, ``write``: bits a cycle over all ports; ``count`` of shared ports."""
+    """``width``: bits of the widest access; ``reads``, ``written``: of one that reads, of one that writes.
+
+    ``read``, ``write``: bits a cycle over all ports; ``count`` of shared ports.
+    """
 
     width: Quantity
+    reads: Quantity
+    written: Quantity
     read: Quantity
     write: Quantity
     shared: bool
@@ -37,7 +42,7 @@ def _counted(memory: Section) -> Ports:
     counts = [memory.number(key, "ports") for key in ("r_port", "w_port", "rw_port")]
     shared, reads, writes = _directions(memory, *(int(count.value) if count is not None else 0 for count in counts))
     width = max(read, write, key=lambda each: each.value)
-    return Ports(width, read.scaled(reads), write.scaled(writes), shared, reads if shared else 1)
+    return Ports(width, read, write, read.scaled(reads), write.scaled(writes), shared, reads if shared else 1)
 
 
 def _width(memory: Section, key: str) -> Quantity:
@@ -63,15 +68,16 @@ def _named(memory: Section, listed: list[Section]) -> Ports:
     reading, writing = kinds["read"] + kinds["read_write"], kinds["write"] + kinds["read_write"]
     if not reading or not writing:
         memory.fail("needs a port that reads and one that writes", "ports")
-    if len({width.value for width in reading + writing}) > 1:
+    if any(len({width.value for width in way}) > 1 for way in (reading, writing)):
         memory.refuse(
             "ports of several widths: an access costs the same through each, so that a bit's energy depends on the "
-            "port; here it is that of the widest one",
+            "port; here it is that of the widest one of a direction",
             "ports",
         )
-    shared, read, write = _directions(memory, len(kinds["read"]), len(kinds["write"]), len(kinds["read_write"]))
+    shared, _, _ = _directions(memory, len(kinds["read"]), len(kinds["write"]), len(kinds["read_write"]))
     width = max(reading + writing, key=lambda each: each.value)
-    return Ports(width, _sum(reading), _sum(writing), shared, len(reading) if shared else 1)
+    read, write = (max(way, key=lambda each: each.value) for way in (reading, writing))
+    return Ports(width, read, write, _sum(reading), _sum(writing), shared, len(reading) if shared else 1)
 
 
 def _sum(widths: list[Quantity]) -> Quantity:
