@@ -56,12 +56,19 @@ def tables_for(architecture: Architecture, dtypes: Mapping[str, str] | None = No
 
     Raises ConfigError for an unknown technology, DRAM standard, dtype or action, and for a chip of more than MOST_MM2.
     """
-    formats = {**architecture.dtypes, **(dtypes or {})}
-    context = Context(load_technology(architecture.technology), formats, architecture.voltage_v)
-    parts = {part.name: _table(part, _PRICE[type(part)](part, context)) for part in architecture.parts()}
+    priced = modelled(architecture, dtypes)
+    parts = {part.name: _table(part, priced[part.name]) for part in architecture.parts()}
     tables = Tables(architecture.technology, parts)
     _check_area(tables)
     return tables
+
+
+def modelled(architecture: Architecture, dtypes: Mapping[str, str] | None = None) -> dict[str, Priced]:
+    """What the models make of one instance of each part, whatever its chip file states; arguments and errors as of
+    ``tables_for``."""
+    formats = {**architecture.dtypes, **(dtypes or {})}
+    context = Context(load_technology(architecture.technology), formats, architecture.voltage_v)
+    return {part.name: _PRICE[type(part)](part, context) for part in architecture.parts()}
 
 
 def energy_per_byte(architecture: Architecture) -> dict[tuple[str, str], float]:

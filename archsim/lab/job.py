@@ -111,8 +111,11 @@ class Built:
         return found
 
 
-def build(job: Job, say: Progress = quiet) -> Built:
-    """Load model and chip, map and lower; raises Config-, Model-, Mapping- and (.asm) ProgramError."""
+def build(job: Job, say: Progress = quiet, keep: ModelMapping | None = None) -> Built:
+    """Load model and chip, map and lower; raises Config-, Model-, Mapping- and (.asm) ProgramError.
+
+    ``keep``: a mapping of the same model that is taken instead of searching one; refused where the chip cannot run it.
+    """
     options.check_objective(job.objective)
     options.parse_dtypes(job.dtype)
     architecture = load_chip(job)
@@ -122,6 +125,8 @@ def build(job: Job, say: Progress = quiet) -> Built:
     from mapper.compile import compile_model
 
     asked = prepare(job, architecture, say)
+    if keep is not None:
+        asked = asked.keeping(keep)
     try:
         with uncollected():
             compiled = compile_model(asked.workload, architecture, asked.options)
@@ -141,6 +146,14 @@ class Asked:
     options: Options
     strangers: tuple[str, ...] = ()
     mapping_sha256: str = ""
+
+    def keeping(self, mapping: ModelMapping) -> Asked:
+        """The same with every layer and placement of a mapping stated, but for layers of the host, which have none."""
+        from mapper.options import Given
+
+        layers = {layer.layer: layer for layer in mapping.layers if layer.kind != "host"}
+        given = Given(layers, {item.tensor: item for item in mapping.placements})
+        return replace(self, options=replace(self.options, given=given))
 
     def explained(self, error: ArchsimError) -> ArchsimError:
         """The error, with what the mapping file was made for behind it."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from archsim.errors import ConfigError, ProgramError
+from archsim.errors import ArchsimError, ConfigError, ProgramError
 from archsim.ir.figures import Provenance, Refinement
 from archsim.ir.program import Program
 from archsim.ir.result import Result
@@ -147,13 +147,22 @@ class RunResult:
 
     def explained(self, job: Job) -> RunResult:
         """This run with ``why``: ``job`` simulated again on the chip with each resource enlarged."""
-        from archsim.lab.why import why
+        from archsim.lab.why import no_mapping, why
 
         def again(chip: Architecture, _: str) -> Result:
             other = job.on(chip)
             return simulated(other, build(other))
 
-        rows = tuple(row.to_json() for row in why(self.result, self.built.architecture, again))
+        def kept(chip: Architecture) -> Result | None:
+            other = replace(job.on(chip), refine=0)
+            try:
+                return simulated(other, build(other, keep=self.built.mapping))
+            except ArchsimError:
+                return None
+
+        keep = kept if self.built.mapping is not None else no_mapping
+        found = why(self.result, self.built.architecture, again, keep, job.objective)
+        rows = tuple(row.to_json() for row in found)
         return replace(self, why=rows, _memo={})
 
 

@@ -1,27 +1,37 @@
 """What would help: each resource of the chip enlarged alone (``lab.enlarged``), the model mapped and simulated again.
 
 Gains are in cycles of the chip as it is, so that a faster clock compares; area and power are differences to the chip as
-it is. The supply voltage stays what it is, though a faster clock may need more of it: that variant says so.
+it is, and absent where nothing models them (``lab.change_cost``). The supply voltage stays what it is, though a faster
+clock may need more of it: that variant says so.
+
+The search is not perfect: on a larger chip it may choose a worse mapping than the chip as it is has. Where the new
+mapping comes out worse, the mapping of the chip as it is is simulated on the larger one as well, if it is valid there,
+and the better of the two is the row's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from archsim.errors import ArchsimError
 from archsim.ir.result import Result
+from archsim.lab.change_cost import Unknown, unknown
 from archsim.lab.enlarged import Variant, variants
 from archsim.progress import each
 from archsim.report.details import WhyRow
 from archsim.spec.architecture import Architecture
 
+NEW, KEPT = "new", "kept"
+Simulate = Callable[[Architecture, str], Result]
+Keep = Callable[[Architecture], Result | None]
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """A variant's outcome; figures are None where it failed (``reason``) or a part has no sourced area.
+    """A variant's outcome; figures are None where it failed (``reason``) and where nothing models them (``remark``).
 
-    ``cycles_total``: its latency in cycles of the base chip; ``gain_cycles`` > 0 is faster.
+    ``cycles_total``: its latency in cycles of the base chip; ``gain_cycles`` > 0 is faster. ``mapping``: whose it is,
+    new or kept from the base chip.
     """
 
     variant: Variant
@@ -31,6 +41,8 @@ class WhatIf:
     area_mm2: float | None
     power_mw: float | None
     reason: str = ""
+    mapping: str = NEW
+    remark: str = ""
 
     def to_json(self) -> WhyRow:
         """A row of ``details.why``."""
@@ -42,40 +54,72 @@ class WhatIf:
             "gain_percent": self.gain_percent,
             "area_mm2": self.area_mm2,
             "power_mw": self.power_mw,
+            "mapping": self.mapping,
             "reason": self.reason,
-            "remark": self.variant.remark,
+            "remark": "; ".join(text for text in (self.variant.remark, self.remark) if text),
         }
 
 
+def no_mapping(_: Architecture) -> None:
+    """A ``Keep`` where there is no mapping to keep."""
+
+
 def why(
-    base: Result, architecture: Architecture, simulate: Callable[[Architecture, str], Result]
+    base: Result, architecture: Architecture, simulate: Simulate, keep: Keep = no_mapping, objective: str = "latency"
 ) -> tuple[WhatIf, ...]:
-    """Simulate every variant; ``simulate`` maps and runs the same model on a chip (and is told why)."""
+    """Simulate every variant; ``simulate`` maps and runs the same model on a chip (and is told why).
+
+    ``keep`` runs it there with the mapping of ``base``, None where that is not valid; it is asked where the new mapping
+    is worse than ``base`` in ``objective``.
+    """
     asked = tuple(variants(architecture))
     named = each(asked, "what would help", "changes", lambda variant: variant.name)
-    return tuple(_try(base, architecture, variant, simulate) for variant in named)
+    trying = _Trying(base, architecture, simulate, keep, objective)
+    return tuple(trying.outcome(variant) for variant in named)
 
 
-def _try(
-    base: Result,
-    architecture: Architecture,
-    variant: Variant,
-    simulate: Callable[[Architecture, str], Result],
-) -> WhatIf:
-    from archsim.spec.load import replace
+@dataclass(frozen=True, slots=True)
+class _Trying:
+    """What every variant is tried with; see ``why``."""
 
-    try:
-        found = simulate(replace(architecture, variant.keys), variant.name)
-    except ArchsimError as error:
-        return WhatIf(variant, None, None, None, None, None, str(error).partition("\n")[0])
-    return _compare(base, variant, found)
+    base: Result
+    architecture: Architecture
+    simulate: Simulate
+    keep: Keep
+    objective: str
+
+    def outcome(self, variant: Variant) -> WhatIf:
+        """The better of the new mapping and, where that is worse than none, of the one that is kept."""
+        from archsim.spec.load import replace as changed
+
+        try:
+            chip = changed(self.architecture, variant.keys)
+            found = self.simulate(chip, variant.name)
+        except ArchsimError as error:
+            return WhatIf(variant, None, None, None, None, None, str(error).partition("\n")[0])
+        cost = unknown(self.architecture, chip, variant.keys)
+        new = _compare(self.base, variant, found, cost)
+        if self._worth(found) <= self._worth(self.base):
+            return new
+        kept = self.keep(chip)
+        if kept is None or self._worth(kept) >= self._worth(found):
+            return new
+        lost = f"the mapping is kept; the search for this chip chose one of {new.cycles_total:,} cycles"
+        row = _compare(self.base, variant, kept, cost)
+        return replace(row, mapping=KEPT, remark="; ".join(text for text in (lost, row.remark) if text))
+
+    def _worth(self, result: Result) -> tuple[float, float]:
+        """What the objective makes of a result, the least first; of another clock too, so in seconds."""
+        first = {"energy": result.energy_j, "edp": result.edp_js}.get(self.objective, result.latency_s)
+        return first, result.latency_s
 
 
-def _compare(base: Result, variant: Variant, found: Result) -> WhatIf:
+def _compare(base: Result, variant: Variant, found: Result, cost: Unknown) -> WhatIf:
     base_hz, found_hz = int(base.architecture["clock_hz"]), int(found.architecture["clock_hz"])
     cycles = -(-found.cycles_total * base_hz // found_hz)
     gain = base.cycles_total - cycles
-    no_area = base.area_mm2 is None or found.area_mm2 is None
+    no_area = cost.area or base.area_mm2 is None or found.area_mm2 is None
     area = None if no_area else (found.area_mm2 or 0.0) - (base.area_mm2 or 0.0)
-    power = 1e3 * (found.power_avg_w - base.power_avg_w)
-    return WhatIf(variant, cycles, gain, 100 * gain / max(base.cycles_total, 1), area, power)
+    power = None if cost.power else 1e3 * (found.power_avg_w - base.power_avg_w)
+    percent = 100 * gain / max(base.cycles_total, 1)
+    return WhatIf(variant, cycles, gain, percent, area, power, remark=cost.said)

@@ -103,15 +103,19 @@ class Network(TypedDict):
 
 
 class WhyRow(TypedDict):
-    """The chip with one resource enlarged, mapped and simulated again; figures are null where that failed."""
+    """The chip with one resource enlarged, mapped and simulated again; figures are null where that failed, area and
+    power also where nothing models what the change costs."""
 
     name: Annotated[str, Key(TEXT, "What was enlarged, and how.")]
     keys: Annotated[Mapping[str, str], Key(TEXT, "The changed values of the chip by key path.")]
     cycles_total: Annotated[int | None, Key("cycles", "The run in cycles of the chip as it is.")]
     gain_cycles: Annotated[int | None, Key("cycles", "How many fewer they are.")]
     gain_percent: Annotated[float | None, Key("%", "The same of the chip's cycles as it is.")]
-    area_mm2: Annotated[float | None, Key("mm2", "By how much the area grows.")]
-    power_mw: Annotated[float | None, Key("mW", "By how much the average power grows.")]
+    area_mm2: Annotated[float | None, Key("mm2", "By how much the area grows; null where no model says.")]
+    power_mw: Annotated[float | None, Key("mW", "By how much the average power grows; null where no model says.")]
+    mapping: NotRequired[
+        Annotated[str, Key(TEXT, "new, or kept: that of the chip as it is, where the search chose a worse one.", SECOND)]
+    ]
     reason: Annotated[str, Key(TEXT, "Why it failed, else empty.")]
     remark: Annotated[str, Key(TEXT, "What its figures leave out, else empty.", SECOND)]
 

@@ -157,5 +157,9 @@ def why_rows(rows: Sequence[Mapping[str, Any]]) -> list[Row]:
 
 
 def why_notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What the figures of what-ifs leave out, by their names."""
-    return [f"{row['name']}: {row['remark']}." for row in by_gain(rows) if row.get("remark")]
+    """What the figures of what-ifs leave out: each remark once, behind the names of all that have it."""
+    names: dict[str, list[str]] = {}
+    for row in by_gain(rows):
+        for remark in filter(None, row.get("remark", "").split("; ")):
+            names.setdefault(remark, []).append(row["name"])
+    return [f"{', '.join(having)}: {remark}." for remark, having in names.items()]

@@ -226,3 +226,83 @@ def test_paths_are_those_beside_the_file(tmp_path: Path) -> None:
     found = resolve(tmp_path / "sweep.yaml")
     assert found.sweep.chip == str(tmp_path / "chip.yaml")
     assert [workload.name for workload in found.models] == ["tiny"]
+
+
+WRONG = """schema: archsim.sweep/1
+name: ../all
+chip: edge_npu
+models: [resnet5O, {model: resnet50, bach: 2}, squeezenet]
+axes:
+  l1.sizee: [1 MiB, 2 MiB]
+  clock: [1 kg, 1 GHz]
+  l1.banks: [4, 8, 16]
+  l1.size: 1 MiB
+  dram.channels: {log2: [8, 1]}
+zip: [[l1.sizee, l1.banks], [clock], [l1.size, l1.bank]]
+constraints: ["area_mm2 under 100", "latencyy_s <= 1", "power_avg_w <= 3"]
+objectives: [latency_s, enrgy_j]
+fidelity: exakt
+search: {method: random}
+"""
+ALL = (
+    "name: found '../all'",
+    "models[0]: ",
+    "models[1].bach: unknown key 'bach'",
+    "axes.l1.sizee: no such key path in chip 'edge_npu' (did you mean 'l1.size'?)",
+    "axes.clock: found",
+    "axes.l1.size: found '1 MiB'; allowed a list of values",
+    "axes.dram.channels.log2: found [8, 1]",
+    "zip[0]: found [l1.sizee, l1.banks]; allowed axes of the same number of values",
+    "zip[1]: found [clock]; allowed a list of two axes or more",
+    "zip[2]: found 'l1.bank'; allowed axes of this file (did you mean 'l1.banks'?)",
+    "constraints[0]: found 'area_mm2 under 100'",
+    "constraints[1]: no 'latencyy_s' in a result",
+    "objectives[1]: no 'enrgy_j' in a result",
+    "fidelity: found 'exakt'",
+    "search.trials: missing",
+)
+
+
+def problems_of(text: str, tmp_path: Path) -> list[str]:
+    """What is said of a sweep file."""
+    path = tmp_path / "sweep.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        resolve(path)
+    head, *lines = str(caught.value).split("\n")
+    assert not lines or head == f"{len(lines)} problems:"
+    return [line.strip() for line in lines] or [head]
+
+
+def test_all_that_is_wrong_is_said_in_one_round(tmp_path: Path) -> None:
+    """Mistakes of form, of what goes together, of the chip, the models and the result: each once, none behind another."""
+    lines = problems_of(WRONG, tmp_path)
+    for said in ALL:
+        assert len([line for line in lines if f": {said}" in line]) == 1, (said, lines)
+    assert len(lines) == len(ALL), lines
+
+
+@pytest.mark.parametrize("key", ["name", "chip", "models", "axes", "objectives"])
+def test_a_key_that_is_not_there_hides_no_other_mistake(key: str, tmp_path: Path) -> None:
+    lines = [line for line in WRONG.splitlines() if not line.startswith(("  ", "zip"))]
+    sound = {"name": "all", "models": "[squeezenet]", "axes": "{l1.sizee: [1 MiB]}", "objectives": "[enrgy_j]"}
+    stated = {**dict(line.split(": ", 1) for line in lines if ": " in line), **sound, "fidelity": "fast"}
+    del stated[key]
+    found = " ".join(problems_of("\n".join(f"{name}: {value}" for name, value in stated.items()), tmp_path))
+    assert f"{key}: missing" in found and "search.trials: missing" in found and "latencyy_s" in found
+    assert ("no such key path" in found) == (key not in ("chip", "axes"))
+    assert ("enrgy_j" in found) == (key != "objectives")
+
+
+def test_too_many_points_are_told_with_the_rest_unless_what_says_how_many_is_wrong(tmp_path: Path) -> None:
+    text = (
+        "name: a\nchip: edge_npu\nmodels: [squeezenet]\nobjectives: [enrgy_j]\n"
+        "axes: {l1.size: {range: [1 kg, 5000 kg], steps: 5000}, l1.banks: {range: [1, 5000], steps: 5000}}\n"
+    )
+    lines = problems_of(text, tmp_path)
+    assert len([line for line in lines if "axes: found 25,000,000 points; allowed at most 1,000,000" in line]) == 1
+    assert len([line for line in lines if "axes.l1.size: found" in line]) == 16  # the first ones of 5,000
+    assert any("no 'enrgy_j' in a result" in line for line in lines)
+    for wrong in ("zip: [[l1.size]]\n", "search: {method: grdi}\n"):
+        few = text.replace("steps: 5000", "steps: 1200").replace("1 kg, 5000 kg", "1 MiB, 1200 MiB").replace("5000]", "1200]")
+        assert not any("1,440,000" in line for line in problems_of(few + wrong, tmp_path))

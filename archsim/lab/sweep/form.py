@@ -22,8 +22,9 @@ from archsim.lab.options import Requirement
 from archsim.lab.sweep import schema
 from archsim.lab.sweep.axis import Axis, axis
 from archsim.lab.sweep.quantity import PS_PER_S
+from archsim.lab.sweep.sound import Sound, sound
 from archsim.spec.nodes import Mark, Node, parse
-from archsim.spec.problems import Problems, validate
+from archsim.spec.problems import Problems
 
 MORE_IS_BETTER = (
     "throughput_per_s", "utilization", "utilization_dtype", "slack_min_s", "dram.row_hit_rate",
@@ -93,11 +94,17 @@ class Sweep:
     dtype: str | None = None
     marks: Mapping[str, Mark] = field(default_factory=dict, compare=False)  # axis -> file:line:column
     places: Mapping[str, Mark] = field(default_factory=dict, compare=False)  # other key paths -> file:line:column
+    numbers: Mapping[str, tuple[int, ...]] = field(default_factory=dict, compare=False)  # list -> its items in the file
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is to be said of how the file was read."""
         return tuple([f"{self.marks[axis.key]}: axes.{axis.key}: {axis.note}" for axis in self.axes if axis.note])
+
+    def item(self, key: str, at: int) -> str:
+        """The key path of an item of a list: ``models[2]``, though an item before it could not be read."""
+        numbers = self.numbers.get(key, ())
+        return f"{key}[{numbers[at] if at < len(numbers) else at}]"
 
     def mark(self, key: str) -> Mark:
         """Where a key other than an axis stands, as far as a file says it."""
@@ -108,29 +115,44 @@ class Sweep:
         return f"{self.places[key]}: {key}" if key in self.places else key
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A sweep as far as its file is right; ``wrong``: keys of which something, or all, is left out."""
+
+    sweep: Sweep
+    wrong: frozenset[str]
+
+
 def read(text: str, path: str = "<text>") -> Sweep:
     """The sweep of a file's text; raises ConfigError with file:line:column, key path and what is allowed."""
-    root = parse(text, path)
     problems = Problems()
-    found = validate(schema.Sweep, root, "", problems)
-    axes = _axes(root, problems)
+    found = judge(text, path, problems)
     problems.raise_all()
-    if found is None:
-        raise TypeError("a sweep was refused without a reason")
-    stated = root.mapping
+    return found.sweep
+
+
+def judge(text: str, path: str, problems: Problems) -> Judged:
+    """What is right of a file, all that is wrong goes to ``problems``; raises ConfigError where it is no YAML."""
+    root = parse(text, path)
+    taken = sound(root, problems)
+    found, stated, wrong = taken.found, taken.root.mapping, set(taken.wrong)
+    axes = _axes(stated["axes"], wrong, problems)
     models = tuple(Asked(each.model, each.batch, each.parameters) for each in found.models)
     goals = tuple(goal_of(text) for text in found.objectives)
-    for key, names in (("models", [each.label for each in models]), ("objectives", [goal.key for goal in goals])):
-        _check_some(stated[key], key, names, problems)
-    if not axes:
+    _check_some("models", [each.label for each in models], taken, problems)
+    _check_some("objectives", [goal.key for goal in goals], taken, problems)
+    if "axes" not in wrong and not axes:
         problems.add(stated["axes"].mark, "axes", "found none; allowed key paths of the chip with their values")
-    zips = _zips(stated["zip"], axes, problems) if "zip" in stated else ()
+    known = list(root.mapping["axes"].mapping) if "axes" in root.mapping else []
+    zips = _zips(stated["zip"], taken, axes, known, wrong, problems) if "zip" in stated else ()
     search = _search(found.search, stated, problems)
-    constraints = tuple(
-        _constraint(text, stated["constraints"], n, problems) for n, text in enumerate(found.constraints)
-    )
-    problems.raise_all()
-    return Sweep(
+    constraints = [
+        _constraint(text, stated["constraints"].items[at], taken.item("constraints", at), problems)
+        for at, text in enumerate(found.constraints)
+    ]
+    right = [at for at, each in enumerate(constraints) if each is not None]
+    numbers = {**taken.numbers, "constraints": tuple(taken.number("constraints", at) for at in right)}
+    sweep = Sweep(
         found.name,
         found.chip,
         models,
@@ -145,16 +167,20 @@ def read(text: str, path: str = "<text>") -> Sweep:
         found.dtype,
         {key: node.mark for key, node in stated["axes"].mapping.items()},
         _places(root),
+        numbers,
     )
+    return Judged(sweep, frozenset(wrong))
 
 
-def _axes(root: Node, problems: Problems) -> tuple[Axis, ...]:
+def _axes(stated: Node, wrong: set[str], problems: Problems) -> tuple[Axis, ...]:
     """Those that can be read, with what is wrong with the others."""
     found = []
-    for key, node in root.mapping["axes"].mapping.items() if "axes" in root.mapping else ():
-        if node.value is not None:  # which is told with what the grammar finds
-            with problems.caught(node.mark):
-                found.append(axis(key, node, f"axes.{key}"))
+    for key, node in stated.mapping.items():
+        before = len(found)
+        with problems.caught(node.mark):
+            found.append(axis(key, node, f"axes.{key}"))
+        if len(found) == before:
+            wrong.add("axes")
     return tuple(found)
 
 
@@ -166,13 +192,14 @@ def _places(root: Node) -> dict[str, Mark]:
     return found
 
 
-def _check_some(node: Node, key: str, names: list[str], problems: Problems) -> None:
+def _check_some(key: str, names: list[str], taken: Sound, problems: Problems) -> None:
     """A list of one or more, each item another one."""
-    if not names:
+    node = taken.root.mapping[key]
+    if not names and key not in taken.wrong:
         problems.add(node.mark, key, "found none; allowed a list of one or more")
-    for number, name in enumerate(names):
-        if name in names[:number]:
-            problems.add(node.items[number].mark, f"{key}[{number}]", f"found '{name}'; allowed each once")
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            problems.add(node.items[at].mark, taken.item(key, at), f"found '{name}'; allowed each once")
 
 
 def goal_of(text: str) -> Goal:
@@ -184,44 +211,49 @@ def goal_of(text: str) -> Goal:
     return Goal(key, way == "max" if way else key in MORE_IS_BETTER)
 
 
-def _constraint(text: str, node: Node, number: int, problems: Problems) -> Requirement | None:
+def _constraint(text: str, node: Node, path: str, problems: Problems) -> Requirement | None:
     try:
         return Requirement.parse(text)
     except ConfigError as error:
-        said = str(error).removeprefix("--require: ")
-        problems.add(node.items[number].mark, f"constraints[{number}]", said)
+        problems.add(node.mark, path, str(error).removeprefix("--require: "))
         return None
 
 
-def _zips(node: Node, axes: tuple[Axis, ...], problems: Problems) -> tuple[tuple[int, ...], ...]:
-    """Axes that move together are listed above, have as many values, and are zipped once."""
+def _zips(
+    node: Node, taken: Sound, axes: tuple[Axis, ...], known: list[str], wrong: set[str], problems: Problems
+) -> tuple[tuple[int, ...], ...]:
+    """Axes that move together are listed above, have as many values, and are zipped once; ``known``: those of the file,
+    also the ones that cannot be read."""
     names = [axis.key for axis in axes]
     used: list[str] = []
     found = []
     for at, group in enumerate(node.items):
         zipped = [str(item.value) for item in group.items]
-        wrong = _wrong_group(zipped, names, used, axes)
-        if wrong:
-            problems.add(group.mark, f"zip[{at}]", wrong)
-            continue
+        faults = _wrong_group(zipped, known, used, axes)
+        for fault in faults:
+            problems.add(group.mark, taken.item("zip", at), fault)
         used += zipped
+        if faults or not set(zipped) <= set(names):
+            wrong.add("zip")
+            continue
         found.append(tuple(names.index(name) for name in zipped))
     return tuple(found)
 
 
-def _wrong_group(zipped: list[str], names: list[str], used: list[str], axes: tuple[Axis, ...]) -> str:
-    """What is wrong with a list of axes that move together, '' for nothing."""
+def _wrong_group(zipped: list[str], known: list[str], used: list[str], axes: tuple[Axis, ...]) -> list[str]:
+    """All that is wrong with a list of axes that move together."""
     shown = f"[{', '.join(zipped)}]"
     if len(zipped) < 2:
-        return f"found {shown}; allowed a list of two axes or more"
+        return [f"found {shown}; allowed a list of two axes or more"]
+    found = []
     for number, name in enumerate(zipped):
         if name in used or name in zipped[:number]:
-            return f"found '{name}'; allowed axes of this file that are not zipped yet"
-        if name not in names:
-            return f"found '{name}'; allowed axes of this file{nearest(name, names)}"
-    if len({len(axes[names.index(name)].values) for name in zipped}) > 1:
-        return f"found {shown}; allowed axes of the same number of values"
-    return ""
+            found.append(f"found '{name}'; allowed axes of this file that are not zipped yet")
+        elif name not in known:
+            found.append(f"found '{name}'; allowed axes of this file{nearest(name, known)}")
+    if len({len(axis.values) for axis in axes if axis.key in zipped}) > 1:
+        found.append(f"found {shown}; allowed axes of the same number of values")
+    return found
 
 
 def _search(found: schema.Search | None, stated: Mapping[str, Node], problems: Problems) -> Search:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import prod
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from archsim.lab.options import public_keys
 from archsim.lab.scenario.find import Loaded, is_scenario
 from archsim.lab.scenario.find import load as load_scenario
 from archsim.lab.scenario.keys import KEYS
-from archsim.lab.sweep.form import Asked, Sweep, read
+from archsim.lab.sweep.form import Asked, Sweep, judge
 from archsim.lab.sweep.points import Grid
 from archsim.lab.sweep.worker import COST
 from archsim.spec import load
@@ -23,6 +25,7 @@ from archsim.spec.locate import is_file
 from archsim.spec.problems import Problems
 
 MOST_OF_GRID = 1_000_000  # points that are all run
+FEW = 16  # values of an axis that are judged where there are too many points anyway, and told where all are wrong
 MOST = 2**63  # points that have numbers
 
 
@@ -39,18 +42,22 @@ def resolve(path: Path) -> Resolved:
     """Read a sweep file and everything that it names.
 
     Paths in it are relative to its folder. A value that the chip could never have is refused here; one that does not go
-    with the others is a point's own fault. Raises ConfigError and ModelError with file:line:column.
+    with the others is a point's own fault. All that can be judged without what is wrong is judged at once. Raises
+    ConfigError and ModelError with file:line:column.
     """
-    sweep = read(read_text(path), str(path))
+    problems = Problems()
+    judged = judge(read_text(path), str(path), problems)
+    sweep = judged.sweep
     sweep = replace(
         sweep,
         chip=_beside(path, sweep.chip),
         models=tuple([replace(asked, model=_beside(path, asked.model)) for asked in sweep.models]),
     )
-    _check_size(sweep)
-    problems = Problems()
-    _check_choices(sweep, problems)
-    _check_axes(sweep, problems)
+    if "zip" not in judged.wrong:  # which says how many points there are
+        _check_choices(sweep, problems)
+    fits = _check_size(sweep, Problems() if {"zip", "search"} & judged.wrong else problems)
+    if "chip" not in judged.wrong:
+        _check_axes(sweep, MOST_OF_GRID if fits else FEW, problems)
     models = _models(sweep, problems)
     problems.raise_all()
     return Resolved(sweep, models, str(path))
@@ -60,11 +67,19 @@ def _models(sweep: Sweep, problems: Problems) -> tuple[Workload | Loaded, ...]:
     """Those that can be loaded, whose results have the numbers that are asked for; what is wrong goes to problems."""
     found: list[Workload | Loaded] = []
     for number, asked in enumerate(sweep.models):
-        with problems.caught(sweep.mark(f"models[{number}]")):
+        with problems.caught(sweep.mark(sweep.item("models", number))):
             found.append(_loaded(asked, sweep, number))
-    for model in found:
-        _check_goals(sweep, model, problems)
+    for known, what in _results(found):
+        _check_goals(sweep, known, what, problems)
     return tuple(found)
+
+
+def _results(models: list[Workload | Loaded]) -> Iterator[tuple[Sequence[str], str]]:
+    """Numbers of the results of models and scenarios, with what they are of; of either where none could be loaded."""
+    if not models:
+        yield tuple(dict.fromkeys((*public_keys(), *KEYS))), "a result"
+    for scenario in dict.fromkeys(isinstance(model, Loaded) for model in models):
+        yield (KEYS, "a scenario's result") if scenario else (public_keys(), "a result")
 
 
 def _beside(path: Path, name: str) -> str:
@@ -76,7 +91,7 @@ def _beside(path: Path, name: str) -> str:
 def _loaded(asked: Asked, sweep: Sweep, number: int) -> Workload | Loaded:
     from archsim.frontend.load import load_model
 
-    where = sweep.place(f"models[{number}]")
+    where = sweep.place(sweep.item("models", number))
     try:
         if is_scenario(asked.model):
             return _scenario(asked, sweep, where)
@@ -85,13 +100,14 @@ def _loaded(asked: Asked, sweep: Sweep, number: int) -> Workload | Loaded:
         raise placed(error, where) from None
 
 
-def _check_size(sweep: Sweep) -> None:
-    """No more points than can be listed, or numbered."""
+def _check_size(sweep: Sweep, problems: Problems) -> bool:
+    """Whether there are no more points than can be listed, or numbered."""
     points, most = prod(Grid(sweep).shape), MOST if sweep.search.trials else MOST_OF_GRID
     if points > most:
         other = "" if sweep.search.trials else "; random, qmc, nsga2 and tpe run some of them"
         allowed = f"allowed at most {most:,} of a {sweep.search.method} search{other}"
-        raise ConfigError(f"{sweep.place('axes')}: found {points:,} points; {allowed}")
+        problems.add(sweep.mark("axes"), "axes", f"found {points:,} points; {allowed}")
+    return points <= most
 
 
 def _check_choices(sweep: Sweep, problems: Problems) -> None:
@@ -104,8 +120,9 @@ def _check_choices(sweep: Sweep, problems: Problems) -> None:
             problems.add(sweep.marks[key], f"axes.{key}", f"found {', '.join(again)} twice; allowed each once")
 
 
-def _check_axes(sweep: Sweep, problems: Problems) -> None:
-    """Each key path is one of the chip, each value one that it may have as far as it alone can tell."""
+def _check_axes(sweep: Sweep, most: int, problems: Problems) -> None:
+    """Each key path is one of the chip, each value one that it may have as far as it alone can tell; of an axis ``most``
+    values are judged, and the first FEW that are refused are told."""
     try:
         chip = load.load(sweep.chip)
     except ArchsimError as error:
@@ -119,10 +136,9 @@ def _check_axes(sweep: Sweep, problems: Problems) -> None:
             said = f"no such key path in chip '{chip.name}'{nearest(axis.key, known)}"
             problems.add(mark, f"axes.{axis.key}", said)
             continue
-        for value in axis.values:
-            reason = _refused(sweep.chip, axis.key, value)
-            if reason:
-                problems.add(mark, f"axes.{axis.key}", reason)
+        refused = (_refused(sweep.chip, axis.key, value) for value in axis.values[:most])
+        for reason in islice(filter(None, refused), FEW):
+            problems.add(mark, f"axes.{axis.key}", reason)
 
 
 def _refused(chip: str, key: str, value: object) -> str:
@@ -153,12 +169,10 @@ def _scenario(asked: Asked, sweep: Sweep, where: str) -> Loaded:
     return found
 
 
-def _check_goals(sweep: Sweep, model: Workload | Loaded, problems: Problems) -> None:
+def _check_goals(sweep: Sweep, known: Sequence[str], what: str, problems: Problems) -> None:
     """What is to be best or bounded is a number of the model's, or the scenario's, result."""
-    known = KEYS if isinstance(model, Loaded) else public_keys()
-    what = "a scenario's result" if isinstance(model, Loaded) else "a result"
-    named = [(f"objectives[{number}]", goal.key) for number, goal in enumerate(sweep.goals)]
-    named += [(f"constraints[{number}]", item.key) for number, item in enumerate(sweep.constraints)]
+    named = [(sweep.item("objectives", number), goal.key) for number, goal in enumerate(sweep.goals)]
+    named += [(sweep.item("constraints", number), item.key) for number, item in enumerate(sweep.constraints)]
     for path, key in named:
         mark = sweep.mark(path)
         if key.partition(".")[0] not in known:
