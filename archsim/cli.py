@@ -88,6 +88,7 @@ def dram(
     from archsim.lab.dram.measure import Asked, measure
     from archsim.outputs import check_directory
     from archsim.report import dram_page, dram_trace, part_page
+    from archsim.report.console import columns, folded
 
     if out is not None:
         check_directory(out)
@@ -99,7 +100,7 @@ def dram(
     with progress() as say:
         found = measure(asked, say)
     paths = part_page.save(out, found, dram_page.KIND) if out is not None else []
-    table = "\n".join([dram_trace.to_table(found), *map(str, paths)])
+    table = "\n".join([folded(dram_trace.to_table(found), columns()), *map(str, paths)])
     put(dram_trace.to_json(found) if format_ is opt.Format.JSON else table)
 
 
@@ -115,10 +116,12 @@ def validate(
     """Compare with reference data measured elsewhere; exit 1 when a threshold is missed or a row is not scored."""
     from archsim.lab import suites
     from archsim.report import validation
+    from archsim.report.console import columns, folded
 
     with progress():
         result = suites.run(suite, reference)
-    put(validation.to_json(result) if format_ is opt.Format.JSON else validation.to_table(result))
+    table = folded(validation.to_table(result), columns())
+    put(validation.to_json(result) if format_ is opt.Format.JSON else table)
     refused = result.incomplete if not allow_skipped else ""
     if refused:
         say_error(f"error: validate {suite}: {refused}; --allow-skipped accepts that")

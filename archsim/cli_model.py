@@ -152,9 +152,13 @@ def map_(
 def _explained(job: Job, layer: str, format_: opt.Format, say: Callable[[str], None]) -> str:
     from archsim.lab.explain import explained
     from archsim.report import explanation
+    from archsim.report.console import columns, folded
 
     told = explained(job, layer, say).to_json()
-    return explanation.to_json(told) if format_ is opt.Format.JSON else explanation.to_table(told)
+    if format_ is opt.Format.JSON:
+        return explanation.to_json(told)
+    width = columns()
+    return folded(explanation.to_table(told, width), width)
 
 
 def asm(
@@ -218,6 +222,7 @@ def verify(
     """Execute the Program in numbers and hold every layer against the model; exit 1 where they differ."""
     from archsim.lab.verify.ask import ask, verified
     from archsim.report import verification
+    from archsim.report.console import columns, folded
 
     with work(limit_memory) as say:
         job = _job(
@@ -225,7 +230,8 @@ def verify(
         )
         asked = ask(job, layers, interleavings, numbers.value, inputs, against)
         outcome = verified(asked, say)
-    put(verification.to_json(outcome) if format_ is opt.Format.JSON else verification.to_table(outcome))
+    table = folded(verification.to_table(outcome), columns())
+    put(verification.to_json(outcome) if format_ is opt.Format.JSON else table)
     if not outcome.met:
         raise typer.Exit(1)
 

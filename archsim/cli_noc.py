@@ -69,6 +69,7 @@ def noc(
     from archsim.lab.noc.packets import deliver
     from archsim.noc.parameters import RouterParameters
     from archsim.report import noc as page
+    from archsim.report.console import columns, folded
 
     if plot is not None and (trace is not None or plot.suffix not in _PLOTS):
         wrong = "with --trace" if trace is not None else f"'{plot.name}'"
@@ -99,7 +100,9 @@ def noc(
         page.figure(found).savefig(drawn, dpi=130, format=plot.suffix[1:])
         write(plot, drawn.getvalue())
     paths = _saved(out, found) if out is not None else []
-    put(page.to_json(found) if format_ is opt.Format.JSON else "\n".join([page.to_table(found), *map(str, paths)]))
+    width = columns()
+    table = "\n".join([folded(page.to_table(found, width), width), *map(str, paths)])
+    put(page.to_json(found) if format_ is opt.Format.JSON else table)
 
 
 def _check_out(out: Path) -> None:

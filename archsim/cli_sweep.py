@@ -92,22 +92,27 @@ def _print(table: SweepTable, axes: list[str], goals: list[str]) -> None:
 
 
 def _print_front(table: SweepTable, axes: list[str], goals: list[str]) -> None:
-    from rich.table import Table
+    from rich.text import Text
 
     from archsim.lab.sweep.digest import shown, within
+    from archsim.lab.sweep.questions import RESULTS
     from archsim.lab.sweep.worker import COST
     from archsim.report import terminal
+    from archsim.report.grid import Column, Grid
     from archsim.report.sweep_page import WITHIN_HEAD
 
     front = table.pareto()
     columns, at_cost = ["model", "point", *axes, *goals], (front["fidelity"] == COST).any()
     title = f"front ({', '.join(front['fidelity'].unique())})"
-    heads = [*columns, WITHIN_HEAD] if at_cost else columns
-    front_rows = Table(*heads, title=title, title_justify="left", box=None, pad_edge=False)
+    heads = [Column("model", "name"), Column("point"), *(Column(key, rank=1) for key in axes), *map(Column, goals)]
+    heads += [Column(WITHIN_HEAD)] if at_cost else []
+    front_rows = []
     for _, row in front.head(MOST_SHOWN).iterrows():
         cells = [shown(table, key, row[key]) for key in columns[2:]]
         cells += [str(within(row))] if at_cost else []
-        front_rows.add_row(row["model"], str(row["point"]), *cells)
-    terminal.console().print(front_rows)
+        front_rows.append((str(row["model"]), str(row["point"]), *cells))
+    console = terminal.console()
+    console.print(Text(title, style="italic"))
+    console.print(Grid(heads, front_rows, f"{RESULTS} has all"))
     if len(front) > MOST_SHOWN:
         put(f"and {len(front) - MOST_SHOWN} more")

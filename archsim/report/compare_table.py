@@ -6,9 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from archsim.report import terminal
@@ -21,6 +19,7 @@ from archsim.report.compare_rows import (
     wait_rows,
 )
 from archsim.report.format import shorten
+from archsim.report.grid import Column, Grid
 
 WAITS, LAYERS, NAME = 10, 10, 26
 ALIKE = "The runs were asked the same: model, chip, options and version are equal."
@@ -41,16 +40,15 @@ def width(told: Told) -> int | None:
 
 def show(told: Told, console: Console) -> None:
     """Print the comparison."""
-    names = [run["name"] for run in told["runs"]]
     for run in told["runs"]:
         console.print(Text(run["name"], style="bold"), Text(f"{run['title']}; {run['setting'][-1]}", style="dim"))
     console.print()
     if told["question"]:
-        console.print(_table(["what differs", *names], question_rows(told)))
+        console.print(_asked(told))
     else:
         console.print(Text(ALIKE))
     console.print()
-    console.print(_table(figure_heads(told), figure_rows(told)))
+    console.print(_figures(told))
     for found in told["differences"]:
         _difference(found, console)
 
@@ -79,10 +77,26 @@ def _difference(found: Told, console: Console) -> None:
     console.print(_table(["energy by part", *pair], part_rows(found["energy"], "J", "part")))
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> Table:
-    made = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False, header_style="dim")
-    for at, head in enumerate(heads):
-        made.add_column(shorten(head, NAME), justify="left" if at < left or not head else "right", no_wrap=True)
-    for row in rows:
-        made.add_row(*row)
-    return made
+def _figures(told: Told) -> Grid:
+    """Of many runs the last are left out first where room is short."""
+    heads = figure_heads(told)
+    ranks = [0, 0, *(at // 2 for at in range(len(heads) - 2))]
+    return Grid(
+        [
+            Column(head, "number" if at else "word", rank)
+            for at, (head, rank) in enumerate(zip(heads, ranks, strict=True))
+        ],
+        figure_rows(told),
+    )
+
+
+def _asked(told: Told) -> Grid:
+    names = [run["name"] for run in told["runs"]]
+    columns = [Column("what differs", "word"), *(Column(name, "text", at) for at, name in enumerate(names))]
+    return Grid(columns, question_rows(told))
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> Grid:
+    """``left`` columns of names, then numbers; a heading of '' is of remarks, which go first."""
+    columns = [Column(head, "name" if at < left else "number") for at, head in enumerate(heads)]
+    return Grid([column if column.head else Column("", "text", 1) for column in columns], rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from textwrap import wrap
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -38,7 +39,27 @@ class PlainConsole(Console):
 
 
 def console(width: int | None = None) -> Console:
-    """A console on stdout: the terminal's width up to WIDTH, WIDTH in a pipe; colour only on a terminal."""
+    """A console on stdout, WIDTH columns wide or ``width``, on a terminal no wider than it; colour only there."""
     made = PlainConsole()
-    made.width = width or (min(made.width, WIDTH) if made.is_terminal else WIDTH)
+    made.width = min(width or WIDTH, made.width) if made.is_terminal else width or WIDTH
     return made
+
+
+def columns() -> int | None:
+    """How wide the terminal on stdout is; None in a pipe, whose lines are not broken."""
+    made = PlainConsole()
+    return made.width if made.is_terminal else None
+
+
+def folded(text: str, width: int | None) -> str:
+    """Lines that are longer than ``width`` broken at blanks; what goes on stands two columns further in."""
+    return "\n".join(part for line in text.split("\n") for part in _folded(line, width or len(line)))
+
+
+def _folded(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    further = " " * (len(line) - len(line.lstrip(" ")) + 2)
+    return wrap(
+        line, width, subsequent_indent=further, replace_whitespace=False, break_long_words=False, break_on_hyphens=False
+    )

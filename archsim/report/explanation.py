@@ -7,9 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from archsim.report.format import NONE, count, percent
+from archsim.report.grid import Bar, Cell, Column, Grid
 
 Told = Mapping[str, Any]  # archsim.explain/1
 UNITS = {"energy": " pJ", "cycles x energy": " cycles pJ"}
+
+_RESOURCES = (Column("resource, cycles", "name"), Column("chosen"), Column("", "bar"), Column("runner-up"))
+_TOTALS = (Column("", "name"), Column("chosen"), Column("runner-up"))
+_IF = (
+    Column("if", "name"), Column("cycles"), Column("change"), Column("memory energy", rank=1), Column("change", rank=1),
+    Column("then bounded by", "text"),
+)  # fmt: skip
 
 
 def to_json(told: Told) -> str:
@@ -17,33 +25,35 @@ def to_json(told: Told) -> str:
     return json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False)
 
 
-def to_table(told: Told) -> str:
-    """What bounds the layer, the runner-up beside it, and the layer on larger chips."""
+def to_table(told: Told, width: int | None = None) -> str:
+    """What bounds the layer, the runner-up beside it, and the layer on larger chips; tables of ``width`` columns at
+    most."""
     chosen, second = told["chosen"], told["runner_up"]
     lines = [
         f"{told['layer']} ({told['op']}) on {chosen['unit']} of {told['chip']}, by {told['objective']}",
         f"bounded by: {chosen['bounded_by']}, {count(chosen['cycles'])} cycles (analytic)",
         "",
-        *_aligned(("resource, cycles", "chosen", "", "runner-up"), _resources(chosen, second)),
+        Grid(_RESOURCES, [*_resources(chosen, second)]).text(width),
         "",
-        *_aligned(("", "chosen", "runner-up"), _totals(chosen, second)),
+        Grid(_TOTALS, [*_totals(chosen, second)]).text(width),
         "",
         *_nests(chosen, second),
         "",
         _lost(told),
         _least(told),
         "",
-        *_aligned(("if", "cycles", "change", "memory energy", "change", "then bounded by"), _doubled(told)),
+        Grid(_IF, [*_doubled(told)]).text(width),
+        *[f"{row['name']}: {row['reason']}" for row in told["doubled"] if row["cycles"] is None],
     ]
-    return "\n".join(line.rstrip() for line in lines)
+    return "\n".join(lines)
 
 
-def _resources(chosen: Told, second: Told | None) -> Iterator[Sequence[str]]:
-    """The largest first; bars of up to 20 characters."""
+def _resources(chosen: Told, second: Told | None) -> Iterator[Sequence[Cell]]:
+    """The largest first."""
     other = second["resources"] if second is not None else {}
     for name, cycles in sorted(chosen["resources"].items(), key=lambda item: (-item[1], item[0])):
-        bar = "#" * round(20 * cycles / chosen["cycles"]) if chosen["cycles"] else ""
-        yield name, count(round(cycles)), f"{bar:20}", count(round(other[name])) if name in other else NONE
+        bar = Bar(0, cycles / chosen["cycles"] if chosen["cycles"] else 0)
+        yield name, count(round(cycles)), bar, count(round(other[name])) if name in other else NONE
 
 
 def _totals(chosen: Told, second: Told | None) -> Iterator[Sequence[str]]:
@@ -112,7 +122,7 @@ def _doubled(told: Told) -> Iterator[Sequence[str]]:
     cycles, energy = told["chosen"]["cycles"], told["chosen"]["energy_pj"]
     for row in told["doubled"]:
         if row["cycles"] is None:
-            yield row["name"], NONE, "", NONE, "", row["reason"]
+            yield row["name"], NONE, "", NONE, "", ""
             continue
         yield (
             row["name"], count(row["cycles"]), _change(row["cycles"], cycles),
@@ -122,19 +132,3 @@ def _doubled(told: Told) -> Iterator[Sequence[str]]:
 
 def _change(now: float, before: float) -> str:
     return f"{100 * (now - before) / before:+.1f} %" if before else NONE
-
-
-def _aligned(headings: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
-    """Columns padded to their widest cell; numbers to the right."""
-    cells = [tuple(headings), *(tuple(row) for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(headings))]
-    for row in cells:
-        padded = [
-            cell.ljust(width) if column == 0 or not _is_number(cell, column, headings) else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield "  " + "  ".join(padded)
-
-
-def _is_number(cell: str, column: int, headings: Sequence[str]) -> bool:
-    return headings[column] not in ("", "then bounded by") or cell[:1].isdigit()

@@ -6,12 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from archsim.report.format import NONE
+from archsim.report.grid import Bar, Cell, Column, Grid
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SCHEMA = "archsim.noc/1"
-BAR = 40
 HOTTEST = 5  # links that are named
 _STABLE, _UNSTABLE, _IDEAL = "#0072B2", "#D55E00", "#5F6873"
 
@@ -21,9 +23,10 @@ def to_json(found: Mapping[str, Any]) -> str:
     return json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False)
 
 
-def to_table(found: Mapping[str, Any]) -> str:
-    """The network, its latency against load or that of a trace, and its busiest links."""
-    lines = _network(found) + (_trace(found) if "trace" in found else _curve(found))
+def to_table(found: Mapping[str, Any], width: int | None = None) -> str:
+    """The network, its latency against load or that of a trace, and its busiest links; a table of ``width`` columns at
+    most."""
+    lines = _network(found) + (_trace(found) if "trace" in found else _curve(found, width))
     return "\n".join(lines + _links(found))
 
 
@@ -73,25 +76,25 @@ def _stable(found: Mapping[str, Any]) -> str:
     return f"stable up to {last:g}, accepted {most}" if last else f"never stable, accepted {most}"
 
 
-def _curve(found: Mapping[str, Any]) -> list[str]:
-    lines = [
-        _offered(found),
-        _alone(found),
-        "",
-        "   rate  accepted    mean     p99     max  cycles from the making of a packet to its last flit",
-    ]
+def _curve(found: Mapping[str, Any], width: int | None) -> list[str]:
     top = max((point["latency_cycles"]["mean"] for point in found["points"] if point["stable"]), default=1.0)
-    lines += [_point(point, top) for point in found["points"]]
-    return [*lines, "", _stable(found)]
+    heads = (*map(Column, ("rate", "accepted", "mean", "p99", "max")), Column("", "bar"))
+    grid = Grid(heads, [_point(point, top) for point in found["points"]])
+    legend = "mean, p99, max: cycles from the making of a packet to its last flit"
+    return [_offered(found), _alone(found), "", grid.text(width), legend, *_endless(found), "", _stable(found)]
 
 
-def _point(point: Mapping[str, Any], top: float) -> str:
+def _point(point: Mapping[str, Any], top: float) -> tuple[Cell, ...]:
     latency = point["latency_cycles"]
-    head = f"{point['rate']:7.4g} {point['accepted_flits_per_node_cycle']:9.4f}"
+    head = f"{point['rate']:.4g}", f"{point['accepted_flits_per_node_cycle']:.4f}"
     if not point["stable"]:
-        return f"{head}  not stable: latency grows without end"
-    bar = "█" * max(1, round(BAR * latency["mean"] / top))
-    return f"{head} {latency['mean']:7.1f} {latency['p99']:7d} {latency['max']:7d}  {bar}"
+        return *head, NONE, NONE, NONE, Bar(0, 0)
+    return *head, f"{latency['mean']:.1f}", str(latency["p99"]), str(latency["max"]), Bar(0, latency["mean"] / top)
+
+
+def _endless(found: Mapping[str, Any]) -> list[str]:
+    rates = [f"{point['rate']:.4g}" for point in found["points"] if not point["stable"]]
+    return [f"not stable: latency grows without end at {', '.join(rates)}"] if rates else []
 
 
 def _trace(found: Mapping[str, Any]) -> list[str]:

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from archsim.report.terminal import figures_grid
+from archsim.report.terminal import FiguresGrid
 
 FIGURES = [
     ("average power", "13.33 mW", "frames and rest, lower bound"),
@@ -17,9 +17,11 @@ FIGURES = [
 ]
 
 
-@pytest.mark.parametrize("width", [80, 100, 120])
-def test_remarks_alone_are_cut(width: int) -> None:
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_nothing_is_cut_and_figures_stand_below_one_another_where_room_is_short(width: int) -> None:
     console = Console(file=io.StringIO(), width=width)
-    console.print(figures_grid(FIGURES))
+    console.print(FiguresGrid(FIGURES))
     text = console.file.getvalue()
-    assert all(name in text and value in text for name, value, _ in FIGURES)
+    for name, value, remark in FIGURES:
+        assert name in text and value in text and remark in text
+    assert len(text.splitlines()) == (4 if width < 120 else 2)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from archsim.report.grid import Column, Grid, Kind
 from archsim.report.scenario import rows
 from archsim.report.scenario.words import headline, sentences, setting, title
-from archsim.report.terminal import figures_grid
+from archsim.report.terminal import FiguresGrid
+
+KINDS: Mapping[str, Kind] = {"stream": "name", "point": "name", "model": "name", "set": "word"}
+ASIDE = ("load", "run", "least slack", "mean", "energy a frame", "deadline", "model")
 
 
 def show(summary: Mapping[str, Any], console: Console) -> None:
@@ -20,12 +22,12 @@ def show(summary: Mapping[str, Any], console: Console) -> None:
     console.print(Text(title(summary), style="bold"))
     console.print(Text("\n".join(setting(summary)), style="dim"))
     console.print()
-    console.print(figures_grid(headline(summary)))
+    console.print(FiguresGrid(headline(summary)))
     console.print()
-    console.print(_grid(*_without(rows.streams(summary), "model", "deadline", "mean", "energy a frame")))
+    console.print(_grid(rows.streams(summary), *ASIDE))
     if summary["points"]:
         console.print()
-        console.print(_grid(*_without(rows.points(summary), "peak")))
+        console.print(_grid(rows.points(summary), "set", "load", "at rest", "peak"))
     console.print()
     for sentence in [*sentences(summary), rows.assumed(summary)]:
         console.print(Text(sentence))
@@ -35,17 +37,8 @@ def show(summary: Mapping[str, Any], console: Console) -> None:
         console.print(Text(f"warning: {warning}", style="yellow"))
 
 
-def _without(table: rows.Table, *names: str) -> rows.Table:
-    """The columns that 100 characters have room for."""
+def _grid(table: rows.Table, *aside: str) -> Grid:
+    """Columns of ``aside`` are the first to go where room is short, the last of them first of all."""
     heads, body = table
-    kept = [at for at, name in enumerate(heads) if name not in names]
-    return tuple([heads[at] for at in kept]), [tuple([row[at] for at in kept]) for row in body]
-
-
-def _grid(heads: tuple[str, ...], body: Sequence[tuple[str, ...]]) -> Table:
-    grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False, header_style="dim")
-    for name in heads:
-        grid.add_column(name, justify="left" if name in ("stream", "point", "set") else "right", no_wrap=True)
-    for row in body:
-        grid.add_row(*row)
-    return grid
+    ranks = {name: rank for rank, name in enumerate(aside, start=1)}
+    return Grid([Column(name, KINDS.get(name, "number"), ranks.get(name, 0)) for name in heads], body)
