@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -507,3 +508,19 @@ def test_a_column_that_is_not_known_is_refused_by_its_name(tmp_path: Path) -> No
     assert said_of(found, "[0].unread.colour").startswith("refused: a column that is not known")
     assert found.work is not None
     assert found.work.tasks[0].extents == {"m": 2, "k": 3, "n": 4}
+
+
+def test_images_of_a_topology_keep_their_size(tmp_path: Path) -> None:
+    """224 values, 7 taps, steps of 2: the last window reaches past the edge by one value, which is no value."""
+    head = "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,\n"
+    (tmp_path / "net.csv").write_text(head + "conv1, 224, 224, 7, 7, 3, 64, 2,\n", encoding="utf-8")
+    text = bring([tmp_path / "net.csv"]).files["net.yaml"]
+    written = parse(text)
+    assert written.mapping["inputs"].plain() == {"conv1_input": [1, 3, 224, 224]}
+    assert written.mapping["layers"].plain()[0]["conv"]["pad"] == [0, 0, 1, 1]
+    (tmp_path / "written.yaml").write_text(text, encoding="utf-8")
+    ours, theirs = (load_model(tmp_path / name) for name in ("written.yaml", "net.csv"))
+    assert ours.layers[0].dims == theirs.layers[0].dims
+    assert sum(prod(each.shape) for each in ours.tensors.values()) == sum(
+        prod(each.shape) for each in theirs.tensors.values()
+    )

@@ -59,6 +59,10 @@ def _conv(item: Section) -> Task:
     if kernel_h > height or kernel_w > width:
         item.fail(f"filter {kernel_h}x{kernel_w} is larger than its input {height}x{width}")
     outs = [-(-(height - kernel_h) // strides[0]) + 1, -(-(width - kernel_w) // strides[1]) + 1]
+    ends = [
+        (kernel - size) % step
+        for size, kernel, step in zip((height, width), (kernel_h, kernel_w), strides, strict=True)
+    ]
     depthwise = "DP" in name
     sizes = {"k": filters, "p": outs[0], "q": outs[1], "r": kernel_h, "s": kernel_w}
     sizes["g" if depthwise else "c"] = channels
@@ -68,7 +72,8 @@ def _conv(item: Section) -> Task:
     image = Access(f"{name}.input", "inputs", (*group, *channel, rows, columns))
     weights = Access(f"{name}.weights", "weights", (*group, (("k", 1),), *channel, (("r", 1),), (("s", 1),)))
     out = Access(name, "outputs", (*group, (("k", 1),), (("p", 1),), (("q", 1),)))
-    return Task(name, item.node.mark, item.path, sizes, (image, weights), out)
+    padding = {"p": (0, ends[0]), "q": (0, ends[1])}
+    return Task(name, item.node.mark, item.path, sizes, (image, weights), out, padding=padding)
 
 
 def _extra(item: Section) -> int:
