@@ -524,3 +524,51 @@ def test_images_of_a_topology_keep_their_size(tmp_path: Path) -> None:
     assert sum(prod(each.shape) for each in ours.tensors.values()) == sum(
         prod(each.shape) for each in theirs.tensors.values()
     )
+
+
+def test_the_first_tensor_of_a_role_has_its_own_width(tmp_path: Path) -> None:
+    """T0 has 8 b; a later input with 16 b is told, and changes nothing."""
+    path = tmp_path / "two.yaml"
+    path.write_text(
+        "workload:\n  rank_sizes: {M: 4, K: 4, N: 4}\n  bits_per_value: {All: 8, T1: 16, W1: 4}\n  einsums:\n"
+        "  - 'T9[m, n] = T0[m, k] * W0(weight)[k, n]'\n  - 'T8[m, n] = T1[m, k] * W1(weight)[k, n]'\n",
+        encoding="utf-8",
+    )
+    found = bring([FOLDER / "accelforge" / SIMPLE[0], path])
+    assert {chip(found).dtypes[role] for role in ("inputs", "weights", "outputs")} == {"int8"}
+    assert said_of(found, "bits_per_value.T1").startswith("approximated: 'T1' has 8 b here as the first of inputs")
+    assert said_of(found, "bits_per_value.W1").startswith("approximated: 'W1' has 8 b here")
+    assert said_of(found, "bits_per_value.All").startswith("read: ")
+
+
+def test_widths_of_a_zigzag_layer_are_judged_one_by_one(tmp_path: Path) -> None:
+    layer = (
+        "- id: {id}\n  operator_type: {kind}\n  equation: {equation}\n  loop_dims: [B, C, K]\n  loop_sizes: [4, 4, 4]\n"
+        "  operand_precision: {{{widths}}}\n"
+    )
+    path = tmp_path / "layers.yaml"
+    gemm = "O[b][k]+=I[b][c]*W[c][k]"
+    path.write_text(
+        layer.format(id=0, kind="Gemm", equation=gemm, widths="I: 8, W: 8, O: 32, O_final: 8")
+        + layer.format(id=1, kind="Gemm", equation=gemm, widths="I: 8, W: 4, O: 32, O_final: 8")
+        + layer.format(id=2, kind="Add", equation="O[b][k]=X[b][k]+Y[b][k]", widths="X: 16, Y: 8, Z: 8, O_final: 8"),
+        encoding="utf-8",
+    )
+    found = bring([path])
+    states = {
+        (entry.mark.line, entry.key.rpartition(".")[2]): entry.state
+        for entry in found.ledger.of(*STATES)
+        if "operand_precision" in entry.key
+    }
+    assert [key for key, state in states.items() if state == REFUSED] == [(12, "W"), (18, "X")]
+    assert [key for key, state in states.items() if state == IGNORED] == [(18, "Z")]
+
+
+def test_units_and_files_of_timeloop_1_are_refused_for_what_they_are(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="units are not allowed in these files: a plain number, without 'uJ'"):
+        edited(tmp_path, "accelforge", SIMPLE, **{"8e-12": "38.4 uJ"})
+    path = tmp_path / "arch.yaml"
+    path.write_text("arch:\n  arithmetic: {instances: 4}\n  storage: [{name: RF}]\n", encoding="utf-8")
+    for tool in ("", "timeloop"):
+        with pytest.raises(NotBuiltError, match="the format of Timeloop 1; allowed that of version 3"):
+            bring([path], tool)
