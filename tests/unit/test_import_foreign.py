@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from archsim.energy.chip import tables_for
 from archsim.errors import ArchsimError, ConfigError, NotBuiltError
 from archsim.frontend.foreign.emit import decimal
 from archsim.frontend.foreign.expression import evaluate
@@ -572,3 +573,61 @@ def test_units_and_files_of_timeloop_1_are_refused_for_what_they_are(tmp_path: P
     for tool in ("", "timeloop"):
         with pytest.raises(NotBuiltError, match="the format of Timeloop 1; allowed that of version 3"):
             bring([path], tool)
+
+
+def test_registers_that_the_source_does_not_have_cost_nothing() -> None:
+    """Where a tool states energies; those of SCALE-Sim, which has none, are the technology table's."""
+    found = brought("accelforge", SIMPLE)
+    tables = tables_for(chip(found))
+    for action in ("register_read", "register_write", "wire"):
+        assert [tables.pj("MAC", f"{action}.{operand}") for operand in ("a", "b", "acc")] == [0, 0, 0]
+    assumed = {entry.key: entry.said for entry in found.ledger.of(ASSUMED)}
+    assert assumed["MAC.energy.register_read"] == "0 pJ: AccelForge has no register of it in the array"
+    array = chip(brought("scalesim", ("small_os.cfg",))).arrays[0]
+    assert array.energy_pj == {}
+
+
+PE_SPAD = """architecture:
+  version: 0.3
+  subtree:
+  - name: system
+    local:
+    - {name: DRAM, class: DRAM, attributes: {width: 64, word-bits: 16}}
+    subtree:
+    - name: PE[0..167]
+      local:
+      - {name: spad, class: regfile, attributes: {depth: 224, width: 16, word-bits: 16, meshX: 14}}
+      - {name: mac, class: intmac, attributes: {datawidth: 16, meshX: 14}}
+ERT:
+  tables:
+  - {name: "system.PE[0..167].spad", actions: [{name: read, energy: 2}, {name: write, energy: 3}]}
+  - {name: "system.PE[0..167].mac", actions: [{name: compute, energy: 1}]}
+"""
+
+
+def test_a_memory_of_each_unit_is_there_once(tmp_path: Path) -> None:
+    """224 words of 16 b of each of 168 PEs are its registers: of an MAC 1 pJ and a sum read and written."""
+    (tmp_path / "pe.yaml").write_text(PE_SPAD, encoding="utf-8")
+    found = bring([tmp_path / "pe.yaml"])
+    made = chip(found)
+    assert [memory.name for memory in made.memories] == ["DRAM", "streams"]
+    array = made.arrays[0]
+    assert [(file.size_bytes, file.keeps) for file in array.registers] == [(448, ("inputs", "weights", "partials"))]
+    streams = made.memory("streams")
+    assert (streams.capacity_bytes, streams.area_mm2.value if streams.area_mm2 else None) == (168 * 448, 0)
+    energy = {key: figure.value for key, figure in array.energy_pj.items()}
+    assert (energy["mac"], energy["register_read_weights"], energy["register_write_inputs"]) == (6, 2, 3)
+
+
+def test_a_register_file_of_each_zigzag_unit_is_in_the_array() -> None:
+    """128 B of weights, 2 B of sums in each of 1024 units; the way of weights from the dram costs nothing."""
+    found = chip(brought("zigzag", ("tpu_like.yaml", "resnet_head.yaml")))
+    array = found.arrays[0]
+    assert [(file.name, file.keeps, file.size_bytes) for file in array.registers] == [
+        ("rf_2B", ("partials",), 2),
+        ("rf_128B", ("weights",), 128),
+    ]
+    energy = {key: figure.value for key, figure in array.energy_pj.items()}
+    assert energy["register_read_weights"] == pytest.approx(0.095)
+    assert energy["register_write_partials"] == pytest.approx(0.021)
+    assert energy["mac"] == pytest.approx(0.04)
