@@ -631,3 +631,11 @@ def test_a_register_file_of_each_zigzag_unit_is_in_the_array() -> None:
     assert energy["register_read_weights"] == pytest.approx(0.095)
     assert energy["register_write_partials"] == pytest.approx(0.021)
     assert energy["mac"] == pytest.approx(0.04)
+
+
+def test_what_stands_behind_the_sizes_of_a_topology_is_told(tmp_path: Path) -> None:
+    head = "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,\n"
+    (tmp_path / "net.csv").write_text(head + "conv1, 8, 8, 2, 2, 3, 4, 1, 2, 7,\n", encoding="utf-8")
+    found = bring([tmp_path / "net.csv"])
+    assert said_of(found, "[0].extra") == "read: the stride along the width, behind the sizes"
+    assert said_of(found, "[0].unread.column 10").startswith("refused: ")
