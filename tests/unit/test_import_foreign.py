@@ -639,3 +639,22 @@ def test_what_stands_behind_the_sizes_of_a_topology_is_told(tmp_path: Path) -> N
     found = bring([tmp_path / "net.csv"])
     assert said_of(found, "[0].extra") == "read: the stride along the width, behind the sizes"
     assert said_of(found, "[0].unread.column 10").startswith("refused: ")
+
+
+def test_what_the_energy_of_memories_in_the_array_leaves_out_is_told(tmp_path: Path) -> None:
+    """A second file below the first one; fewer instances than units without a memory above them."""
+    latch = "      - {name: latch, class: regfile, attributes: {depth: 1, width: 16, word-bits: 16, meshX: 14}}\n"
+    mac = "      - {name: mac, class"
+    (tmp_path / "two.yaml").write_text(PE_SPAD.replace(mac, latch + mac), encoding="utf-8")
+    two = bring([tmp_path / "two.yaml"])
+    assert "values pass from memory to memory inside the array" in said_of(two, "tables[0].actions[0].energy")
+    assert chip(two).arrays[0].energy_pj["mac"].value == 1
+    assumed = {entry.key: entry.said for entry in two.ledger.of(ASSUMED)}
+    assert assumed["mac.energy.register_read_weights"].endswith("the source states none of latch")
+    several = PE_SPAD.replace("name: mac,", 'name: "mac[0..3]",').replace("224", "22400")
+    (tmp_path / "few.yaml").write_text(several, encoding="utf-8")
+    few = bring([tmp_path / "few.yaml"])
+    assert chip(few).memory("spad").capacity_bytes == 168 * 44800
+    assert said_of(few, "tables[0].actions[0].energy").startswith(
+        "approximated: spad.energy.read: 168 instances are one"
+    )
