@@ -42,7 +42,9 @@ def test_import_check_run(tool: str, tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_one_file_goes_to_stdout_and_its_list_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("import", FOLDER / "scalesim" / "small_os.cfg") == 0
     said = capsys.readouterr()
-    assert said.out.startswith("# Imported from SCALE-Sim by archsim import. 18 keys: 9 read, 1 approximated, 8 ignored")
+    assert said.out.startswith(
+        "# Imported from SCALE-Sim by archsim import. 18 keys: 9 read, 1 approximated, 8 ignored"
+    )
     assert "schema: archsim.chip/1" in said.out
     assert said.err.splitlines()[-1].startswith("18 keys: 9 read, 1 approximated, 8 ignored, 0 refused")
 

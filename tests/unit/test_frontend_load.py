@@ -273,6 +273,16 @@ def test_output_size_is_rounded_up(tmp_path: Path) -> None:
     assert workload.macs == 110 * 110 * 7 * 7 * 3 * 64
 
 
+def test_zeros_of_each_side(tmp_path: Path) -> None:
+    """As the topology: 224 values, 7 taps, steps of 2, one zero behind: 110 windows."""
+    conv = "inputs: {x: [1, 3, 224, 224]}\nlayers:\n  - conv: {out_channels: 4, kernel: 7, stride: 2, pad: PADS}\n"
+    head = "schema: archsim.workload/1\nname: one\n"
+    found = load_model(write(tmp_path, head + conv.replace("PADS", "[0, 0, 1, 1]"), "net.yaml"))
+    assert (found.layers[0].dims["p"], found.layers[0].dims["q"]) == (110, 110)
+    with pytest.raises(ConfigError, match="found 3 sizes; allowed 1, 2 or 4"):
+        load_model(write(tmp_path, head + conv.replace("PADS", "[0, 0, 1]"), "net.yaml"))
+
+
 def test_depthwise_rows(tmp_path: Path) -> None:
     """Law 18: C * OH * OW * 9 MACs, whatever the file's number of filters times it."""
     workload = load_model(write(tmp_path, CONV + "conv2_DP,12,12,3,3,32,1,1,\n", "net.csv"))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from math import prod
 from pathlib import Path
 
 import pytest
 
+from archsim.energy.chip import tables_for
 from archsim.errors import ArchsimError, ConfigError, NotBuiltError
 from archsim.frontend.foreign.emit import decimal
 from archsim.frontend.foreign.expression import evaluate
@@ -507,3 +509,152 @@ def test_a_column_that_is_not_known_is_refused_by_its_name(tmp_path: Path) -> No
     assert said_of(found, "[0].unread.colour").startswith("refused: a column that is not known")
     assert found.work is not None
     assert found.work.tasks[0].extents == {"m": 2, "k": 3, "n": 4}
+
+
+def test_images_of_a_topology_keep_their_size(tmp_path: Path) -> None:
+    """224 values, 7 taps, steps of 2: the last window reaches past the edge by one value, which is no value."""
+    head = "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,\n"
+    (tmp_path / "net.csv").write_text(head + "conv1, 224, 224, 7, 7, 3, 64, 2,\n", encoding="utf-8")
+    text = bring([tmp_path / "net.csv"]).files["net.yaml"]
+    written = parse(text)
+    assert written.mapping["inputs"].plain() == {"conv1_input": [1, 3, 224, 224]}
+    assert written.mapping["layers"].plain()[0]["conv"]["pad"] == [0, 0, 1, 1]
+    (tmp_path / "written.yaml").write_text(text, encoding="utf-8")
+    ours, theirs = (load_model(tmp_path / name) for name in ("written.yaml", "net.csv"))
+    assert ours.layers[0].dims == theirs.layers[0].dims
+    assert sum(prod(each.shape) for each in ours.tensors.values()) == sum(
+        prod(each.shape) for each in theirs.tensors.values()
+    )
+
+
+def test_the_first_tensor_of_a_role_has_its_own_width(tmp_path: Path) -> None:
+    """T0 has 8 b; a later input with 16 b is told, and changes nothing."""
+    path = tmp_path / "two.yaml"
+    path.write_text(
+        "workload:\n  rank_sizes: {M: 4, K: 4, N: 4}\n  bits_per_value: {All: 8, T1: 16, W1: 4}\n  einsums:\n"
+        "  - 'T9[m, n] = T0[m, k] * W0(weight)[k, n]'\n  - 'T8[m, n] = T1[m, k] * W1(weight)[k, n]'\n",
+        encoding="utf-8",
+    )
+    found = bring([FOLDER / "accelforge" / SIMPLE[0], path])
+    assert {chip(found).dtypes[role] for role in ("inputs", "weights", "outputs")} == {"int8"}
+    assert said_of(found, "bits_per_value.T1").startswith("approximated: 'T1' has 8 b here as the first of inputs")
+    assert said_of(found, "bits_per_value.W1").startswith("approximated: 'W1' has 8 b here")
+    assert said_of(found, "bits_per_value.All").startswith("read: ")
+
+
+def test_widths_of_a_zigzag_layer_are_judged_one_by_one(tmp_path: Path) -> None:
+    layer = (
+        "- id: {id}\n  operator_type: {kind}\n  equation: {equation}\n  loop_dims: [B, C, K]\n  loop_sizes: [4, 4, 4]\n"
+        "  operand_precision: {{{widths}}}\n"
+    )
+    path = tmp_path / "layers.yaml"
+    gemm = "O[b][k]+=I[b][c]*W[c][k]"
+    path.write_text(
+        layer.format(id=0, kind="Gemm", equation=gemm, widths="I: 8, W: 8, O: 32, O_final: 8")
+        + layer.format(id=1, kind="Gemm", equation=gemm, widths="I: 8, W: 4, O: 32, O_final: 8")
+        + layer.format(id=2, kind="Add", equation="O[b][k]=X[b][k]+Y[b][k]", widths="X: 16, Y: 8, Z: 8, O_final: 8"),
+        encoding="utf-8",
+    )
+    found = bring([path])
+    states = {
+        (entry.mark.line, entry.key.rpartition(".")[2]): entry.state
+        for entry in found.ledger.of(*STATES)
+        if "operand_precision" in entry.key
+    }
+    assert [key for key, state in states.items() if state == REFUSED] == [(12, "W"), (18, "X")]
+    assert [key for key, state in states.items() if state == IGNORED] == [(18, "Z")]
+
+
+def test_units_and_files_of_timeloop_1_are_refused_for_what_they_are(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="units are not allowed in these files: a plain number, without 'uJ'"):
+        edited(tmp_path, "accelforge", SIMPLE, **{"8e-12": "38.4 uJ"})
+    path = tmp_path / "arch.yaml"
+    path.write_text("arch:\n  arithmetic: {instances: 4}\n  storage: [{name: RF}]\n", encoding="utf-8")
+    for tool in ("", "timeloop"):
+        with pytest.raises(NotBuiltError, match="the format of Timeloop 1; allowed that of version 3"):
+            bring([path], tool)
+
+
+def test_registers_that_the_source_does_not_have_cost_nothing() -> None:
+    """Where a tool states energies; those of SCALE-Sim, which has none, are the technology table's."""
+    found = brought("accelforge", SIMPLE)
+    tables = tables_for(chip(found))
+    for action in ("register_read", "register_write", "wire"):
+        assert [tables.pj("MAC", f"{action}.{operand}") for operand in ("a", "b", "acc")] == [0, 0, 0]
+    assumed = {entry.key: entry.said for entry in found.ledger.of(ASSUMED)}
+    assert assumed["MAC.energy.register_read"] == "0 pJ: AccelForge has no register of it in the array"
+    array = chip(brought("scalesim", ("small_os.cfg",))).arrays[0]
+    assert array.energy_pj == {}
+
+
+PE_SPAD = """architecture:
+  version: 0.3
+  subtree:
+  - name: system
+    local:
+    - {name: DRAM, class: DRAM, attributes: {width: 64, word-bits: 16}}
+    subtree:
+    - name: PE[0..167]
+      local:
+      - {name: spad, class: regfile, attributes: {depth: 224, width: 16, word-bits: 16, meshX: 14}}
+      - {name: mac, class: intmac, attributes: {datawidth: 16, meshX: 14}}
+ERT:
+  tables:
+  - {name: "system.PE[0..167].spad", actions: [{name: read, energy: 2}, {name: write, energy: 3}]}
+  - {name: "system.PE[0..167].mac", actions: [{name: compute, energy: 1}]}
+"""
+
+
+def test_a_memory_of_each_unit_is_there_once(tmp_path: Path) -> None:
+    """224 words of 16 b of each of 168 PEs are its registers: of an MAC 1 pJ and a sum read and written."""
+    (tmp_path / "pe.yaml").write_text(PE_SPAD, encoding="utf-8")
+    found = bring([tmp_path / "pe.yaml"])
+    made = chip(found)
+    assert [memory.name for memory in made.memories] == ["DRAM", "streams"]
+    array = made.arrays[0]
+    assert [(file.size_bytes, file.keeps) for file in array.registers] == [(448, ("inputs", "weights", "partials"))]
+    streams = made.memory("streams")
+    assert (streams.capacity_bytes, streams.area_mm2.value if streams.area_mm2 else None) == (168 * 448, 0)
+    energy = {key: figure.value for key, figure in array.energy_pj.items()}
+    assert (energy["mac"], energy["register_read_weights"], energy["register_write_inputs"]) == (6, 2, 3)
+
+
+def test_a_register_file_of_each_zigzag_unit_is_in_the_array() -> None:
+    """128 B of weights, 2 B of sums in each of 1024 units; the way of weights from the dram costs nothing."""
+    found = chip(brought("zigzag", ("tpu_like.yaml", "resnet_head.yaml")))
+    array = found.arrays[0]
+    assert [(file.name, file.keeps, file.size_bytes) for file in array.registers] == [
+        ("rf_2B", ("partials",), 2),
+        ("rf_128B", ("weights",), 128),
+    ]
+    energy = {key: figure.value for key, figure in array.energy_pj.items()}
+    assert energy["register_read_weights"] == pytest.approx(0.095)
+    assert energy["register_write_partials"] == pytest.approx(0.021)
+    assert energy["mac"] == pytest.approx(0.04)
+
+
+def test_what_stands_behind_the_sizes_of_a_topology_is_told(tmp_path: Path) -> None:
+    head = "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,\n"
+    (tmp_path / "net.csv").write_text(head + "conv1, 8, 8, 2, 2, 3, 4, 1, 2, 7,\n", encoding="utf-8")
+    found = bring([tmp_path / "net.csv"])
+    assert said_of(found, "[0].extra") == "read: the stride along the width, behind the sizes"
+    assert said_of(found, "[0].unread.column 10").startswith("refused: ")
+
+
+def test_what_the_energy_of_memories_in_the_array_leaves_out_is_told(tmp_path: Path) -> None:
+    """A second file below the first one; fewer instances than units without a memory above them."""
+    latch = "      - {name: latch, class: regfile, attributes: {depth: 1, width: 16, word-bits: 16, meshX: 14}}\n"
+    mac = "      - {name: mac, class"
+    (tmp_path / "two.yaml").write_text(PE_SPAD.replace(mac, latch + mac), encoding="utf-8")
+    two = bring([tmp_path / "two.yaml"])
+    assert "values pass from memory to memory inside the array" in said_of(two, "tables[0].actions[0].energy")
+    assert chip(two).arrays[0].energy_pj["mac"].value == 1
+    assumed = {entry.key: entry.said for entry in two.ledger.of(ASSUMED)}
+    assert assumed["mac.energy.register_read_weights"].endswith("the source states none of latch")
+    several = PE_SPAD.replace("name: mac,", 'name: "mac[0..3]",').replace("224", "22400")
+    (tmp_path / "few.yaml").write_text(several, encoding="utf-8")
+    few = bring([tmp_path / "few.yaml"])
+    assert chip(few).memory("spad").capacity_bytes == 168 * 44800
+    assert said_of(few, "tables[0].actions[0].energy").startswith(
+        "approximated: spad.energy.read: 168 instances are one"
+    )

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from archsim.errors import ConfigError
+from archsim.frontend.foreign.ledger import APPROXIMATED
 from archsim.frontend.foreign.section import MOST, Quantity, Section
 from archsim.frontend.foreign.sets import Roles, roles_of
 from archsim.frontend.foreign.timeloop_chain import usual_role
@@ -57,7 +58,7 @@ def read(workload: Section, renames: Section | None, file: str, variables: dict[
         roles = {access.tensor: access.role for access in (*task.operands, task.result)}
         for access in accesses:
             if access.bits is not None:
-                tensors_bits.setdefault(roles[access.name], access.bits)
+                _one_width(entry, access.name, roles[access.name], access.bits, tensors_bits)
         facts.roles.update((name, frozenset((role,))) for name, role in roles.items() if name not in facts.roles)
     facts.bits.update(_bits(workload, facts.roles, variables) | tensors_bits)
     name = re.sub(r"(\.workload)?\.ya?ml$", "", file)
@@ -264,9 +265,9 @@ def _concise(entry: Section, text: str) -> list[Tensor]:
 
 
 def _bits(workload: Section, roles: dict[str, Roles], variables: dict[str, object]) -> dict[str, Quantity]:
-    """``bits_per_value: {All: 8, weight: 4}``; what names fewer tensors wins."""
+    """``bits_per_value: {All: 8, weight: 4}``; what names fewer tensors wins, the first tensor of a role decides."""
     table = workload.mapping("bits_per_value")
-    found: dict[str, tuple[int, Quantity]] = {}
+    stated: dict[str, tuple[Roles, Quantity]] = {}
     for key in table if table is not None else []:
         assert table is not None
         try:
@@ -274,8 +275,22 @@ def _bits(workload: Section, roles: dict[str, Roles], variables: dict[str, objec
         except ConfigError as error:
             table.fail(str(error), key)
         bits = table.number(key, "dtypes", variables)
-        for role in sorted(of) if bits is not None else []:
-            assert bits is not None
-            if role not in found or found[role][0] > len(of):
-                found[role] = (len(of), bits)
-    return {role: bits for role, (_, bits) in found.items()}
+        if bits is not None:
+            stated[key] = of, bits
+    found: dict[str, Quantity] = {}
+    for tensor, (role, *_) in ((name, sorted(own)) for name, own in roles.items() if own):
+        known = [key for key, (of, _) in stated.items() if key == tensor or (key not in roles and role in of)]
+        if known:
+            key = min(known, key=lambda each: 0 if each == tensor else len(stated[each][0]))
+            _one_width(workload, tensor, role, stated[key][1], found)
+    return found
+
+
+def _one_width(section: Section, tensor: str, role: str, bits: Quantity, found: dict[str, Quantity]) -> None:
+    """A role has one width, that of its first tensor."""
+    first = found.setdefault(role, bits)
+    if first.value != bits.value:
+        said = (
+            f"'{tensor}' has {first.value} b here as the first of {role}: a run has one dtype for each role (--dtype)"
+        )
+        section.ledger.settle(APPROXIMATED, bits.path, bits.mark, said)

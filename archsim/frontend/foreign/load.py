@@ -100,12 +100,19 @@ def _document(path: Path, tool: str) -> Document:
     if tool == "scalesim" or (not tool and (path.suffix == ".cfg" or scalesim.is_config(text))):
         return Document(path, "scalesim", scalesim.parse_config(text, str(path)))
     root = parse_foreign(rendered(text, str(path)), str(path))
-    return Document(path, tool or _told(root), root)
+    told = _told(root) if not tool or "arch" in root.mapping else tool
+    return Document(path, tool or told, root)
 
 
 def _told(root: Node) -> str:
     """The tool by the top level of a file."""
     keys = set(root.mapping)
+    arch = root.mapping.get("arch")
+    if arch is not None and {"storage", "arithmetic"} & set(arch.mapping):
+        raise NotBuiltError(
+            f"{arch.mark}: found 'arch' with 'storage' and 'arithmetic', the format of Timeloop 1; allowed that of "
+            "version 3 (subtree, local) or 4 (nodes): rewrite it in one of them"
+        )
     if root.items and any("equation" in item.mapping or "operator_type" in item.mapping for item in root.items):
         return "zigzag"
     for tool, marks in (("zigzag", zigzag.MARKS), ("timeloop", timeloop.MARKS), ("accelforge", accelforge.MARKS)):

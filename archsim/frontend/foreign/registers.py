@@ -135,10 +135,13 @@ def _registers(part: Part, inner: dict[str, Place | None], design: Design) -> No
             none.append(named)
             continue
         for way in _WAYS:
-            found = _price(design, place, role, way)
-            if found is not None:
-                part.state(f"energy.register_{way}_{named}", f"{decimal(found[0])} pJ", found[1], "of an element")
-                _streamed(part, role, way, found[1], design)
+            found, key = _price(design, place, role, way), f"energy.register_{way}_{named}"
+            if found is None:
+                said = f"that of the technology table: the source states none of {place.store.name}"
+                part.sheet.ledger.assume(f"{part.name}.{key}", said)
+                continue
+            part.state(key, f"{decimal(found[0])} pJ", found[1], "of an element")
+            _streamed(part, role, way, found[1], design)
     why = f"{design.tool} has no register of it in the array"
     if len(none) == len(_NAMED):
         for way in _WAYS:

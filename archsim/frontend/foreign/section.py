@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -17,6 +18,7 @@ from archsim.spec.nodes import Mark, Node
 from archsim.units import shown
 
 MOST = 2**40  # of an extent or a number of instances
+_UNIT = re.compile(r"\s*[0-9][0-9_.]*(?:[eE][+-]?[0-9]+)?\s*([A-Za-z\u00b5%][A-Za-z0-9/^]*)\s*")
 _LONGEST = 80  # characters of a value that a source repeats
 
 
@@ -187,7 +189,9 @@ class Section:
         try:
             value = evaluate(node.value, names)
         except ConfigError as error:
-            self.fail(str(error), key)
+            unit = _UNIT.fullmatch(str(node.value))
+            hint = f"; units are not allowed in these files: a plain number, without '{unit[1]}'" if unit else ""
+            self.fail(f"{error}{hint}", key)
         if value < 0:
             self.fail(f"found {shown(node.plain())}; allowed a number of 0 or more", key)
         return value

@@ -43,7 +43,7 @@ def _sizes(item: Section, keys: tuple[str, ...]) -> list[int]:
 def _gemm(item: Section) -> Task:
     m, n, k = _sizes(item, GEMM)
     name = item.text("name", "layers.name")
-    products = _extra(item) or 1
+    products = _extra(item, "a number of products") or 1
     sizes = {"m": m, "n": n, "k": k} | ({"b": products} if products > 1 else {})
     batch = ((("b", 1),),) if products > 1 else ()
     a = Access(f"{name}.input", "inputs", (*batch, (("m", 1),), (("k", 1),)))
@@ -55,10 +55,14 @@ def _gemm(item: Section) -> Task:
 def _conv(item: Section) -> Task:
     height, width, kernel_h, kernel_w, channels, filters, stride = _sizes(item, CONV)
     name = item.text("name", "layers.name")
-    strides = (stride, _extra(item) or stride)
+    strides = (stride, _extra(item, "the stride along the width") or stride)
     if kernel_h > height or kernel_w > width:
         item.fail(f"filter {kernel_h}x{kernel_w} is larger than its input {height}x{width}")
     outs = [-(-(height - kernel_h) // strides[0]) + 1, -(-(width - kernel_w) // strides[1]) + 1]
+    ends = [
+        (kernel - size) % step
+        for size, kernel, step in zip((height, width), (kernel_h, kernel_w), strides, strict=True)
+    ]
     depthwise = "DP" in name
     sizes = {"k": filters, "p": outs[0], "q": outs[1], "r": kernel_h, "s": kernel_w}
     sizes["g" if depthwise else "c"] = channels
@@ -68,14 +72,15 @@ def _conv(item: Section) -> Task:
     image = Access(f"{name}.input", "inputs", (*group, *channel, rows, columns))
     weights = Access(f"{name}.weights", "weights", (*group, (("k", 1),), *channel, (("r", 1),), (("s", 1),)))
     out = Access(name, "outputs", (*group, (("k", 1),), (("p", 1),), (("q", 1),)))
-    return Task(name, item.node.mark, item.path, sizes, (image, weights), out)
+    padding = {"p": (0, ends[0]), "q": (0, ends[1])}
+    return Task(name, item.node.mark, item.path, sizes, (image, weights), out, padding=padding)
 
 
-def _extra(item: Section) -> int:
+def _extra(item: Section, what: str) -> int:
     """What follows the sizes: a second stride or a number of products (0: none), or sparsity, which is not modelled."""
     said = str(item.node.mapping["extra"].value) if "extra" in item else ""
     if said.isdecimal() and int(said) > 0:
-        item.take("the layer's sizes", "extra")
+        item.take(f"{what}, behind the sizes", "extra")
         return int(said)
     first, colon, second = (part.strip() for part in said.partition(":"))
     if colon and first.isdecimal() and first == second:

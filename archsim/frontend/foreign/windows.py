@@ -32,9 +32,8 @@ class Axis:
 
     @property
     def extent(self) -> int:
-        """Values along the image as it is stored: with the zeros of one side, where no same padding leaves them out."""
-        stored = self.whole - sum(self.pads)
-        return stored if self._fits(stored, self.pad) else self.whole - 2 * self.pad
+        """Values along the image as it is stored, without padding."""
+        return self.whole - sum(self.pads)
 
     @property
     def whole(self) -> int:
@@ -47,15 +46,10 @@ class Axis:
         return (self.taps - 1) * self.dilation + 1
 
     @property
-    def pad(self) -> int:
-        """Zeros on either side: as many as the side with more has, where the last window does not reach them."""
-        stored = self.whole - sum(self.pads)
-        return next((zeros for zeros in (max(self.pads), min(self.pads)) if self._fits(stored, zeros)), min(self.pads))
-
-    @property
-    def exact(self) -> bool:
-        """Whether the image is stored without any zeros."""
-        return self.extent == self.whole - sum(self.pads)
+    def zeros(self) -> tuple[int, int]:
+        """Zeros before and behind: behind as many as before where the last window does not reach the further ones."""
+        before, behind = self.pads
+        return (before, before) if before > behind and self._fits(self.extent, before) else self.pads
 
     def _fits(self, stored: int, zeros: int) -> bool:
         """Whether so many zeros on both sides make as many windows."""
@@ -105,9 +99,10 @@ class Window:
         return self.height.dilation, self.width.dilation
 
     @property
-    def pad(self) -> tuple[int, int]:
-        """Zeros on either side."""
-        return self.height.pad, self.width.pad
+    def pad(self) -> tuple[int, ...]:
+        """Zeros: of height and width where both sides have as many, else top, left, bottom, right."""
+        (top, bottom), (left, right) = self.height.zeros, self.width.zeros
+        return (top, left) if (top, left) == (bottom, right) else (top, left, bottom, right)
 
 
 def windowed(task: Task) -> Window:

@@ -157,7 +157,7 @@ def _conv(written: Written, name: str, task: Task, window: Window, ledger: Ledge
     entry: dict[str, Any] = {
         "input": written.source(window.image, window.input_shape, name, ledger),
         "out_channels": window.out_channels,
-        **_window(window, name, ledger),
+        **_window(window),
     }
     if window.groups > 1:
         entry["groups"] = window.groups
@@ -169,18 +169,14 @@ def _pool(written: Written, name: str, task: Task, window: Window, ledger: Ledge
     if window.dilation != (1, 1):
         raise Refusal("a pooling with dilated windows")
     entry = {"input": written.source(window.image, window.input_shape, name, ledger), "kind": task.pooling}
-    entry |= {key: value for key, value in _window(window, name, ledger).items() if key != "dilation"}
+    entry |= {key: value for key, value in _window(window).items() if key != "dilation"}
     written.add("pool", name, entry, task.result.tensor, window.output_shape)
 
 
-def _window(window: Window, name: str, ledger: Ledger) -> dict[str, Any]:
-    for axis in (window.height, window.width):
-        if not axis.exact:
-            said = f"{axis.pad} on both sides, the other zeros are stored: {list(axis.pads)} has no counterpart"
-            ledger.assume(f"layers.{name}.pad", said)
+def _window(window: Window) -> dict[str, Any]:
     found: dict[str, Any] = {"kernel": list(window.kernel), "stride": list(window.stride)}
     if window.dilation != (1, 1):
         found["dilation"] = list(window.dilation)
-    if window.pad != (0, 0):
+    if any(window.pad):
         found["pad"] = list(window.pad)
     return found

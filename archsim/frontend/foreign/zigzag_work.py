@@ -25,14 +25,7 @@ def read(section: Section, file: str) -> tuple[Work, dict[str, Quantity]]:
         if not layer.node.mapping:
             layer.fail("found no mapping; allowed a layer with id, equation, loop_dims, loop_sizes")
         task = _task(layer, known)
-        precision = _precision(layer)
-        if tasks and any(role in bits and bits[role].value != width.value for role, width in precision.items()):
-            layer.refuse(
-                "widths other than those of the first layer; a run has one dtype for each role (--dtype)",
-                "operand_precision",
-            )
-        for role, width in precision.items():
-            bits.setdefault(role, width)
+        _precision(layer, bits)
         tasks.append(task)
     name = file.rpartition(".")[0] or file
     return Work("ZigZag", name, file, section.node.mark, tuple(tasks)), bits
@@ -154,19 +147,33 @@ def _padding(layer: Section, windows: dict[str, Coordinate]) -> dict[str, tuple[
     return found
 
 
-def _precision(layer: Section) -> dict[str, Quantity]:
-    """Bits by role; of outputs the finished ones, of sums the partial ones."""
+def _precision(layer: Section, bits: dict[str, Quantity]) -> None:
+    """Bits by role, of the first layer that has it; of outputs the finished ones, of sums the partial ones."""
     found: dict[str, Quantity] = {}
     for key in ("operand_precision", "operand_precision_bits"):
         table = layer.mapping(key)
         for operand in table if table is not None else []:
             assert table is not None
-            if operand not in _BITS:
-                table.ignore("an operand that archsim does not have", operand)
+            role = _BITS.get(operand) or ("inputs" if operand in _operands(layer) else "")
+            if not role:
+                table.ignore("an operand that this layer does not have", operand)
                 continue
-            bits = table.number(operand, "dtypes of the chip, or --dtype")
-            if bits is not None and bits.value >= 1:
-                found[_BITS[operand]] = bits
+            width = table.number(operand, "dtypes of the chip, or --dtype")
+            if width is not None and width.value >= 1:
+                _agree(table, operand, width, bits.get(role) or found.setdefault(role, width))
     if "accumulate" in found:
         found.setdefault("outputs", found["accumulate"])
-    return found
+    for role, width in found.items():
+        bits.setdefault(role, width)
+
+
+def _operands(layer: Section) -> list[str]:
+    """Names in the equation."""
+    found = _EQUATION.fullmatch(layer.text("equation", ""))
+    return [found[4], found[7]] if found is not None else []
+
+
+def _agree(table: Section, operand: str, width: Quantity, known: Quantity) -> None:
+    if width.value != known.value:
+        said = f"{known.value} b as {known.source}; a run has one dtype for each role (--dtype)"
+        table.refuse(said, operand)

@@ -29,6 +29,10 @@ _NAMES = j.any_of(j.text(), j.listed(j.text(), 1))
 Size = Annotated[Any, _form("a whole number, or arithmetic on parameters such as hidden // heads", _SIZE)]
 Sizes = Annotated[Any, _form("a list of sizes", _SIZES)]
 Pair = Annotated[Any, _form("a size, or a list of two", j.any_of(_SIZE, j.listed(_SIZE, 2, 2)))]
+Pads = Annotated[
+    Any,
+    _form("a size, a list of two or four, or same", j.any_of(_SIZE, j.listed(_SIZE, 2, 2), j.listed(_SIZE, 4, 4))),
+]
 Names = Annotated[Any, _form("a name, or a list of names", _NAMES)]
 Table = Annotated[Any, _form("a mapping of names to sizes", {"type": "object", "additionalProperties": _SIZE})]
 Shapes = Annotated[Any, _form("a mapping of names to shapes", {"type": "object", "additionalProperties": _SIZES})]
@@ -66,8 +70,9 @@ class Conv(Unary):
     kernel: Pair = Field(description="height and width of the filter")
     stride: Pair = Field(1, description="steps between windows")
     dilation: Pair = Field(1, description="steps between the taps of a filter")
-    pad: Annotated[Any, _form("a size, a list of two, or same", j.any_of(_SIZE, j.listed(_SIZE, 2, 2)))] = Field(
-        0, description="zeros around the image; same: output = input / stride"
+    pad: Pads = Field(
+        0,
+        description="zeros around the image, [h, w] or [top, left, bottom, right]; same: output = input / stride",
     )
     groups: Annotated[Any, _form("a size, or depthwise", _SIZE)] = Field(1, description="groups of channels")
     bias: Flag = Field(True, description="whether a number for each output channel is added")
@@ -79,9 +84,7 @@ class Pooling(Unary):
     kind: Pool = Field("max", description="what a window becomes")
     kernel: Pair = Field(description="height and width of the window")
     stride: Pair = Field(None, description="steps between windows; the kernel unless stated")
-    pad: Annotated[Any, _form("a size, a list of two, or same", j.any_of(_SIZE, j.listed(_SIZE, 2, 2)))] = Field(
-        0, description="places around the image"
-    )
+    pad: Pads = Field(0, description="places around the image, [h, w] or [top, left, bottom, right]")
 
 
 class GlobalPool(Unary):

@@ -203,10 +203,10 @@ def _image(writer: Writer, options: Options, source: str) -> Shape:
 
 
 def _pads(options: Options) -> dict[str, Attribute]:
-    """``pad``: one size, [h, w], or same (output = input / stride)."""
+    """``pad``: one size, [h, w], [top, left, bottom, right], or same (output = input / stride)."""
     if options.word("pad") == "same":
         return {"auto_pad": "SAME_UPPER"}
-    return {"pads": options.pair("pad", 0, low=0) * 2}
+    return {"pads": options.sides("pad")}
 
 
 def _bias(writer: Writer, options: Options, name: str, width: int, default: bool = True) -> tuple[str, ...]:

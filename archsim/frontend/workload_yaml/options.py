@@ -123,6 +123,15 @@ class Options:
             return found if len(found) == 2 else self.fail(f"found {len(found)} sizes; allowed 1 or 2", key)
         return (self.size(key, default, low),) * 2
 
+    def sides(self, key: str) -> Shape:
+        """Top, left, bottom and right from 0: one size, a list of two (height, width) or of all four; 0 when absent."""
+        if self.has(key) and isinstance(self._node.mapping[key].value, list):
+            found = self.sizes(key, low=0)
+            if len(found) not in (2, 4):
+                self.fail(f"found {len(found)} sizes; allowed 1, 2 or 4", key)
+            return found if len(found) == 4 else found * 2
+        return (self.size(key, 0, 0),) * 4
+
     def table(self, key: str) -> dict[str, int]:
         """A mapping of names to sizes; {} when absent."""
         if not self.has(key):
