@@ -13,7 +13,7 @@ from rich.text import Text
 
 from archsim.report.causes import cause, in_order
 from archsim.report.console import WIDTH, console
-from archsim.report.format import count, percent, shorten
+from archsim.report.format import count, counted, percent, shorten
 from archsim.report.headline import headline, setting, title
 from archsim.report.rows import layer_row, refinement, why_notes, why_rows
 from archsim.report.verdict import sentences, slow_layers
@@ -103,7 +103,7 @@ def figures_grid(figures: Sequence[tuple[str, str, str]]) -> Table:
 def _layers(summary: Mapping[str, Any]) -> Table:
     slow = slow_layers(summary, LAYERS)
     grid = _grid(
-        (f"slowest {len(slow)} of {len(summary['layers'])}", "left"),
+        (f"slowest {len(slow)} of {counted(len(summary['layers']), 'row')}", "left"),
         ("operator", "left"),
         ("critical", "right"),
         ("of run", "right"),
