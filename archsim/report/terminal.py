@@ -103,7 +103,7 @@ def figures_grid(figures: Sequence[tuple[str, str, str]]) -> Table:
 def _layers(summary: Mapping[str, Any]) -> Table:
     slow = slow_layers(summary, LAYERS)
     grid = _grid(
-        (f"slowest {len(slow)} of {counted(len(summary['layers']), 'row')}", "left"),
+        (f"slowest of {counted(len(summary['layers']), 'row')}", "left"),
         ("operator", "left"),
         ("critical", "right"),
         ("of run", "right"),

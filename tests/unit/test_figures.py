@@ -291,7 +291,7 @@ def test_counts_of_one_screen_say_what_they_count() -> None:
     out = io.StringIO()
     terminal.show(summary, terminal.Console(file=out, width=100))
     shown = " ".join(out.getvalue().split())
-    assert "2 layers, " in shown and f"of {len(summary['layers'])} rows" in shown and len(summary["layers"]) > 2
+    assert "2 layers, " in shown and f"slowest of {len(summary['layers'])} rows" in shown and len(summary["layers"]) > 2
     assert "of 2 layers make half" in shown or "One layer makes half" in shown
     assert counted(1, "layer") == "1 layer" and counted(1234, "row") == "1,234 rows"
 

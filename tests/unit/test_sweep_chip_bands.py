@@ -29,7 +29,11 @@ def said(chip: str, cores: int = 1, goals: str = "latency_s, energy_j") -> str:
     rows = [
         {
             **{"point": point, "model": "m", "fidelity": "cost", "cores": cores, "values": {"l1.size": "1 KiB"}},
-            **{"status": "ok", "reason": "", "numbers": {"latency_s": 1.0 + point / 50, "energy_j": 1.0}},
+            **{
+                "status": "ok",
+                "reason": "",
+                "numbers": {"latency_s": 1.0 + point / 50, "energy_j": 1.0, "area_mm2": 1.0},
+            },
         }
         for point in range(2)
     ]
