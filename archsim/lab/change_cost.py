@@ -29,8 +29,8 @@ FREE: Mapping[str, str] = {  # last key of a change -> why it costs neither area
 }
 PER_BIT = ("bandwidth", "channels", "width")  # of a DRAM: its power is in the energy of a bit where it has no other
 BANK_MODEL = (
-    "a memory of n banks is priced as n banks of a n-th of the size, the wires, decoders and crossbar that join them are "
-    "not modelled"
+    "a memory of n banks is priced as n banks of a n-th of the size, the wires, decoders and crossbar that join them "
+    "are not modelled"
 )
 SMALLER = "the CACTI points have less {} here for smaller or wider banks"
 

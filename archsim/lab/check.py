@@ -7,6 +7,7 @@ from pathlib import Path
 
 from archsim.errors import ConfigError, nearest
 from archsim.lab.job import ASM, read_text
+from archsim.report.format import counted
 from archsim.spec.locate import is_file
 
 SUFFIXES = (".yaml", ".yml", ".txt", ".onnx", ASM)
@@ -40,7 +41,7 @@ def _model(path: Path) -> str:
     from archsim.frontend.load import load_model
 
     workload = load_model(path)
-    return f"model '{workload.name}', {len(workload.layers)} layers, {workload.parameters:,} parameters"
+    return f"model '{workload.name}', {counted(len(workload.layers), 'layer')}, {workload.parameters:,} parameters"
 
 
 def _noun(path: Path) -> str:
@@ -117,21 +118,23 @@ def _workload(path: Path) -> str:
     from archsim.frontend.load import load_model
 
     workload = load_model(path)
-    return f"workload '{workload.name}', {len(workload.layers)} layers"
+    return f"workload '{workload.name}', {counted(len(workload.layers), 'layer')}"
 
 
 def _einsums(path: Path) -> str:
     from archsim.ir.text import checked_workload
 
     workload = checked_workload(read_text(path), str(path))
-    return f"workload '{workload.name}', {len(workload.layers)} layers"
+    return f"workload '{workload.name}', {counted(len(workload.layers), 'layer')}"
 
 
 def _mapping(path: Path) -> str:
     from archsim.lab.mapping_file import load
 
     file = load(path).file
-    found = f"mapping of '{file.mapping.workload}' on '{file.mapping.chip}', {len(file.mapping.layers)} layers"
+    found = (
+        f"mapping of '{file.mapping.workload}' on '{file.mapping.chip}', {counted(len(file.mapping.layers), 'layer')}"
+    )
     return f"{found}, {len(file.constraints)} constraints" if file.constraints else found
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archsim.ir.workload import Workload
+from archsim.report.format import counted
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
@@ -65,4 +66,4 @@ def fits(job: Job) -> str:
         )
     workload = load_workload(job)
     check_fit(workload, architecture, parse_dtypes(job.dtype), job.chip, job.values)
-    return f"'{workload.name}', {len(workload.layers)} layers: '{architecture.name}' has all that they need"
+    return f"'{workload.name}', {counted(len(workload.layers), 'layer')}: '{architecture.name}' has all that they need"

@@ -19,6 +19,7 @@ from archsim.lab.fidelity import affordable, with_fidelity
 from archsim.lab.fit import check_fit
 from archsim.lab.offchip import outer_rates
 from archsim.lab.uncollected import collect_stopped, uncollected
+from archsim.report.format import counted
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Aske
     say("reading the model")
     workload = load_workload(job)
     check_fit(workload, architecture, dtypes, job.chip, job.values)
-    say(f"mapping {len(workload.layers)} layers")
+    say(f"mapping {counted(len(workload.layers), 'layer')}")
     asked = Options(
         objective, dtypes, folder(), outer_rates(architecture), numbers=job.numbers, workers=job.workers,
         refine=job.refine, simulate=_alone(job, architecture, say) if job.refine else None,

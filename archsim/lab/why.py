@@ -26,6 +26,7 @@ NEW, KEPT = "new", "kept"
 Simulate = Callable[[Architecture, str], Result]
 Keep = Callable[[Architecture], Result | None]
 
+
 @dataclass(frozen=True, slots=True)
 class WhatIf:
     """A variant's outcome; figures are None where it failed (``reason``) and where nothing models them (``remark``).

@@ -114,7 +114,9 @@ class WhyRow(TypedDict):
     area_mm2: Annotated[float | None, Key("mm2", "By how much the area grows; null where no model says.")]
     power_mw: Annotated[float | None, Key("mW", "By how much the average power grows; null where no model says.")]
     mapping: NotRequired[
-        Annotated[str, Key(TEXT, "new, or kept: that of the chip as it is, where the search chose a worse one.", SECOND)]
+        Annotated[
+            str, Key(TEXT, "new, or kept: that of the chip as it is, where the search chose a worse one.", SECOND)
+        ]
     ]
     reason: Annotated[str, Key(TEXT, "Why it failed, else empty.")]
     remark: Annotated[str, Key(TEXT, "What its figures leave out, else empty.", SECOND)]

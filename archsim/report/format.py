@@ -15,6 +15,11 @@ def count(value: int | None) -> str:
     return NONE if value is None else f"{value:,}"
 
 
+def counted(value: int | None, noun: str) -> str:
+    """``1 layer``, ``1,234 layers``."""
+    return f"{count(value)} {noun}{'' if value == 1 else 's'}"
+
+
 def si(value: float | None, unit: str, digits: int = 4) -> str:
     """``0.00292, 's'`` as ``2.92 ms``; the micro sign instead of the ASCII u."""
     if value is None:

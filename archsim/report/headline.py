@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from archsim.report.format import NONE, count, number, percent, si
+from archsim.report.format import NONE, count, counted, number, percent, si
 
 _USUAL = {"set": {}, "on_unsupported": "error"}  # what a title need not repeat
 _DOT = " \N{MIDDLE DOT} "
@@ -24,7 +24,7 @@ def setting(summary: Mapping[str, Any]) -> tuple[str, str]:
     options = summary["provenance"].get("options", {})
     chosen = [_option(key, value) for key, value in options.items() if value != _USUAL.get(key)]
     size = si(workload["weight_bytes"], "B")
-    model = f"{count(workload['layers'])} layers, {si(workload['macs'], 'MAC')}, {size} of weights"
+    model = f"{counted(workload['layers'], 'layer')}, {si(workload['macs'], 'MAC')}, {size} of weights"
     machine = f"{si(chip['clock_hz'], 'Hz')}, peak {si(chip['peak_macs_per_s'], 'MAC/s')}"
     return f"{model}{_DOT}{machine}", _DOT.join(chosen)
 

@@ -39,7 +39,8 @@ def layer_row(layer: Mapping[str, Any], total: int, critical: Mapping[str, int] 
         "critical_text": NONE if free else count(layer["cycles_critical"]),
         "share": NONE if free else percent(layer["cycles_critical"], total),
         "use": layer["utilization"],
-        "use_text": percent(layer["utilization"]) if layer["macs"] else NONE,
+        "use_text": percent(layer["utilization"]) if layer["macs"] and not off_arrays(layer) else NONE,
+        "use_tip": "use is of the arrays, which did none of its MACs" if off_arrays(layer) else "",
         "bound": "" if free else bound_label(layer["bound_by"]),
         "bound_aside": aside,
         "bound_tip": "no cycle on the critical path: of its arrays' time" if aside else "",
@@ -56,6 +57,11 @@ def layer_row(layer: Mapping[str, Any], total: int, critical: Mapping[str, int] 
         "wait_tip": f"{count(cycles)} cycles" if longest else "",
         "remarks": remarks(layer),
     }
+
+
+def off_arrays(layer: Mapping[str, Any]) -> bool:
+    """Whether a layer has MACs of which the arrays did none: a vector unit did them, or the host."""
+    return bool(layer["macs"]) and not layer["utilization"]
 
 
 def longest_wait(layer: Mapping[str, Any]) -> tuple[str, int]:
@@ -76,6 +82,8 @@ def remarks(layer: Mapping[str, Any]) -> str:
         notes.append("with " + shorten(", ".join(_fused(layer)), 60))
     if layer["on_host"]:
         notes.append("on the host")
+    elif off_arrays(layer):
+        notes.append("MACs on a vector unit")
     return "; ".join(notes)
 
 

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from archsim.report.causes import cause, in_order
 from archsim.report.console import WIDTH, console
-from archsim.report.format import NONE, count, percent, shorten
+from archsim.report.format import NONE, count, counted, percent, shorten
 from archsim.report.grid import Bar, Cell, Column, Grid
 from archsim.report.headline import headline, setting, title
 from archsim.report.rows import layer_row, refinement, why_notes, why_rows
@@ -122,7 +122,7 @@ def _figures(figures: Sequence[tuple[str, str, str]], across: int, no_wrap: bool
 def _layers(summary: Mapping[str, Any]) -> Grid:
     slow = slow_layers(summary, LAYERS)
     heads = (
-        Column(f"slowest {len(slow)} of {len(summary['layers'])}", "name"),
+        Column(f"slowest of {counted(len(summary['layers']), 'row')}", "name"),
         Column("operator", "text", rank=3),
         Column("critical"),
         Column("of run"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from archsim.report.causes import bound_label, cause, waiting
-from archsim.report.format import count, percent, si
+from archsim.report.format import count, counted, percent, si
 from archsim.report.headline import busiest_memory
 from archsim.report.noc_rows import array_count
 
@@ -70,7 +70,12 @@ def _slow_layers(summary: Mapping[str, Any]) -> str:
         needed += 1
     first = rows[0]
     share = percent(first["cycles_critical"], total)
-    half = f"{needed} of {len(rows)} layers make half of the time" if needed > 1 else "One layer makes half of the time"
+    whole = summary["workload"]["layers"] or len(rows)  # the count of the headline; views take no time
+    half = (
+        f"{needed} of {counted(whole, 'layer')} make half of the time"
+        if needed > 1
+        else "One layer makes half of the time"
+    )
     bound = bound_label(first["bound_by"])
     return f"{half}; the slowest is {first['name']} ({first['op']}), {share}, bound by {bound}."
 

@@ -82,6 +82,21 @@ def key_paths(name_or_path: str | Path) -> list[str]:
     return tree.known_paths(_document(name_or_path))
 
 
+def lineage(chip: str | Path) -> list[str]:
+    """The names by which a chip and those that it extends are called, nearest first; files called by their path are
+    passed through without a name. Raises ConfigError for a file that cannot be read."""
+    found, asked, folder = list[str](), str(chip), Path()
+    for _ in range(MAX_DEPTH + 1):
+        if not ("/" in asked or asked.endswith((".yaml", ".yml"))):
+            found.append(asked)
+        path = _find(asked, folder)
+        entry = read(path).mapping.get("extends")
+        if entry is None or not isinstance(entry.value, str):
+            break
+        asked, folder = entry.value, path.parent
+    return found
+
+
 def where(name_or_path: str | Path, values: Mapping[str, object], key_path: str, *, origin: str = "--set") -> str:
     """The place that states a part's key, for a message: file:line:column, or ``origin`` where ``values`` set it.
 

@@ -116,6 +116,7 @@ def text(found: list[Case]) -> str:
         "archsim_version": __version__,
         "percentile": cases.PERCENT,
         "classes": cases.bands(found),
+        "chips": cases.by_chip(found),
     }
     return json.dumps(said, indent=2) + "\n"
 

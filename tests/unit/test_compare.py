@@ -230,3 +230,23 @@ def test_rounding_is_no_difference_of_a_layer(base: dict[str, Any]) -> None:
     rows = layer_rows(found)
     assert [row["name"] for row in rows] == [base["layers"][5]["name"]]
     assert rows[0]["energy"].startswith("+") and rows[0]["texts"][2] == NONE
+
+
+def test_parts_that_exceed_the_whole_are_not_said_to_be_of_it() -> None:
+    """500 cycles more of one cause against 100 fewer of another are 400 more; nobody is told of 500 of the 400."""
+    from archsim.lab.compare.says import _arrays
+
+    def row(cause: str, difference: int) -> dict[str, Any]:
+        return {"cause": cause, "layer": "", "difference": difference}
+
+    added = list(_arrays([row("stall_dram.weights", 500), row("fill_drain", -100)], 400, "cycles"))
+    assert added == [
+        "In the arrays' time 500 cycles are added by waits for DRAM (weights).",
+        "Against that are saved 100 from fill and drain: all in all 400 cycles are added.",
+    ]
+    saved = list(_arrays([row("stall_dram.weights", -500), row("fill_drain", 100)], -400, "cycles"))
+    assert saved[0].endswith("500 cycles are saved by waits for DRAM (weights).") and "400 cycles are saved" in saved[1]
+    part = list(_arrays([row("stall_dram.weights", 300), row("fill_drain", 100)], 400, "cycles"))
+    assert part == [
+        "Of the arrays' time 300 of the 400 cycles added come from waits for DRAM (weights); 100 from fill and drain."
+    ]

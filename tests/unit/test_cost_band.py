@@ -139,13 +139,13 @@ def test_damaged_bands_are_one_message(text: str, tmp_path: Path, monkeypatch: p
     (tmp_path / "bands.json").write_text(text)
     monkeypatch.setattr("archsim.lab.validate.suite.default_reference", lambda suite: tmp_path)
     with pytest.raises(ConfigError, match="bands.json: cannot be read as bands of fidelity cost"):
-        band.stored.__wrapped__()
+        band._stored.__wrapped__()
 
 
 def test_missing_bands_are_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("archsim.lab.sweep.band.SUITE", "none")
     with pytest.raises(ConfigError, match=r"the bands of fidelity cost are missing \(none/bands.json\)"):
-        band.stored.__wrapped__()
+        band._stored.__wrapped__()
 
 
 def test_an_installed_package_has_them() -> None:

@@ -27,7 +27,9 @@ from archsim.lab.why import WhatIf
 from archsim.pe.dataflows import catalog
 from archsim.pe.dataflows.fold import ArrayShape, Nest
 from archsim.report import html, markdown, terminal
+from archsim.report.format import NONE, counted
 from archsim.report.headline import headline
+from archsim.report.rows import layer_row
 from archsim.report.summary import load, summarise, to_text, upgraded
 from archsim.sim.attribution import attribute
 from archsim.sim.critical import bound_by, critical_cycles, critical_path
@@ -279,3 +281,26 @@ def test_a_faster_clock_says_that_voltage_is_not_counted() -> None:
     terminal.show(summary, terminal.Console(file=out, width=100))
     for text in (out.getvalue(), html.render(summary), markdown.render(summary)):
         assert "clock x1.2: voltage is not counted" in text
+
+
+def test_counts_of_one_screen_say_what_they_count() -> None:
+    """Layers are those of the model, in the headline and in sentences; rows of the result, views and the host's own
+    time among them, are called rows; one is no plural."""
+    summary = summarise(make_result(3))
+    summary["workload"] = {**summary["workload"], "layers": 2}
+    out = io.StringIO()
+    terminal.show(summary, terminal.Console(file=out, width=100))
+    shown = " ".join(out.getvalue().split())
+    assert "2 layers, " in shown and f"slowest of {len(summary['layers'])} rows" in shown and len(summary["layers"]) > 2
+    assert "of 2 layers make half" in shown or "One layer makes half" in shown
+    assert counted(1, "layer") == "1 layer" and counted(1234, "row") == "1,234 rows"
+
+
+def test_use_of_arrays_that_did_nothing_of_a_layer_is_a_dash() -> None:
+    layer = {**summarise(make_result(3))["layers"][0], "macs": 9, "utilization": 0.0, "on_host": False}
+    row = layer_row(layer, 100)
+    assert (row["use_text"], row["use_tip"]) == (NONE, "use is of the arrays, which did none of its MACs")
+    assert "MACs on a vector unit" in row["remarks"]
+    assert "vector" not in layer_row({**layer, "on_host": True}, 100)["remarks"]
+    used = layer_row({**layer, "utilization": 0.25}, 100)
+    assert (used["use_text"], used["use_tip"]) == ("25.0 %", "") and "vector" not in used["remarks"]

@@ -275,7 +275,7 @@ def problems_of(text: str, tmp_path: Path) -> list[str]:
 
 
 def test_all_that_is_wrong_is_said_in_one_round(tmp_path: Path) -> None:
-    """Mistakes of form, of what goes together, of the chip, the models and the result: each once, none behind another."""
+    """Mistakes of form, of what goes together, of the chip, the models, the result: each once, none behind another."""
     lines = problems_of(WRONG, tmp_path)
     for said in ALL:
         assert len([line for line in lines if f": {said}" in line]) == 1, (said, lines)
@@ -304,5 +304,9 @@ def test_too_many_points_are_told_with_the_rest_unless_what_says_how_many_is_wro
     assert len([line for line in lines if "axes.l1.size: found" in line]) == 16  # the first ones of 5,000
     assert any("no 'enrgy_j' in a result" in line for line in lines)
     for wrong in ("zip: [[l1.size]]\n", "search: {method: grdi}\n"):
-        few = text.replace("steps: 5000", "steps: 1200").replace("1 kg, 5000 kg", "1 MiB, 1200 MiB").replace("5000]", "1200]")
+        few = (
+            text.replace("steps: 5000", "steps: 1200")
+            .replace("1 kg, 5000 kg", "1 MiB, 1200 MiB")
+            .replace("5000]", "1200]")
+        )
         assert not any("1,440,000" in line for line in problems_of(few + wrong, tmp_path))

@@ -49,7 +49,7 @@ def said() -> dict[str, Any]:
 def test_what_is_said_in_numbers() -> None:
     first, second = said()["models"]
     assert first["says"] == [
-        "3 of 4 points meet all constraints; 1 of them are on the front.",
+        "3 of 4 points meet all constraints at fidelity fast; 1 of them is on the front at fidelity exact.",
         "The least latency_s: point 1 (l1.size 1 KiB, dram.channels 2) with latency_s 2.2 ms, utilization 40.0 %.",
         "The most utilization: point 1 (l1.size 1 KiB, dram.channels 2) with latency_s 2.2 ms, utilization 40.0 %.",
         "The best balance (the product of the ratios to these): point 1 (l1.size 1 KiB, dram.channels 2) with "
@@ -61,7 +61,7 @@ def test_what_is_said_in_numbers() -> None:
         "On these points fast differs from exact in latency_s by -9.1 % in the mean, -9.1 % at most.",
     ]
     assert first["missed"] == {"area_mm2 <= 10": 1}
-    assert second["says"][0] == "1 of 2 points meet all constraints; 1 of them are on the front."
+    assert second["says"][0] == "1 of 2 points meet all constraints; 1 of them is on the front."
     assert said()["search"] == "grid: 4 of 4 points"
     assert said()["counts"] == {"ok": 6, "impossible": 1}
 

@@ -60,18 +60,29 @@ def _time(found: Told) -> Iterator[str]:
         f"{name} takes {_amount(whole['other'], unit)}, {_plain(change, unit)} {word} than {found['base']} "
         f"({_change(whole)})."
     )
-    groups = _grouped(found["arrays"])
-    named = [group for group in groups if group[1] * change > 0 and abs(group[1]) >= NEGLIGIBLE * abs(change)][:MOST]
+    yield from _arrays(found["arrays"], change, unit)
+    yield from _layers(found)
+
+
+def _arrays(rows: Sequence[Told], change: float, unit: str) -> Iterator[str]:
+    """Where the arrays' time grew and where it shrank. Parts are said to be "of" the whole only where they do not
+    exceed it, which they do where others were saved against them."""
+    groups = [group for group in _grouped(rows) if abs(group[1]) >= NEGLIGIBLE * abs(change)]
+    named, against = ([group for group in groups if group[1] * change * way > 0][:MOST] for way in (1, -1))
+    verb, lost = ("saved", "added") if change < 0 else ("added", "saved")
+    more = sum(abs(group[1]) for group in named) > abs(change)
     if named:
         first, *rest = [_of_arrays(group, unit) for group in named]
-        first = first.replace(" from ", f" of the {_amount(abs(change), unit)} {verb} come from ", 1)
-        yield f"Of the arrays' time {'; '.join([first, *rest])}."
-    against = [group for group in groups if group[1] * change < 0 and abs(group[1]) >= NEGLIGIBLE * abs(change)][:MOST]
+        amount = _amount(abs(change), unit)
+        of_all = (
+            f"{' cycles' if unit == 'cycles' else ''} are {verb} by " if more else f" of the {amount} {verb} come from "
+        )
+        opening = "In" if more else "Of"
+        yield f"{opening} the arrays' time {'; '.join([first.replace(' from ', of_all, 1), *rest])}."
     if against:
-        lost = "added" if change < 0 else "saved"
         parts = "; ".join(_of_arrays(group, unit) for group in against)
-        yield f"Against that are {lost} {parts}."
-    yield from _layers(found)
+        left = f": all in all {_amount(abs(change), unit)} are {verb}" if more else ""
+        yield f"Against that are {lost} {parts}{left}."
 
 
 def _grouped(rows: Sequence[Told]) -> list[tuple[str, float, list[Told]]]:

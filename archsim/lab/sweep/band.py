@@ -50,9 +50,32 @@ def factor(bands: Bands, key: str, cores: int) -> float:
     return exp(width(bands, key, cores))
 
 
-@lru_cache(maxsize=1)
 def stored() -> Bands:
-    """The measured bands. Raises ConfigError where their file is missing or damaged."""
+    """The measured bands by class. Raises ConfigError where their file is missing or damaged."""
+    return _stored()[0]
+
+
+def stored_of_chips() -> Mapping[str, Bands]:
+    """By measured chip the bands of its pairs alone, of the classes in which it has some; errors as of ``stored``."""
+    return _stored()[1]
+
+
+def measured(chip: str) -> str:
+    """The measured chip that a chip is, by name, or that it extends by name, over any number of files; '' for none, and
+    where its file is not there any more.
+    """
+    from archsim.spec.load import lineage
+
+    try:
+        names = lineage(chip)
+    except ConfigError:
+        return ""
+    return next((name for name in names if name in stored_of_chips()), "")
+
+
+@lru_cache(maxsize=1)
+def _stored() -> tuple[Bands, Mapping[str, Bands]]:
+    """Bands by class, and by chip and class."""
     from archsim.lab.validate.suite import default_reference
 
     try:
@@ -61,8 +84,10 @@ def stored() -> Bands:
         raise ConfigError(f"the bands of fidelity cost are missing ({SUITE}/{FILE}); install archsim anew") from None
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        return {name: _figures(found["classes"][name]["band"]) for name in CLASSES}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        classes = {name: _figures(found["classes"][name]["band"]) for name in CLASSES}
+        chips = {chip: {name: _figures(own[name]["band"]) for name in own} for chip, own in found["chips"].items()}
+        return classes, chips
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = f"cannot be read as bands of fidelity cost: {error!r}; install archsim anew"
         raise ConfigError(f"{path}: {reason}") from error
 

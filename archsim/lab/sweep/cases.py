@@ -95,6 +95,19 @@ def bands(cases: Sequence[Case]) -> dict[str, Any]:
     return {name: _class(cases, name) for name in CLASSES}
 
 
+def by_chip(cases: Sequence[Case]) -> dict[str, Any]:
+    """By chip and class the ``band`` of each figure as of ``bands``, and of how many ``pairs`` of that chip alone."""
+    found: dict[str, Any] = {}
+    for chip in sorted({case.chip for case in cases}):
+        alone = [case for case in cases if case.chip == chip]
+        for name in CLASSES:
+            pairs = {figure: differences(alone, figure, name) for figure in FIGURES}
+            if all(pairs.values()):
+                own = {figure: percentile(gaps) for figure, gaps in pairs.items()}
+                found.setdefault(chip, {})[name] = {"band": own, "pairs": len(pairs[FIGURES[0]])}
+    return found
+
+
 def _class(cases: Sequence[Case], name: str) -> dict[str, Any]:
     pairs = {figure: differences(cases, figure, name) for figure in FIGURES}
     own = [case for case in _ok(cases) if case.class_ == name]

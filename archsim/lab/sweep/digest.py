@@ -106,8 +106,12 @@ def _says(table: SweepTable, found: Mapping[str, Any]) -> list[str]:
     """A recommendation in numbers, sentence by sentence."""
     points, front = found["points"], found["front"]
     meets = sum(point["meets"] for point in points)
+    several = table["fidelity"].nunique() > 1  # counts at different fidelities do not add up: each says its own
+    judged, best_at = (_at(each) if several else "" for each in (points, front))
+    are = "is" if len(front) == 1 else "are"
     said = [
-        f"{meets} of {table['point'].nunique()} points meet all constraints; {len(front)} of them are on the front."
+        f"{meets} of {table['point'].nunique()} points meet all constraints{judged}; "
+        f"{len(front)} of them {are} on the front{best_at}."
     ]
     said += _ranks(table, found["model"])
     if not front:
@@ -125,6 +129,12 @@ def _says(table: SweepTable, found: Mapping[str, Any]) -> list[str]:
         said += [f"What the best balance loses most MAC slots to: {balance['bound']}."] if balance["bound"] else []
     matters = _matters(table, found["sensitivity"], table.goals[0])
     return [*said, *matters, *_missed(found["missed"]), *_bounds(table), *_off(table)]
+
+
+def _at(points: Sequence[Mapping[str, Any]]) -> str:
+    """`` at fidelity fast`` of the fidelities of points, '' of none."""
+    names = list(dict.fromkeys(str(point["fidelity"]) for point in points))
+    return f" at fidelity {' and '.join(names)}" if names else ""
 
 
 def _ranks(table: SweepTable, model: str) -> list[str]:

@@ -174,7 +174,7 @@ def judge(text: str, path: str, problems: Problems) -> Judged:
 
 def _axes(stated: Node, wrong: set[str], problems: Problems) -> tuple[Axis, ...]:
     """Those that can be read, with what is wrong with the others."""
-    found = []
+    found: list[Axis] = []
     for key, node in stated.mapping.items():
         before = len(found)
         with problems.caught(node.mark):

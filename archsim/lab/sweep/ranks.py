@@ -3,6 +3,8 @@ simulation."""
 
 from __future__ import annotations
 
+from math import exp
+
 import numpy as np
 import pandas as pd
 
@@ -49,7 +51,7 @@ def of_model(table: SweepTable, model: str) -> list[str]:
     if not goals:
         return [f"{count}."]
     bands = ", ".join(f"{_band(front, goal, table)} in {goal.key}" for goal in goals)
-    found = [f"{count}; its band is {bands} ({_classes(front)})."]
+    found = [f"{count}; its band is {bands} ({_classes(front)}){_own(front, goals, table)}."]
     if len(front) > 1:
         found += [_rank(front, goal, table) for goal in goals]
     return [*found, *_cut(front, table)]
@@ -101,6 +103,23 @@ def _banded(rows: SweepTable, goal: Goal, table: SweepTable) -> bool:
 def _band(rows: SweepTable, goal: Goal, table: SweepTable) -> str:
     """The widest of the rows, in words."""
     return band.shown(float(np.max(figures(rows, [goal], table.bands).factors)))
+
+
+def _own(rows: SweepTable, goals: list[Goal], table: SweepTable) -> str:
+    """What was measured on this very chip, where that is wider than the band of its class; '' where it is not."""
+    measured = table.attrs.get("chip_bands") or {"chip": "", "bands": {}}
+    said = []
+    for goal in goals:
+        widths = [
+            (band.width(measured["bands"], goal.key, cores), band.width(table.bands, goal.key, cores))
+            for cores in sorted(int(cores) for cores in rows[CORES].unique())
+        ]
+        wider = [own for own, of_class in widths if own > of_class]
+        if wider:
+            said.append(f"{band.shown(exp(max(wider)))} in {goal.key}")
+    if not said:
+        return ""
+    return f"; on {measured['chip']} itself {' and '.join(said)} {'was' if len(said) == 1 else 'were'} measured"
 
 
 def _classes(rows: SweepTable) -> str:

@@ -121,8 +121,8 @@ def _check_choices(sweep: Sweep, problems: Problems) -> None:
 
 
 def _check_axes(sweep: Sweep, most: int, problems: Problems) -> None:
-    """Each key path is one of the chip, each value one that it may have as far as it alone can tell; of an axis ``most``
-    values are judged, and the first FEW that are refused are told."""
+    """Each key path is one of the chip, each value one that it may have as far as it alone can tell; of an axis
+    ``most`` values are judged, and the first FEW that are refused are told."""
     try:
         chip = load.load(sweep.chip)
     except ArchsimError as error:

@@ -20,8 +20,8 @@ _LISTS = ("models", "zip", "constraints", "objectives")
 
 @dataclass(frozen=True, slots=True)
 class Sound:
-    """``found``: what is right; ``root``: the nodes of that; ``numbers``: key of a list -> which of its items those are;
-    ``wrong``: keys of which something was left out, or all."""
+    """``found``: what is right; ``root``: the nodes of that; ``numbers``: key of a list -> which of its items those
+    are; ``wrong``: keys of which something was left out, or all."""
 
     found: schema.Sweep
     root: Node

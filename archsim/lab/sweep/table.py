@@ -39,6 +39,7 @@ def table(sweep: Sweep, rows: Sequence[Mapping[str, Any]], bands: Bands | None =
     others of the front the band does not tell the row). ``attrs``: what the sweep says (``sweep``, its name, ``axes``,
     ``zips``, ``objectives``, ``constraints``), ``search`` how points were chosen, ``units`` of every column that has
     one ('1': counts and shares), ``front`` the rows of the front, ``bands`` those of fidelity cost by class of chips,
+    ``chip_bands`` what was measured on this chip alone,
     {} without a row at it.
     """
     axes = [axis.key for axis in sweep.axes]
@@ -74,8 +75,17 @@ def table(sweep: Sweep, rows: Sequence[Mapping[str, Any]], bands: Bands | None =
         "units": shown | {key: text for key in numbers if (text := _unit(key))},
         "front": made.index[made["front"]].tolist(),
         "bands": {name: dict(own) for name, own in bands.items()},
+        "chip_bands": _chip_bands(sweep.chip) if at_cost else {},
     }
     return made
+
+
+def _chip_bands(chip: str) -> dict[str, Any]:
+    """The measured chip that a sweep's chip is or extends with its own bands, {} where there is none."""
+    name = band.measured(chip)
+    return (
+        {"chip": name, "bands": {key: dict(own) for key, own in band.stored_of_chips()[name].items()}} if name else {}
+    )
 
 
 def _named(sweep: Sweep) -> list[str]:
