@@ -191,6 +191,23 @@ def test_what_a_page_does_wrong_is_seen(tmp_path: Path) -> None:
     assert found.crushed == ("TD: words in a narrow column",) and found.lost == ("DIV: awords in a narrow columna",)
 
 
+@pytest.mark.browser
+def test_what_a_page_hides_on_a_phone_is_seen(tmp_path: Path) -> None:
+    page = tmp_path / "hides.html"
+    page.write_text(
+        "<!DOCTYPE html><html><head></head><body style='margin: 0'><main><figure style='overflow: auto'>"
+        "<svg viewBox='0 0 900 20' style='width: 900px'><title>bars</title><rect x='500' width='9' height='9'/>"
+        "<text x='2' y='9'>name</text></svg></figure><div class='scroll' style='overflow: auto'><table><tbody><tr>"
+        "<td style='min-width: 400px'>a</td><td>b<br>c<br>d<br>e<br>f</td></tr></tbody></table><table><tbody><tr>"
+        "<td class='line' style='width: 60px; overflow-wrap: anywhere'>with batchnormalization_8</td>"
+        "<td style='min-width: 300px'>a</td></tr></tbody></table></div></main></body></html>"
+    )
+    found = seen(page, tmp_path, PHONE)
+    assert found.outside == ("rect: ",) and found.drawn == (["bars", 1, "name"],)
+    assert found.unsaid == ("FIGURE: barsname",) and found.hides == ("TR: abcdef",)
+    assert len(found.cut) == 1 and found.split == ("TD: with batchnormalization_8",)
+
+
 def test_without_a_browser_one_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(pdf, "PLACES", ())

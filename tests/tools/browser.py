@@ -42,11 +42,11 @@ window.addEventListener("load", () => {
   const still = shown.filter((svg) => !svg.closest(".moves"));
   const outside = still.flatMap((svg) => all("rect, circle, text", svg)).filter((each) =>
     right(each) > innerWidth + 0.5 || left(each) < -0.5);
-  const drawn = still.map((svg) => [svg.querySelector("title").textContent,
+  const drawn = still.map((svg) => [svg.querySelector("title")?.textContent ?? "",
     all("rect", svg).filter((each) => each.getBoundingClientRect().width > 0).length,
     all("text", svg).map((each) => each.textContent).join(" | ")]);
   const unsaid = shown.filter((svg) => svg.getBoundingClientRect().width > innerWidth && !getComputedStyle(
-    svg.closest("figure"), "::before").content.includes("sideways")).map((svg) => svg.closest("figure"));
+    svg.parentElement, "::before").content.includes("sideways")).map((svg) => svg.parentElement);
   const hides = all(".scroll tbody tr").filter((row) => {
     const height = row.getBoundingClientRect().height;
     return height > 60 && [...row.cells].every((cell) => right(cell) > innerWidth || cellHeight(cell) < height / 2);
