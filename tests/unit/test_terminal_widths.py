@@ -216,6 +216,6 @@ def test_the_front_of_a_sweep(width: int, monkeypatch: pytest.MonkeyPatch) -> No
     assert "\N{HORIZONTAL ELLIPSIS}" not in headings(text)
     for word in ("point", "latency_s", "utilization"):
         assert word in headings(text)
-    shown = cells(text).count("1024 KiB")
+    shown = cells(text).count("1 MiB")
     left_out = " ".join(text.partition("left out here: ")[2].split())
     assert 1 <= shown < 6 and all(axis in left_out for axis in axes[shown:]) and "results.parquet has all" in left_out
