@@ -76,17 +76,20 @@ def _print(table: SweepTable, axes: list[str], goals: list[str]) -> None:
     """The front at the best fidelity, or why there is none, and how many rows came to nothing."""
     from archsim.lab.sweep import ranks
     from archsim.lab.sweep.digest import digest
+    from archsim.report.console import columns, folded
 
+    width = columns()
     if table["front"].any():
         _print_front(table, axes, goals)
         for model in dict.fromkeys(table["model"]):
             for sentence in ranks.left(table, str(model)):
-                put(f"{model}: {sentence}")
+                put(folded(f"{model}: {sentence}", width))
     else:
         for model in digest(table)["models"]:
-            put(f"{model['model']}: {' '.join(model['says'])}")
+            put(folded(f"{model['model']}: {' '.join(model['says'])}", width))
     counts = table["status"].value_counts()
-    put(f"{table.attrs['search']}; rows: {', '.join(f'{counts[status]} {status}' for status in counts.index)}")
+    told = f"{table.attrs['search']}; rows: {', '.join(f'{counts[status]} {status}' for status in counts.index)}"
+    put(folded(told, width))
     for _, row in table[table["status"] == "failed"].iterrows():
         say_error(f"failed: point {row['point']} of {row['model']}: {row['reason']}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from archsim.report.compare_table import ALIKE, to_json
 from archsim.report.markdown import bullets, table
 from archsim.report.page import page
 from archsim.report.summary import FILE as RUN
+from archsim.report.svg import both
 
 FILE = "comparison.json"
 WAITS = 20
@@ -106,12 +108,12 @@ def _title(names: Sequence[str]) -> str:
 def _texts(found: Told) -> dict[str, Any]:
     unit = found["unit"]
     charts = {
-        "slots_chart": diverging(changes(found["slots"], unit, "cause"), "Difference of the time by cause"),
-        "energy_chart": diverging(changes(found["energy"], "J", "part"), "Difference of the energy by part"),
+        "slots_chart": partial(diverging, changes(found["slots"], unit, "cause"), "Difference of the time by cause"),
+        "energy_chart": partial(diverging, changes(found["energy"], "J", "part"), "Difference of the energy by part"),
     }
     return {
         **found,
-        **{name: Markup(chart) for name, chart in charts.items()},
+        **{name: Markup(both(chart)) for name, chart in charts.items()},
         "slots": part_rows(found["slots"], unit, "cause") if found["slots"] else [],
         "waits": wait_rows(found, WAITS),
         "layers": layer_rows(found),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from archsim.report import dram_trace
@@ -10,6 +11,7 @@ from archsim.report.charts.histogram import histogram
 from archsim.report.charts.parts import parts
 from archsim.report.format import count, percent, si
 from archsim.report.part_page import Kind, Page, Section, csv_text
+from archsim.report.svg import both
 
 LATENCY, COMMANDS = "latency.csv", "commands.csv"
 _ENERGY = "#0072B2"
@@ -43,7 +45,7 @@ def _latency(found: Found) -> Section:
     rows = tuple((name, f"{latency[key]:.1f}", f"{arrival[key]:.1f}") for key, name in names.items())
     note = "Of reads: from being taken into a queue to the last beat; beside it from the cycle that the trace states."
     heads = ("ns", "from acceptance", "from arrival")
-    return Section("Latency", note, (histogram(bars, "Reads by latency"),), heads, "lrr", rows)
+    return Section("Latency", note, (both(partial(histogram, bars, "Reads by latency")),), heads, "lrr", rows)
 
 
 def _commands(found: Found) -> Section:
@@ -57,5 +59,5 @@ def _energy(found: Found) -> Section:
     rows = tuple(
         (name, si(joules, "J"), percent(joules, whole), found["sources"][name]) for name, joules in energy.items()
     )
-    chart = parts(energy, "J", _ENERGY, "Energy by cause")
+    chart = both(partial(parts, energy, "J", _ENERGY, "Energy by cause"))
     return Section("Energy", "", (chart,), ("cause", "energy", "share", "source"), "lrrl", rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 from archsim import units
@@ -43,6 +44,16 @@ def number(value: float | None, digits: int = 4) -> str:
     if value is None:
         return NONE
     return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:,.{digits}g}"
+
+
+def at_word(text: str, length: int) -> str:
+    """``text``, made visible, in at most ``length`` characters: whole, or its first words and an ellipsis, ``''`` where
+    not even one of them fits. Words end at blanks and at ``_ - . /``."""
+    text = visible(text)
+    if len(text) <= length:
+        return text
+    ends = [match.start() for match in re.finditer(r"[\s_./-]", text) if 0 < match.start() < length]
+    return f"{text[: ends[-1]]}\N{HORIZONTAL ELLIPSIS}" if ends else ""
 
 
 def shorten(text: str, length: int) -> str:

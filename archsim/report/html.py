@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -33,6 +34,7 @@ from archsim.report.page import page
 from archsim.report.promise import HEADINGS, PROMISES
 from archsim.report.rows import operand_rows, refined_rows, refinement, why_notes, why_rows
 from archsim.report.shown_cores import sentence as cores_shown
+from archsim.report.svg import both
 from archsim.report.verdict import sentences, slow_layers
 
 SLOW = 16  # rows of the critical-path chart
@@ -79,18 +81,20 @@ def _time(summary: Mapping[str, Any]) -> Page:
     ]
     shown = [key for bar in [*units, *bars] for key, cycles in bar.parts.items() if cycles]
     return {
-        "units": Markup(
-            stacked(units, max((sum(bar.parts.values()) for bar in units), default=1), "Cycles of each unit by cause")
-        ),
-        "cores": Markup(stacked(cores, total, "Cycles of each core's arrays by cause")) if cores else "",
-        "critical": Markup(
-            stacked(bars, max((sum(bar.parts.values()) for bar in bars), default=1), "Critical path by layer")
-        ),
+        "units": _stacked(units, "Cycles of each unit by cause"),
+        "cores": _stacked(cores, "Cycles of each core's arrays by cause", total) if cores else "",
+        "critical": _stacked(bars, "Critical path by layer"),
         "time_legend": legend(shown),
         "slow_count": len(bars),
         "layer_count": len(summary["layers"]),
         "operands": operand_rows(summary),
     }
+
+
+def _stacked(bars: Sequence[Bar], description: str, scale: int | None = None) -> Markup:
+    """Without ``scale`` the longest bar fills the width."""
+    most = max((sum(bar.parts.values()) for bar in bars), default=1) if scale is None else scale
+    return Markup(both(lambda frame: stacked(bars, most, description, frame=frame)))
 
 
 def _charts(summary: Mapping[str, Any]) -> Page:
@@ -100,12 +104,16 @@ def _charts(summary: Mapping[str, Any]) -> Page:
     colours = [segment[2] for window in windows for unit in window["units"].values() for segment in unit]
     bounds = sorted({layer["bound_by"] for layer in summary["layers"] if layer["macs"]})
     return {
-        "waterfall": Markup(waterfall(summary["mac_breakdown"], summary["cycles_total"])),
-        "roofline": Markup(roofline(summary)),
+        "waterfall": Markup(both(partial(waterfall, summary["mac_breakdown"], summary["cycles_total"]))),
+        "roofline": Markup(both(partial(roofline, summary))),
         "bound_legend": [(bound_colour(name), f"bound by {bound_label(name)}", "") for name in bounds],
-        "energy": Markup(parts(summary["energy_breakdown_j"], "J", cause("busy").colour, "Energy by part")),
-        "area": Markup(parts(area, "mm2", "#5F6873", "Area by part")) if area else "",
-        "floor": Markup(treemap(area, area_colours(summary), "Areas of the parts to scale")) if area else "",
+        "energy": Markup(
+            both(partial(parts, summary["energy_breakdown_j"], "J", cause("busy").colour, "Energy by part"))
+        ),
+        "area": Markup(both(partial(parts, area, "mm2", "#5F6873", "Area by part"))) if area else "",
+        "floor": Markup(both(partial(treemap, area, area_colours(summary), "Areas of the parts to scale")))
+        if area
+        else "",
         "no_area": without_model(summary),
         "area_bound": bound_of(summary, "area_mm2"),
         "power_legend": [(colour, part, "") for part, colour in part_colours(summary).items() if part in spent],

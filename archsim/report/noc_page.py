@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from archsim.report import noc
@@ -11,6 +12,7 @@ from archsim.report.charts.network import network
 from archsim.report.format import count
 from archsim.report.noc_rows import busiest
 from archsim.report.part_page import Kind, Page, Section, csv_text
+from archsim.report.svg import both
 
 CURVE, LINKS = "curve.csv", "links.csv"
 _GRIDS = ("mesh", "torus", "ring")
@@ -55,7 +57,7 @@ def _curve(found: Found) -> Section:
         "flit's arrival: the line is the mean, dots are the 99th percentile. Upright lines: the load at which the "
         "busiest link would be full, and dashed the loads at which the network is not stable."
     )
-    return Section("Latency against load", note, (curve(found),), _COLUMNS, "rrlrrrrr", tuple(rows))
+    return Section("Latency against load", note, (both(partial(curve, found)),), _COLUMNS, "rrlrrrrr", tuple(rows))
 
 
 def _curve_csv(found: Found) -> str:

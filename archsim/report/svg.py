@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from math import ceil, floor, log10
+from typing import NamedTuple
 
 from archsim.plain import html
 
 WIDTH = 1120.0  # user units of every chart: one per CSS pixel in a page of 1280
+PHONE = 362.0  # the same on a phone of 390
 
 Attribute = str | float | int
+
+
+class Frame(NamedTuple):
+    """The room that a drawing has, user units."""
+
+    width: float = WIDTH
+    is_narrow: bool = False
+
+    def tip(self, words: str) -> str:
+        """A tooltip, of drawings that a mouse can point at."""
+        return "" if self.is_narrow else words
+
+    def middle(self, x: float, words: str, letter: float = 6.2) -> float:
+        """Where words around ``x`` stand whole in the frame."""
+        half = len(words) * letter / 2
+        return min(max(x, half), max(self.width - half, half))
+
+
+WIDE, NARROW = Frame(), Frame(PHONE, True)
+
+
+def both(draw: Callable[[Frame], str]) -> str:
+    """A drawing for wide screens and paper, and one for phones; the style shows one of them."""
+    return draw(WIDE) + draw(NARROW)
 
 
 def tag(name: str, content: str = "", **attributes: Attribute) -> str:
@@ -38,14 +65,16 @@ def title(tip: str) -> str:
     return f"<title>{html(tip)}</title>" if tip else ""
 
 
-def picture(height: float, description: str, parts: list[str]) -> str:
-    """The whole drawing, ``WIDTH`` x ``height``; ``description`` is read to those who cannot see it."""
+def picture(height: float, description: str, parts: list[str], frame: Frame | None = None) -> str:
+    """The whole drawing, ``height`` high; ``description`` is read to those who cannot see it. Of a ``frame``: shown on
+    screens of its kind alone, else on all."""
+    width, kind = (WIDTH, "") if frame is None else (frame.width, " narrow" if frame.is_narrow else " wide")
     return tag(
         "svg",
         title(description) + "".join(parts),
-        viewBox=f"0 0 {_value(WIDTH)} {_value(height)}",
+        viewBox=f"0 0 {_value(width)} {_value(height)}",
         role="img",
-        class_="chart",
+        class_=f"chart{kind}",
     )
 
 
@@ -60,6 +89,12 @@ def ticks(high: float, most: int = 6, low: float = 0.0) -> list[float]:
     )
     first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
     return [index * step for index in range(first, last + 1)]
+
+
+def thinned(values: Sequence[float], room: float, letters: int) -> Sequence[float]:
+    """As many of ``values``, evenly, as there is ``room`` for labels of so many letters."""
+    most = max(1, int(room / (7.2 * letters + 6)))
+    return values[:: max(1, ceil(len(values) / most))]
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -13,6 +14,7 @@ from archsim.report.charts.parallel import parallel
 from archsim.report.charts.scatter import scatter
 from archsim.report.charts.tornado import tornado
 from archsim.report.page import page
+from archsim.report.svg import both
 
 Digest = Mapping[str, Any]
 WITHIN_HEAD = "within the band of"  # so many other points of the front
@@ -63,7 +65,7 @@ def _charted(digest: Digest, model: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **model,
         "at_cost": at_cost(model),
-        "scatters": [Markup(scatter(model["points"], x, y)) for x, y in pairs],
+        "scatters": [Markup(both(partial(scatter, model["points"], x, y))) for x, y in pairs],
         "parallel": Markup(parallel(model["front"], digest["axes"], goals)),
-        "tornado": Markup(tornado(model["sensitivity"], goals[0])),
+        "tornado": Markup(both(partial(tornado, model["sensitivity"], goals[0]))),
     }

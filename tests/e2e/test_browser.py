@@ -10,7 +10,7 @@ import pytest
 
 import archsim as ax
 from archsim.errors import ConfigError
-from archsim.report import pdf
+from archsim.report import html, pdf
 from archsim.report.layer_columns import layer_rows
 from archsim.report.summary import load
 from tests.tools.browser import PHONE, WIDTH, pages, seen
@@ -35,6 +35,22 @@ objectives: [latency_s, power_avg_w]
 PAGES = ("run", "sweep", "comparison", "scenario")
 CAUSE = "DRAM"  # of one layer, not of all
 LETTERS = 9.0  # pixels, of the smallest letters in a drawing
+# On a phone, without moving anything: drawings, how many bars they have, and some of their words.
+DRAWN: dict[str, tuple[tuple[str, int, tuple[str, ...]], ...]] = {
+    "run": (
+        ("MAC slots by cause", 3, ("peak", "100.0 %, ", "useful MACs", "share, cycles' worth")),
+        ("Cycles of each unit by cause", 4, ("core[0].array",)),
+        ("Critical path by layer", 2, ("conv1",)),
+        ("Roofline of the layers", 0, ("peak ", "DRAM ", "MACs per byte of DRAM traffic", "conv1")),
+        ("Energy by part", 2, ("J, ", " %")),
+    ),
+    "sweep": (
+        ("How latency_s changes along each axis", 2, ("clock", "dram.bandwidth", " x  (")),
+        ("Points of the sweep: power_avg_w against latency_s", 0, ("power_avg_w", "latency_s")),
+    ),
+    "comparison": (("Difference of the time by cause", 1, ("-",)), ("Difference of the energy by part", 1, ())),
+    "scenario": (("Power by stream", 1, ("W, ",)), ("Power by part", 1, ("W, ",))),
+}
 MOST_SHEETS = {"run": 8, "sweep": 3, "comparison": 4, "scenario": 3}
 
 
@@ -84,6 +100,36 @@ def test_a_page_is_read_on_a_phone(folders: dict[str, Path], tmp_path: Path, nam
     assert found.letters >= LETTERS
     assert found.crushed == ()
     assert found.moving >= 1 and found.lost == ()
+    assert found.outside == () and found.unsaid == () and found.hides == ()
+    drawn = {title: (bars, words) for title, bars, words in found.drawn}
+    for title, least, said in DRAWN[name]:
+        bars, words = drawn[title]
+        assert bars >= least and all(text in words for text in said), (title, words)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", PAGES)
+def test_each_screen_shows_one_drawing_of_two(folders: dict[str, Path], tmp_path: Path, name: str) -> None:
+    wide, narrow = (seen(folders[name] / "report.html", tmp_path, width) for width in (WIDTH, PHONE))
+    titles = [title for title, _, _ in wide.drawn]
+    assert titles == [title for title, _, _ in narrow.drawn] and len(titles) == len(set(titles))
+    assert {title for title, _, _ in DRAWN[name]} <= set(titles)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [PHONE, WIDTH])
+def test_words_of_remarks_are_whole_and_a_table_of_layers_fits(
+    folders: dict[str, Path], tmp_path: Path, width: int
+) -> None:
+    summary = load(folders["run"])
+    for at, layer in enumerate(summary["layers"]):
+        layer["fused_with"] = [f"batchnormalization_{at + 117}", f"relu_{at + 118}"]
+        layer["name"] = f"conv_{at + 116}_112x112x256"
+        layer.update(cycles_start=10_030_458, cycles_total=1_122_455, cycles_critical=1_113_688, macs=115_605_504)
+    (tmp_path / "long.html").write_text(html.render(summary), encoding="utf-8")
+    found = seen(tmp_path / "long.html", tmp_path, width)
+    assert found.split == ()
+    assert width == PHONE or found.cut == ()
 
 
 @pytest.mark.browser
@@ -143,6 +189,23 @@ def test_what_a_page_does_wrong_is_seen(tmp_path: Path) -> None:
     assert (found.tables, found.unsorted, found.marks, found.titles) == (1, 1, (0,), 0)
     assert found.letters < LETTERS and found.moving == 1
     assert found.crushed == ("TD: words in a narrow column",) and found.lost == ("DIV: awords in a narrow columna",)
+
+
+@pytest.mark.browser
+def test_what_a_page_hides_on_a_phone_is_seen(tmp_path: Path) -> None:
+    page = tmp_path / "hides.html"
+    page.write_text(
+        "<!DOCTYPE html><html><head></head><body style='margin: 0'><main><figure style='overflow: auto'>"
+        "<svg viewBox='0 0 900 20' style='width: 900px'><title>bars</title><rect x='500' width='9' height='9'/>"
+        "<text x='2' y='9'>name</text></svg></figure><div class='scroll' style='overflow: auto'><table><tbody><tr>"
+        "<td style='min-width: 400px'>a</td><td>b<br>c<br>d<br>e<br>f</td></tr></tbody></table><table><tbody><tr>"
+        "<td class='line' style='width: 60px; overflow-wrap: anywhere'>with batchnormalization_8</td>"
+        "<td style='min-width: 300px'>a</td></tr></tbody></table></div></main></body></html>"
+    )
+    found = seen(page, tmp_path, PHONE)
+    assert found.outside == ("rect: ",) and found.drawn == (["bars", 1, "name"],)
+    assert found.unsaid == ("FIGURE: barsname",) and found.hides == ("TR: abcdef",)
+    assert len(found.cut) == 1 and found.split == ("TD: with batchnormalization_8",)
 
 
 def test_without_a_browser_one_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

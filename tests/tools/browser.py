@@ -24,14 +24,41 @@ for (const level of ["error", "warn"]) console[level] = (...words) => window.sai
 MEASURE = """<script>
 window.addEventListener("load", () => {
   const count = (css) => document.querySelectorAll(css).length;
+  const cellHeight = (cell) => {
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    return range.getBoundingClientRect().height;
+  };
   const all = (css, from = document) => [...from.querySelectorAll(css)];
   const right = (each) => each.getBoundingClientRect().right, left = (each) => each.getBoundingClientRect().left;
   const marks = all("svg").map((svg) => svg.querySelectorAll("rect, circle, path, line, polyline").length);
   const wide = all("main *").filter((each) => right(each) > innerWidth + 1 &&
     !each.parentElement.closest(".scroll, svg, figure, nav"));
-  const letters = all("svg text").map((text) => {
+  const shown = all("svg").filter((svg) => svg.getBoundingClientRect().width > 0);
+  const letters = shown.flatMap((svg) => all("text", svg)).map((text) => {
     const matrix = text.getScreenCTM();
     return parseFloat(getComputedStyle(text).fontSize) * Math.hypot(matrix.a, matrix.b);
+  });
+  const still = shown.filter((svg) => !svg.closest(".moves"));
+  const outside = still.flatMap((svg) => all("rect, circle, text", svg)).filter((each) =>
+    right(each) > innerWidth + 0.5 || left(each) < -0.5);
+  const drawn = still.map((svg) => [svg.querySelector("title")?.textContent ?? "",
+    all("rect", svg).filter((each) => each.getBoundingClientRect().width > 0).length,
+    all("text", svg).map((each) => each.textContent).join(" | ")]);
+  const unsaid = shown.filter((svg) => svg.getBoundingClientRect().width > innerWidth && !getComputedStyle(
+    svg.parentElement, "::before").content.includes("sideways")).map((svg) => svg.parentElement);
+  const hides = all(".scroll tbody tr").filter((row) => {
+    const height = row.getBoundingClientRect().height;
+    return height > 60 && [...row.cells].every((cell) => right(cell) > innerWidth || cellHeight(cell) < height / 2);
+  });
+  const cut = all(".scroll").filter((box) => box.scrollWidth > box.clientWidth + 1);
+  const split = all(".scroll td.line").filter((cell) => {
+    const text = cell.firstChild, range = document.createRange();
+    return text && text.nodeType === 3 && [...text.data.matchAll(/\\S{1,24}/g)].some((word) => {
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      return range.getClientRects().length > 1;
+    });
   });
   const crushed = all(".scroll td, .scroll th").filter((cell) => cell.textContent.trim().length > 12 &&
     cell.getBoundingClientRect().width < 60 && !cell.closest("[hidden]"));
@@ -63,7 +90,9 @@ window.addEventListener("load", () => {
   parent.postMessage(JSON.stringify({
     said: window.said, width: document.scrollingElement.scrollWidth, marks, titles: count("svg title"),
     wide: words(wide), letters: Math.min(...letters), crushed: words(crushed), moving: moving.length,
-    lost: words(lost), tables: count("table.sortable"), unsorted: unsorted.length, typed,
+    lost: words(lost),
+    outside: words(outside), drawn, unsaid: words(unsaid), hides: words(hides), cut: words(cut), split: words(split),
+    tables: count("table.sortable"), unsorted: unsorted.length, typed,
   }), "*");
 });
 </script>"""
@@ -79,7 +108,11 @@ class Seen:
     drawing; ``titles`` that show when pointed at; ``letters``: the height of the smallest in drawings, pixels;
     ``tables`` that sort, ``unsorted`` those that do not when asked to; ``crushed``: cells of words in columns that are
     too narrow for them; ``moving``: boxes whose table moves sideways, ``lost`` those that lose the names of rows then;
-    ``typed``: what the first filter answered to each text: label, told, rows, totals.
+    ``outside``: bars, dots and words of drawings that do not move and are not all in the window; ``drawn``: of each
+    such drawing its title, its bars and its words; ``unsaid``: drawings wider than the window that do not say so;
+    ``hides``: rows whose height no text in the window explains; ``typed``: what the first filter answered to each text:
+    label, told, rows, totals; ``cut``: boxes whose table is wider than they are; ``split``: cells in which a word of up
+    to 24 letters stands on two lines.
     """
 
     said: tuple[str, ...]
@@ -93,6 +126,12 @@ class Seen:
     crushed: tuple[str, ...]
     moving: int
     lost: tuple[str, ...]
+    outside: tuple[str, ...]
+    drawn: tuple[tuple[str, int, str], ...]
+    unsaid: tuple[str, ...]
+    hides: tuple[str, ...]
+    cut: tuple[str, ...]
+    split: tuple[str, ...]
     typed: tuple[dict[str, Any], ...]
 
 

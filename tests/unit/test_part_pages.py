@@ -62,11 +62,13 @@ def test_a_network_leaves_numbers_tables_and_pages(ring: Path) -> None:
 
 def test_its_page_has_the_curve_and_loads_nothing(ring: Path) -> None:
     page, words = (ring / "report.html").read_text(), (ring / "report.md").read_text()
-    assert page.count("<svg") == 2 and not re.search(r'(src|href)="(?!#|data:)|https?://|url\(', page)
+    assert page.count("<svg") == 3 and page.count('class="chart narrow"') == page.count('class="chart wide"') == 1
+    assert page.count('<figure class="moves">') == 1  # the map
+    assert not re.search(r'(src|href)="(?!#|data:)|https?://|url\(', page)
     found = json.loads((ring / "noc.json").read_text())
     for text in (page, words):
         assert "ring 4, uniform" in text and f"{found['points'][0]['latency_cycles']['mean']:.1f}" in text
-    assert len(re.findall(r"<circle", page)) == sum(point["stable"] for point in found["points"])
+    assert len(re.findall(r"<circle", page)) == 2 * sum(point["stable"] for point in found["points"])
     assert f"stable up to {found['last_stable_rate']:g}, accepted" in words
 
 

@@ -10,6 +10,10 @@ import pytest
 from fixtures_result import make_result
 from rich.console import Console
 
+from archsim import cli_sweep
+from archsim.lab.sweep.form import read as read_sweep
+from archsim.lab.sweep.questions import SweepTable
+from archsim.lab.sweep.table import table as sweep_table
 from archsim.report import compare_table, noc, terminal
 from archsim.report.compare_rows import figure_rows, part_rows
 from archsim.report.console import folded
@@ -189,3 +193,29 @@ def test_lines_are_broken_at_blanks_alone() -> None:
         and lines[1].startswith("    ")
         and " ".join(text.split()) == " ".join(" ".join(lines).split())
     )
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_front_of_a_sweep(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    axes = [f"memories.l{at}.size_of_a_bank" for at in range(6)]
+    sweep = read_sweep(
+        "name: s\nchip: c\nmodels: [a_model_with_a_rather_long_name]\nobjectives: [latency_s, max utilization]\naxes: {"
+        + ", ".join(f"{axis}: [1024 KiB, 2048 KiB]" for axis in axes)
+        + "}\n"
+    )
+    row = {
+        "point": 1234, "model": "a_model_with_a_rather_long_name", "fidelity": "exact", "status": "ok", "reason": "",
+        "values": dict.fromkeys(axes, "1024 KiB"), "numbers": {"latency_s": 4.567e-3, "utilization": 0.234},
+    }  # fmt: skip
+    found = SweepTable.of(sweep_table(sweep, [row]))
+    out = io.StringIO()
+    monkeypatch.setattr(terminal, "console", lambda: Console(file=out, width=width))
+    cli_sweep._print_front(found, axes, ["latency_s", "utilization"])
+    text = out.getvalue()
+    assert {"1234", "4.567 ms", "23.4 %"} <= set(cells(text)) and all(len(line) <= width for line in text.splitlines())
+    assert "\N{HORIZONTAL ELLIPSIS}" not in headings(text)
+    for word in ("point", "latency_s", "utilization"):
+        assert word in headings(text)
+    shown = cells(text).count("1 MiB")
+    left_out = " ".join(text.partition("left out here: ")[2].split())
+    assert 1 <= shown < 6 and all(axis in left_out for axis in axes[shown:]) and "results.parquet has all" in left_out

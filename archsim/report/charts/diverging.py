@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from archsim.report import svg
-from archsim.report.format import shorten
+from archsim.report.charts.lanes import Lanes
+from archsim.report.svg import Frame
 
 ROW, BAR = 24.0, 16.0
 LEFT, RIGHT = 250.0, 900.0
@@ -23,21 +24,23 @@ class Change(NamedTuple):
     tip: str
 
 
-def diverging(rows: Sequence[Change], description: str) -> str:
+def diverging(rows: Sequence[Change], description: str, frame: Frame = svg.WIDE) -> str:
     """The chart, '' without a difference."""
     if not any(row.amount for row in rows):
         return ""
+    lanes = Lanes.of(frame, LEFT, RIGHT, ROW, BAR)
     low = min(0.0, *(row.amount for row in rows))
     high = max(0.0, *(row.amount for row in rows))
-    left, right = LEFT + (NOTE if low else 0), RIGHT - (NOTE if high else 0)
+    beside = 0.0 if frame.is_narrow else NOTE
+    left, right = lanes.left + (beside if low else 0), lanes.right - (beside if high else 0)
     scale = (right - left) / (high - low)
     zero = left - low * scale
     drawn = []
     for index, row in enumerate(rows):
-        y, width = index * ROW, max(abs(row.amount) * scale, 1.0)
-        drawn.append(svg.text(LEFT - 12, y + BAR - 3, shorten(row.name, 34), "t", "end"))
-        drawn.append(svg.rect(zero - width if row.amount < 0 else zero, y, width, BAR, row.colour, row.tip))
-        beside = zero - width - 6 if row.amount < 0 else zero + width + 6
-        drawn.append(svg.text(beside, y + BAR - 3, row.note, "t num", "end" if row.amount < 0 else "start"))
-    drawn.append(svg.line(zero, -4, zero, len(rows) * ROW, css="axis"))
-    return svg.picture(len(rows) * ROW + 4, description, drawn)
+        less, width = row.amount < 0, max(abs(row.amount) * scale, 1.0)
+        begin = zero - width if less else zero
+        drawn.append(lanes.name(index, row.name, 34, row.note))
+        drawn.append(svg.rect(begin, lanes.top(index), width, BAR, row.colour, frame.tip(row.tip)))
+        drawn.append(lanes.note(index, row.note, begin - 6 if less else zero + width + 6, "end" if less else "start"))
+    drawn += [svg.line(zero, lanes.top(at) - 4, zero, lanes.top(at) + BAR + 4, css="axis") for at in range(len(rows))]
+    return lanes.picture(len(rows), description, drawn)

@@ -5,21 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from archsim.report import svg
+from archsim.report.charts.lanes import Lanes
 from archsim.report.format import count, percent
+from archsim.report.svg import Frame
 
 ROW, BAR = 20.0, 14.0
 LEFT, RIGHT = 170.0, 900.0
 COLOUR = "#0072B2"
 
 
-def histogram(rows: Sequence[tuple[str, int]], description: str) -> str:
+def histogram(rows: Sequence[tuple[str, int]], description: str, frame: Frame = svg.WIDE) -> str:
     """``rows``: a range in words, and how many are in it."""
     whole, most = sum(number for _, number in rows), max((number for _, number in rows), default=1)
+    lanes = Lanes.of(frame, LEFT, RIGHT, ROW, BAR)
     drawn = []
     for index, (words, number) in enumerate(rows):
-        y = index * ROW
-        drawn.append(svg.text(LEFT - 10, y + BAR - 2, words, "t num", "end"))
-        drawn.append(svg.rect(LEFT, y, max((RIGHT - LEFT) * number / most, 1.0), BAR, COLOUR, f"{words}: {number:,}"))
-        drawn.append(svg.text(RIGHT + 96, y + BAR - 2, count(number), "t num", "end"))
-        drawn.append(svg.text(RIGHT + 172, y + BAR - 2, percent(number, whole), "t num dim", "end"))
-    return svg.picture(max(len(rows), 1) * ROW + 4, description, drawn)
+        width, share = max((lanes.right - lanes.left) * number / most, 1.0), percent(number, whole)
+        tip = frame.tip(f"{words}: {number:,}")
+        drawn.append(lanes.name(index, words, 28, css="t num"))
+        drawn.append(svg.rect(lanes.left, lanes.top(index), width, BAR, COLOUR, tip))
+        if frame.is_narrow:
+            drawn.append(lanes.note(index, f"{count(number)}, {share}", 0))
+            continue
+        drawn.append(lanes.note(index, count(number), RIGHT + 96, "end"))
+        drawn.append(lanes.note(index, share, RIGHT + 172, "end", "t num dim"))
+    return lanes.picture(max(len(rows), 1), description, drawn)

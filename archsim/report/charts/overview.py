@@ -9,9 +9,10 @@ from archsim.report import svg
 from archsim.report.causes import bound_colour, bound_label
 from archsim.report.charts.power import HEIGHT, power
 from archsim.report.charts.time_axis import LEFT, axis, place
-from archsim.report.format import count, percent, shorten
+from archsim.report.format import at_word, count, percent
 
 LANE, LANES = 20.0, 6
+LETTER = 7.0  # user units that one takes at most, in the mean
 
 
 def overview(summary: Mapping[str, Any]) -> str:
@@ -52,5 +53,5 @@ def _block(layer: Mapping[str, Any], y: float, total: int) -> str:
         f"{percent(layer['cycles_critical'], total)} of the time, bound by {bound_label(layer['bound_by'])}"
     )
     block = svg.rect(x, y, width, LANE - 4, bound_colour(layer["bound_by"]), tip)
-    room = int(width / 7)
-    return block + (svg.text(x + 4, y + 12, shorten(layer["name"], room), "t small inverse") if room >= 5 else "")
+    words = at_word(layer["name"], int((width - 8) / LETTER))
+    return block + (svg.text(x + 4, y + 12, words, "t small inverse") if words else "")

@@ -7,9 +7,10 @@ from math import ceil, floor, log10
 from typing import Any, NamedTuple
 
 from archsim.report import svg
+from archsim.report.charts.plot import Box
 from archsim.report.quantity import shown
+from archsim.report.svg import Frame
 
-HEIGHT = 400.0
 LEFT, RIGHT, TOP, BOTTOM = 86.0, 1090.0, 16.0, 352.0
 DECADE = 8.0  # ratio of the ends from which an axis is logarithmic
 
@@ -51,24 +52,23 @@ class _Scale:
         return [value for value in found if self._low <= log10(value) <= self._high]
 
 
-def scatter(points: Sequence[Mapping[str, Any]], x: Goal, y: Goal) -> str:
+def scatter(points: Sequence[Mapping[str, Any]], x: Goal, y: Goal, frame: Frame = svg.WIDE) -> str:
     """The chart of ``points`` (``goals``, ``shown``, ``meets``, ``front``) over two of their goals, '' without any that
     has both figures; joined are those that no other beats in both."""
     dots = [_Dot(p["goals"][x["key"]], p["goals"][y["key"]], p) for p in points]
     dots = [dot for dot in dots if dot.x is not None and dot.y is not None]
     if not dots:
         return ""
-    across = _Scale([dot.x for dot in dots], LEFT, RIGHT)
-    up = _Scale([dot.y for dot in dots], BOTTOM, TOP)
-    drawn = [_grid(across, up, x["key"], y["key"])]
+    box = Box(frame, LEFT, RIGHT, TOP, BOTTOM).fitted()
+    across = _Scale([dot.x for dot in dots], box.left, box.right)
+    up = _Scale([dot.y for dot in dots], box.bottom, box.top)
+    drawn = [box.across(across.ticks(), across.at, lambda value: shown(x["key"], value))]
+    drawn.append(box.up(up.ticks(), up.at, lambda value: shown(y["key"], value)))
     path = " ".join(f"{across.at(dot.x):.1f},{up.at(dot.y):.1f}" for dot in _joined(dots, x["largest"], y["largest"]))
     drawn.append(svg.tag("polyline", points=path, fill="none", stroke="#B4BDC8", stroke_width=1.5))
-    drawn += [_drawn(dot, across.at(dot.x), up.at(dot.y)) for dot in sorted(dots, key=_on_top)]
-    drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 6, x["key"], "t dim", "middle"))
-    drawn.append(
-        svg.text(0, 0, y["key"], "t dim", "middle", transform=f"translate(14 {(TOP + BOTTOM) / 2:.0f}) rotate(-90)")
-    )
-    return svg.picture(HEIGHT, f"Points of the sweep: {y['key']} against {x['key']}", drawn)
+    drawn += [_drawn(dot, across.at(dot.x), up.at(dot.y), frame) for dot in sorted(dots, key=_on_top)]
+    drawn.append(box.names(x["key"], y["key"]))
+    return svg.picture(box.height, f"Points of the sweep: {y['key']} against {x['key']}", drawn, frame)
 
 
 def _on_top(dot: _Dot) -> tuple[bool, bool]:
@@ -85,21 +85,10 @@ def _joined(dots: Sequence[_Dot], x_largest: bool, y_largest: bool) -> list[_Dot
     return found
 
 
-def _drawn(dot: _Dot, x: float, y: float) -> str:
+def _drawn(dot: _Dot, x: float, y: float, frame: Frame) -> str:
     tip = f"point {dot.point['point']}: " + ", ".join(f"{key} {value}" for key, value in dot.point["shown"].items())
     if not dot.point["meets"]:
-        missed = svg.title(f"{tip}; misses a constraint")
+        missed = svg.title(frame.tip(f"{tip}; misses a constraint"))
         return svg.tag("circle", missed, cx=x, cy=y, r=4.0, fill="none", stroke="#B4BDC8")
     fill, radius = ("#0B6E99", 5.5) if dot.point["front"] else ("#8A94A0", 3.5)
-    return svg.tag("circle", svg.title(tip), cx=x, cy=y, r=radius, fill=fill, class_="dot")
-
-
-def _grid(across: _Scale, up: _Scale, x_key: str, y_key: str) -> str:
-    drawn = []
-    for value in across.ticks():
-        x = across.at(value)
-        drawn += [svg.line(x, TOP, x, BOTTOM), svg.text(x, BOTTOM + 16, shown(x_key, value), "t num dim", "middle")]
-    for value in up.ticks():
-        y = up.at(value)
-        drawn += [svg.line(LEFT, y, RIGHT, y), svg.text(LEFT - 8, y + 4, shown(y_key, value), "t num dim", "end")]
-    return "".join(drawn)
+    return svg.tag("circle", svg.title(frame.tip(tip)), cx=x, cy=y, r=radius, fill=fill, class_="dot")

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from archsim.report import svg
 from archsim.report.causes import cause, in_order, label
-from archsim.report.format import count, percent, shorten
+from archsim.report.charts.lanes import Lanes
+from archsim.report.format import count, percent
+from archsim.report.svg import Frame
 
 ROW, BAR = 22.0, 15.0
 LEFT, RIGHT = 190.0, 900.0
@@ -22,10 +24,11 @@ class Bar:
     note: str = ""
 
 
-def stacked(bars: Sequence[Bar], scale: int, description: str, unit: str = "cycles") -> str:
+def stacked(bars: Sequence[Bar], scale: int, description: str, unit: str = "cycles", frame: Frame = svg.WIDE) -> str:
     """Rows of ``bars``; a bar of ``scale`` units fills the width. Under half a pixel nothing is drawn."""
-    parts = [_row(bar, index * ROW, scale, unit) for index, bar in enumerate(bars)]
-    return svg.picture(max(len(bars), 1) * ROW + 4, description, parts)
+    lanes = Lanes.of(frame, LEFT, RIGHT, ROW, BAR)
+    parts = [_row(lanes, index, bar, scale, unit) for index, bar in enumerate(bars)]
+    return lanes.picture(max(len(bars), 1), description, parts)
 
 
 def legend(keys: Sequence[str]) -> list[tuple[str, str, str]]:
@@ -34,16 +37,16 @@ def legend(keys: Sequence[str]) -> list[tuple[str, str, str]]:
     return [(item.colour, item.label, item.meaning) for item in known]
 
 
-def _row(bar: Bar, y: float, scale: int, unit: str) -> str:
-    whole = sum(bar.parts.values())
-    drawn = [svg.text(LEFT - 12, y + BAR - 3, shorten(bar.name, 28), "t", "end")]
-    drawn.append(svg.rect(LEFT, y, RIGHT - LEFT, BAR, "#F3F5F7"))
-    x = LEFT
+def _row(lanes: Lanes, index: int, bar: Bar, scale: int, unit: str) -> str:
+    whole, length, y = sum(bar.parts.values()), lanes.right - lanes.left, lanes.top(index)
+    drawn = [lanes.name(index, bar.name, 28, bar.note)]
+    drawn.append(svg.rect(lanes.left, y, length, BAR, "#F3F5F7"))
+    x = lanes.left
     for key in in_order([*bar.parts]):
-        width = (RIGHT - LEFT) * bar.parts[key] / scale if scale else 0.0
+        width = length * bar.parts[key] / scale if scale else 0.0
         if width >= 0.5:
             tip = f"{bar.name}: {label(key)} {count(bar.parts[key])} {unit}, {percent(bar.parts[key], whole)}"
-            drawn.append(svg.rect(x, y, width, BAR, cause(key).colour, tip))
+            drawn.append(svg.rect(x, y, width, BAR, cause(key).colour, lanes.frame.tip(tip)))
         x += width
-    drawn.append(svg.text(RIGHT + 12, y + BAR - 3, bar.note, "t num"))
+    drawn.append(lanes.note(index, bar.note, lanes.right + 12))
     return "".join(drawn)

@@ -10,7 +10,8 @@ from math import sqrt
 from typing import NamedTuple
 
 from archsim.report import svg
-from archsim.report.format import number, percent, shorten
+from archsim.report.format import at_word, number, percent
+from archsim.report.svg import Frame
 
 WIDTH, HEIGHT = 548.0, 320.0
 LETTER, LINE = 7.0, 17.0  # room that text takes, user units
@@ -25,24 +26,19 @@ class Box(NamedTuple):
     height: float
 
 
-def treemap(areas: Mapping[str, float], colours: Mapping[str, str], description: str) -> str:
+def treemap(areas: Mapping[str, float], colours: Mapping[str, str], description: str, frame: Frame = svg.WIDE) -> str:
     """``areas``: part -> mm2; parts of none are left out; '' without any."""
     present = sorted(((area, name) for name, area in areas.items() if area > 0), key=lambda row: (-row[0], row[1]))
     if not present:
         return ""
     whole = sum(area for area, _ in present)
-    boxes = squarified([area for area, _ in present], Box(0, 0, WIDTH, HEIGHT))
+    frame = frame if frame.is_narrow else frame._replace(width=WIDTH)
+    boxes = squarified([area for area, _ in present], Box(0, 0, frame.width, HEIGHT))
     drawn = [
-        _part(box, name, area, whole, colours.get(name, "#9AA3AD"))
+        _part(box, name, area, whole, colours.get(name, "#9AA3AD"), frame)
         for box, (area, name) in zip(boxes, present, strict=True)
     ]
-    return svg.tag(
-        "svg",
-        svg.title(description) + "".join(drawn),
-        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
-        role="img",
-        class_="chart half",
-    )
+    return svg.picture(HEIGHT, description, drawn, frame)
 
 
 def squarified(areas: Sequence[float], room: Box) -> list[Box]:
@@ -80,15 +76,14 @@ def _laid(row: Sequence[float], room: Box) -> tuple[list[Box], Box]:
     return boxes, Box(room.x, room.y + depth, room.width, room.height - depth)
 
 
-def _part(box: Box, name: str, area: float, whole: float, colour: str) -> str:
+def _part(box: Box, name: str, area: float, whole: float, colour: str, frame: Frame) -> str:
     figure = f"{number(area)} mm\N{SUPERSCRIPT TWO}"
-    tip = f"{name}: {figure}, {percent(area, whole)}, {sqrt(area):.3g} mm square"
+    tip = frame.tip(f"{name}: {figure}, {percent(area, whole)}, {sqrt(area):.3g} mm square")
     block = svg.rect(box.x, box.y, box.width, box.height, colour, tip, stroke="#fff", stroke_width=2, fill_opacity=0.8)
     letters = int((box.width - 12) / LETTER)
     if letters < 3 or box.height < LINE + 6:
         return block
-    lines = [shorten(name, letters)]
-    lines += [text for text in (figure, percent(area, whole)) if len(text) <= letters]
+    lines = [text for text in (at_word(name, letters), figure, percent(area, whole)) if 0 < len(text) <= letters]
     shown = lines[: int((box.height - 6) / LINE)]
     texts = [svg.text(box.x + 7, box.y + LINE * (at + 1), text, "t small") for at, text in enumerate(shown)]
     return block + "".join(texts)

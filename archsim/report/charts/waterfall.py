@@ -3,57 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from archsim.report import svg
 from archsim.report.causes import cause, in_order
+from archsim.report.charts.lanes import Lanes
 from archsim.report.format import count, percent
+from archsim.report.svg import Frame
 
-ROW = 26.0
+ROW, BAR = 26.0, 18.0
 LEFT, RIGHT = 190.0, 830.0
 
 
-def waterfall(mac_breakdown: Mapping[str, int], cycles_total: int) -> str:
+def waterfall(mac_breakdown: Mapping[str, int], cycles_total: int, frame: Frame = svg.WIDE) -> str:
     """``mac_breakdown``: cause -> slots, summing to cycles_total x peak; causes of zero slots have no row."""
     slots = sum(mac_breakdown.values())
-    losses = [key for key in in_order([*mac_breakdown]) if key != "useful" and mac_breakdown[key]]
-    parts, y = [_head()], 26.0
-    parts.append(_row(y, "peak", "#5F6873", 0, slots, slots, cycles_total, "every slot of every cycle"))
+    lanes = Lanes.of(frame, LEFT, RIGHT, ROW, BAR)
+    rows = [_Row("peak", "#5F6873", 0, slots, "every slot of every cycle")]
     level = slots
-    for key in losses:
-        y += ROW
-        parts.append(svg.line(_x(level, slots), y - 8, _x(level, slots), y + 4, css="link"))
+    for key in [key for key in in_order([*mac_breakdown]) if key != "useful" and mac_breakdown[key]]:
         level -= mac_breakdown[key]
-        known = cause(key)
-        parts.append(_row(y, known.label, known.colour, level, mac_breakdown[key], slots, cycles_total, known.meaning))
-    y += ROW
-    known = cause("useful")
-    parts.append(svg.line(_x(level, slots), y - 8, _x(level, slots), y + 4, css="link"))
-    useful = mac_breakdown.get("useful", 0)
-    parts.append(_row(y, known.label, known.colour, 0, useful, slots, cycles_total, known.meaning))
-    return svg.picture(y + ROW, "MAC slots by cause", parts)
+        rows.append(_Row(cause(key).label, cause(key).colour, level, mac_breakdown[key], cause(key).meaning))
+    useful = cause("useful")
+    rows.append(_Row(useful.label, useful.colour, 0, mac_breakdown.get("useful", 0), useful.meaning))
+    parts = [_head(lanes)]
+    for index, row in enumerate(rows, start=1):
+        parts += [_link(lanes, index, rows[index - 2], slots)] if index > 1 and not frame.is_narrow else []
+        parts.append(_drawn(lanes, index, row, slots, cycles_total))
+    return lanes.picture(len(rows) + 1, "MAC slots by cause", parts)
 
 
-def _head() -> str:
+class _Row(NamedTuple):
+    """``size`` slots from ``start`` on."""
+
+    name: str
+    colour: str
+    start: int
+    size: int
+    meaning: str
+
+
+def _head(lanes: Lanes) -> str:
+    if lanes.frame.is_narrow:
+        heads = "share, cycles' worth"
+        return lanes.name(0, "MAC slots", 28, heads, "t dim") + lanes.note(0, heads, 0, css="t dim")
     return (
-        svg.text(LEFT - 12, 14, "MAC slots", "t dim", "end")
-        + svg.text(RIGHT + 80, 14, "share", "t dim", "end")
-        + svg.text(RIGHT + 182, 14, "cycles' worth", "t dim", "end")
-        + svg.text(svg.WIDTH, 14, "slots", "t dim", "end")
+        lanes.name(0, "MAC slots", 28, css="t dim")
+        + lanes.note(0, "share", RIGHT + 80, "end", "t dim")
+        + lanes.note(0, "cycles' worth", RIGHT + 182, "end", "t dim")
+        + lanes.note(0, "slots", svg.WIDTH, "end", "t dim")
     )
 
 
-def _row(y: float, name: str, colour: str, start: int, size: int, slots: int, cycles: int, meaning: str) -> str:
-    x, width = _x(start, slots), max(_x(start + size, slots) - _x(start, slots), 1.0)
-    tip = f"{name}: {count(size)} slots, {percent(size, slots)} - {meaning}"
-    middle = y + 14
+def _link(lanes: Lanes, index: int, above: _Row, slots: int) -> str:
+    """From where the row above begins down to this row, which ends there."""
+    x = _x(lanes, above.start if index > 2 else slots, slots)
+    return svg.line(x, lanes.top(index - 1) + lanes.bar, x, lanes.top(index) + 4, css="link")
+
+
+def _drawn(lanes: Lanes, index: int, row: _Row, slots: int, cycles: int) -> str:
+    begin = _x(lanes, row.start, slots)
+    width = max(_x(lanes, row.start + row.size, slots) - begin, 1.0)
+    share, worth = percent(row.size, slots), count(round(row.size * cycles / slots) if slots else 0)
+    tip = f"{row.name}: {count(row.size)} slots, {share} - {row.meaning}"
+    begin = min(begin, lanes.right - width)
+    bar = svg.rect(begin, lanes.top(index), width, lanes.bar, row.colour, lanes.frame.tip(tip))
+    if lanes.frame.is_narrow:
+        figures = f"{share}, {worth}"
+        return lanes.name(index, row.name, 28, figures) + bar + lanes.note(index, figures, 0)
     return (
-        svg.text(LEFT - 12, middle, name, "t", "end")
-        + svg.rect(x, y, width, ROW - 8, colour, tip)
-        + svg.text(RIGHT + 80, middle, percent(size, slots), "t num", "end")
-        + svg.text(RIGHT + 182, middle, count(round(size * cycles / slots) if slots else 0), "t num", "end")
-        + svg.text(svg.WIDTH, middle, count(size), "t num dim", "end")
+        lanes.name(index, row.name, 28)
+        + bar
+        + lanes.note(index, share, RIGHT + 80, "end")
+        + lanes.note(index, worth, RIGHT + 182, "end")
+        + lanes.note(index, count(row.size), svg.WIDTH, "end", "t num dim")
     )
 
 
-def _x(value: int, slots: int) -> float:
-    return LEFT + (RIGHT - LEFT) * value / slots if slots else LEFT
+def _x(lanes: Lanes, value: int, slots: int) -> float:
+    return lanes.left + (lanes.right - lanes.left) * value / slots if slots else lanes.left

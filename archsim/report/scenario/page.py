@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -16,6 +17,7 @@ from archsim.report.format import si
 from archsim.report.page import page
 from archsim.report.scenario import rows
 from archsim.report.scenario.words import headline, sentences, setting, title
+from archsim.report.svg import both
 
 _POWER = "#0072B2"
 _STYLE = (
@@ -31,7 +33,9 @@ def html(summary: Summary) -> str:
     """The page as text; equal summaries give equal bytes."""
     details, period = summary["details"], summary["hyperperiod_s"]
     powers = [
-        parts({name: joules / period for name, joules in summary[key].items()}, "W", _POWER, f"Power by {what}")
+        both(
+            partial(parts, {n: joules / period for n, joules in summary[key].items()}, "W", _POWER, f"Power by {what}")
+        )
         for key, what in (("energy_breakdown_j", "stream"), ("energy_parts_j", "part"))
     ]
     return page(
