@@ -11,6 +11,7 @@ from archsim.errors import MappingError
 from archsim.ir.result import Result
 from archsim.lab.change_cost import FREE, Unknown, unknown
 from archsim.lab.enlarged import variants
+from archsim.lab.job import Job, build
 from archsim.lab.why import why
 from archsim.report.rows import why_notes, why_rows
 from archsim.spec.architecture import Architecture
@@ -137,3 +138,14 @@ def test_absent_costs_are_dashes_and_each_remark_stands_once(golden: Architectur
     assert raw["dma channels x2"]["area_mm2"] is None and raw["l1 slots x2"]["area_mm2"] == 0
     notes = [note for note in why_notes(rows) if "priced as n banks" in note]
     assert len(notes) == 1 and notes[0].startswith("acc banks x2, acc word x2, l1 banks x2, l1 word x2: ")
+
+
+def test_a_kept_mapping_is_the_one_that_the_chip_has() -> None:
+    """On the same chip it lowers to the same Program; on a larger one no layer is mapped anew."""
+    job = Job("eye_tracking", "edge_npu")
+    base = build(job)
+    assert build(job, keep=base.mapping).program == base.program
+    wider = vary(base.architecture, {"l1.banks": 2 * base.architecture.memory("l1").banks})
+    other = build(job.on(wider), keep=base.mapping)
+    assert base.mapping is not None and other.mapping is not None
+    assert [each.nodes for each in other.mapping.layers] == [each.nodes for each in base.mapping.layers]
