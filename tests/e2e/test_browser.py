@@ -28,7 +28,7 @@ SWEEP = """
 name: small
 chip: {chip}
 models: [{model}]
-axes: {{clock: [0.5 GHz, 1 GHz], dram.bandwidth: [4 GB/s, 8 GB/s, 16 GB/s]}}
+axes: {{clock: [0.5 GHz, 1 GHz], dram.bandwidth: [4 GB/s, 8 GB/s, 16 GB/s], dma.channels: [2], l1.banks: [4]}}
 constraints: ["latency_s <= 1"]
 objectives: [latency_s, power_avg_w]
 """

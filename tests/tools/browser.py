@@ -60,8 +60,10 @@ window.addEventListener("load", () => {
       return range.getClientRects().length > 1;
     });
   });
-  const crushed = all(".scroll td, .scroll th").filter((cell) => cell.textContent.trim().length > 12 &&
-    cell.getBoundingClientRect().width < 60 && !cell.closest("[hidden]"));
+  const longest = (cell) => Math.max(...cell.textContent.trim().split(/\\s+/).map((word) => word.length));
+  const least = (cell) => cell.matches("th") ? 5 * longest(cell) + 12 : cell.textContent.trim().length > 12 ? 60 : 0;
+  const crushed = all(".scroll td, .scroll th").filter((cell) =>
+    cell.getBoundingClientRect().width < least(cell) && !cell.closest("[hidden]"));
   const moving = all(".scroll").filter((box) => box.scrollWidth > box.clientWidth + 100);
   const lost = moving.filter((box) => {
     box.scrollLeft = 100;
