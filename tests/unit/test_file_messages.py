@@ -34,8 +34,8 @@ def test_all_problems_of_a_sweeps_form_at_once() -> None:
     text = sweep("[]", "{clock: {range: [1 GHz], steps: 1, stp: 4}, l1.banks: []}", "") + "fidelty: fast\n"
     with pytest.raises(ConfigError) as caught:
         read(text, "s.yaml")
-    assert str(caught.value).startswith("5 problems:\n")
-    assert places(caught) == ["4:16", "4:32", "4:42", "4:51", "6:1"]
+    assert str(caught.value).startswith("7 problems:\n")
+    assert places(caught) == ["3:1", "4:16", "4:32", "4:42", "4:51", "5:1", "6:1"]
     found = [str(caught.value).count(said) for said in ("[low, high]", "2 to 10000", "stp: unknown", "one value or")]
     assert found == [1, 1, 1, 1]
 
