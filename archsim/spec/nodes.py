@@ -85,6 +85,11 @@ class Node:
 
 def read(path: str | Path) -> Node:
     """The tree of a YAML file; raises ConfigError naming the file for everything that cannot be read."""
+    return parse(bounded_text(path), str(path))
+
+
+def bounded_text(path: str | Path) -> str:
+    """The text of a file of at most ``MAX_BYTES``; raises ConfigError naming the file for what cannot be read."""
     try:
         with open(path, "rb") as stream:
             data = stream.read(MAX_BYTES + 1)
@@ -92,7 +97,7 @@ def read(path: str | Path) -> Node:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     if len(data) > MAX_BYTES:
         raise ConfigError(f"{_place(path, data)}: more than {MAX_BYTES} bytes; allowed files of at most 1 MiB")
-    return parse(decoded(data, path), str(path))
+    return decoded(data, path)
 
 
 def decoded(data: bytes, path: str | Path) -> str:

@@ -9,6 +9,8 @@ from archsim.frontend.foreign.design import Design, Spread, Store
 from archsim.frontend.foreign.load import Brought, bring
 from archsim.frontend.foreign.section import Quantity
 from archsim.frontend.foreign.work import Task
+from archsim.spec.architecture import Architecture
+from archsim.spec.load import loads
 from mapper.looptree.einsum import Einsum, Operand
 from mapper.looptree.hierarchy import READ, WRITE, Action, Axis, Compute, Hierarchy, Memory
 
@@ -71,3 +73,9 @@ def einsum(task: Task, operands: dict[str, str], bits: dict[str, int]) -> Einsum
         for access in (*task.operands, task.result)
     ]
     return Einsum(task.name, {dim.lower(): extent for dim, extent in task.extents.items()}, tuple(found))
+
+
+def chip(found: Brought) -> Architecture:
+    """The chip that is written."""
+    text = next(text for text in found.files.values() if "archsim.chip/1" in text)
+    return loads(text)

@@ -21,7 +21,7 @@ from archsim.frontend.foreign.section import Section
 from archsim.frontend.foreign.template import rendered
 from archsim.frontend.foreign.work import Work
 from archsim.spec.locate import is_file
-from archsim.spec.nodes import MAX_BYTES, Mark, Node, decoded, parse_foreign
+from archsim.spec.nodes import Mark, Node, bounded_text, parse_foreign
 
 TOOLS = ("timeloop", "accelforge", "zigzag", "scalesim")
 MOST_FILES = 32
@@ -87,14 +87,7 @@ def bring(paths: Sequence[Path], tool: str = "") -> Brought:
 def _document(path: Path, tool: str) -> Document:
     if not is_file(path):
         raise ConfigError(f"{path}: no such file")
-    try:
-        with open(path, "rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    if len(data) > MAX_BYTES:
-        raise ConfigError(f"{path}:1:1: more than {MAX_BYTES} bytes; allowed files of at most 1 MiB")
-    text = decoded(data, path)
+    text = bounded_text(path)
     if path.suffix == ".csv" and tool in ("", "scalesim"):
         return Document(path, "scalesim", topology.parse_topology(path))
     if tool == "scalesim" or (not tool and (path.suffix == ".cfg" or scalesim.is_config(text))):
