@@ -8,12 +8,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from multiprocessing.popen_spawn_posix import Popen
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from threading import Timer
 from typing import cast
 
 import pytest
 
+from archsim.cli_ending import ending
 from archsim.errors import ConfigError, SimulationError
 from archsim.lab import options
 from archsim.lab.sweep import worker
@@ -171,3 +174,22 @@ def test_a_fault_of_our_own_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> Non
     found = raising(SimulationError("all queues wait"))
     assert (found.status, found.reason) == ("failed", "fault of archsim: all queues wait")
     assert raising(ConfigError("too small")).status == "impossible"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_waits_until_processes_have_started(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes between the birth of a process and what that reads; the start is whole before it acts."""
+    launch, launched = Popen._launch, []
+
+    def interrupted(self: Popen, process: BaseProcess) -> None:
+        signal.raise_signal(number)
+        launch(self, process)
+        launched.append(self.pid)
+
+    monkeypatch.setattr(Popen, "_launch", interrupted)
+    with ending():  # as the command line does: SIGTERM is an interrupt
+        before = signal.getsignal(number)
+        with pytest.raises(KeyboardInterrupt), Processes(2) as crew:
+            crew.call(os.getpid)
+        assert len(launched) == 2
+        assert number == signal.SIGTERM or signal.getsignal(number) is before

@@ -5,8 +5,10 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError, wait
+from contextlib import contextmanager
 from multiprocessing import get_context
-from types import TracebackType
+from threading import current_thread, main_thread
+from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
 from pebble import ProcessExpired, ProcessPool
@@ -70,7 +72,8 @@ class Processes:
 
     def call(self, function: Callable[[], T]) -> T:
         """What a function returns in one of the processes; raises what it raises."""
-        future: Future[T] = self._running().schedule(function)
+        with _held():
+            future: Future[T] = self._running().schedule(function)
         self._done([future])
         return future.result()
 
@@ -91,7 +94,8 @@ class Processes:
         return done
 
     def _schedule(self, task: Task, seconds: float | None) -> Future[Row]:
-        future: Future[Row] = self._running().schedule(self._work, args=[task], timeout=seconds)
+        with _held():
+            future: Future[Row] = self._running().schedule(self._work, args=[task], timeout=seconds)
         return future
 
     def _running(self) -> Any:
@@ -102,6 +106,30 @@ class Processes:
                 max_workers=self._workers, initializer=prepare, initargs=self._start, context=get_context("spawn")
             )
         return self._pool
+
+
+@contextmanager
+def _held() -> Iterator[None]:
+    """SIGINT and SIGTERM that come meanwhile act at the end: a process whose start is cut off complains of its half.
+
+    Handlers wait, and not a mask, which processes would inherit.
+    """
+    if current_thread() is not main_thread():  # where no signal acts
+        yield
+        return
+    came: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+    for each in came:
+        signal.raise_signal(each)
 
 
 def _row(future: Future[Row], task: Task, seconds: float | None) -> Row:
