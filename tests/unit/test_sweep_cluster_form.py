@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from pathlib import Path
@@ -116,6 +117,14 @@ def test_without_dask_the_extra_is_named(place: clusters.Place, monkeypatch: pyt
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ConfigError, match=r"pip install 'archsim\[cluster\]'"):
         clusters.crew(place)
+
+
+def test_loading_dask_leaves_interrupts_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    """dask_jobqueue.runner sets a handler of SIGINT as it is imported, by which Ctrl-C would end with exit code 0."""
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.delitem(sys.modules, "dask_jobqueue.runner", raising=False)
+    clusters._module("dask_jobqueue.runner")
+    assert "dask_jobqueue.runner" in sys.modules and signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "carrier://pigeon"])

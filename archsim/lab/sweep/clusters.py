@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import signal
 import time
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -162,11 +163,23 @@ def _options(batch: Batch) -> Mapping[str, Any]:
 def _module(name: str) -> Any:
     """A module of Dask, which from now on logs warnings alone: what ends late would say so when all is done."""
     try:
-        found = import_module(name)
+        with _handler_of_interrupts_kept():
+            found = import_module(name)
     except ImportError:
         raise ConfigError("a cluster needs Dask: pip install 'archsim[cluster]'") from None
     logging.getLogger("distributed").setLevel(logging.WARNING)
     return found
+
+
+@contextmanager
+def _handler_of_interrupts_kept() -> Iterator[None]:
+    """Importing dask_jobqueue makes Ctrl-C end the whole process with exit code 0; here it stays an interrupt."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is not before:  # only the main thread may change it
+            signal.signal(signal.SIGINT, before)
 
 
 def processors() -> int:
