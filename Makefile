@@ -39,7 +39,7 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 contracts: $(VENV)/.dev
-	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/unit/test_rooms.py
 
 pythons: $(VENV)/.dev
 	$(BIN)/python -m tests.tools.pythons
@@ -54,7 +54,7 @@ laws: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS) -p tests.laws_page --laws-page docs/laws.md --ignore tests/unit/test_docs.py
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.venv:
 	@test -n "$(PYTHON)" || { echo "make: needs Python 3.11 or newer; name one with PYTHON=/path/to/python" >&2; exit 1; }

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
-__version__ = "0.1.0"
+from archsim.base.version import __version__ as __version__
 
 __all__ = [
     "ArchsimError",
@@ -48,7 +48,7 @@ _FUNCTIONS = [name for name in __all__ if name[0].islower()]
 __getattr__, __dir__, _ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "errors": _ERRORS,
+        "base.errors": _ERRORS,
         "lab.front": _FUNCTIONS,
         "lab.run": ["RunResult"],
         "lab.scenario.run": ["ScenarioRun"],
@@ -59,7 +59,7 @@ __getattr__, __dir__, _ = lazy_loader.attach(
 )
 
 if TYPE_CHECKING:
-    from archsim.errors import (
+    from archsim.base.errors import (
         ArchsimError,
         ConfigError,
         MappingError,

@@ -1,6 +1,6 @@
 """``python -m archsim`` is the command line."""
 
-from archsim.cli import main
+from archsim.cli.app import main
 
 if __name__ == "__main__":
     main()

@@ -14,15 +14,15 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.base.progress import stretch
+from archsim.base.units import PS_PER_S
 from archsim.ir.figures import RepeatFacts
 from archsim.ir.program import Program
-from archsim.progress import stretch
 from archsim.spec.architecture import Architecture
 from archsim.system import Machine
 
 MODES = ("exact", "steady")
-_PS_PER_S = 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Repetition:
         found: RepeatFacts = {
             "mode": self.mode,
             "warm": self.runs,
-            "interval_s": self.interval_ps / _PS_PER_S,
+            "interval_s": self.interval_ps / PS_PER_S,
             "simulated": self.simulated,
         }
         if self.difference is not None:

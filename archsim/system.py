@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from archsim.errors import ProgramError, SimulationError
+from archsim.base.errors import ProgramError, SimulationError
+from archsim.base.progress import stretch
 from archsim.host.runtime import HostRuntime
 from archsim.ir.activity import Activity
 from archsim.ir.program import Program, Queue
@@ -21,7 +22,6 @@ from archsim.memory.scratchpad import Scratchpads
 from archsim.noc.fabric import Fabric
 from archsim.noc.network import Network
 from archsim.pe.core import compute_engine, core_number, idle_names
-from archsim.progress import stretch
 from archsim.sim.deadlock import report
 from archsim.sim.engine import Engine
 from archsim.sim.kernel import Kernel, ProcessBody

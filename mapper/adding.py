@@ -1,10 +1,10 @@
 """Partial sums of the same outputs on several cores: how they are added up on one of them, and what that takes.
 
 Where a layer's reduction is spread, each core of a group has sums over its share of it. The root of the group adds all
-of them up and finishes the outputs; the way there is a collective (``archsim.ops.collectives``): straight to the root,
-along a chain, or up a tree. A core that others send to first copies its own partial sums beside its accumulators, then
-fetches theirs one after the other, each a move with ``combine: add``. Its store engine does so, tile by tile, before it
-stores the tile.
+of them up and finishes the outputs; the way there is a collective (``archsim.facts.collectives``): straight to the
+root, along a chain, or up a tree. A core that others send to first copies its own partial sums beside its accumulators,
+then fetches theirs one after the other, each a move with ``combine: add``. Its store engine does so, tile by tile,
+before it stores the tile.
 
 Of the ways the one is taken that is done first: with T tiles, s cycles to copy one and p to fetch one, and a root that
 fetches f times, T (s + f p), and the p before the first tile can come to the root that tiles behind it do not wait for.
@@ -18,7 +18,7 @@ from functools import cache
 
 import numpy as np
 
-from archsim.ops.collectives import Hop, expand
+from archsim.facts.collectives import Hop, expand
 from mapper.costs import ChipCosts
 from mapper.grid import Flow, Reals
 from mapper.network import link_rate, trip

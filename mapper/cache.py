@@ -1,7 +1,7 @@
 """Mappings on disk, keyed by content: problem, chip, objective and a hash of the code that makes them.
 
-An entry carries a seal (``archsim.entries``); one that is edited, damaged or of another key, chip or code is dropped
-with a warning. Whether a sealed one is a mapping of its problem is for who knows that (``mapper.given.judge``).
+An entry carries a seal (``archsim.base.entries``); one that is edited, damaged or of another key, chip or code is
+dropped with a warning. Whether a sealed one is a mapping of its problem is for who knows that (``mapper.given.judge``).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from archsim import entries
-from archsim.caches import code_sha256
+from archsim.base import entries
+from archsim.base.caches import code_sha256
+from archsim.base.trust import distrust
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
-from archsim.trust import distrust
 
-SOURCES = ("mapper", "archsim.pe.dataflows", "archsim.ops", "archsim.energy")
+SOURCES = ("mapper", "archsim.facts", "archsim.ops", "archsim.graph", "archsim.energy")
 MACHINE = tuple(f"archsim.{room}" for room in ("sim", "pe", "memory", "noc", "host", "system"))  # what simulates them
 PLAIN = ("unit", "kind", "bound_cycles", "expected_cycles", "space", "evaluated", "proof", "simulated_cycles")
 SEAL = "seal"

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from archsim.facts.lru.lines import Lines, first_line, touches
 from archsim.ir.footprint import footprint
 from archsim.ir.program import Program, Tensor
 from archsim.ir.streams import rows_of
 from archsim.ir.unroll import Step, unroll
-from archsim.ops.lru.lines import Lines, first_line, touches
 from archsim.spec.architecture import Architecture
 from archsim.spec.memories import Cache
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isqrt, prod
 
-from archsim.pe.dataflows.fold import ceil_div
+from archsim.facts.dataflows.fold import ceil_div
 from mapper.constrain import Rules
 from mapper.problem import Problem
 

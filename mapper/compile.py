@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.ir.workload import Workload
 from archsim.spec.architecture import Architecture
 from mapper.layers import Layers

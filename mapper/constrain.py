@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain, combinations
 
-from archsim.errors import MappingError, nearest
+from archsim.base.errors import MappingError, nearest
 from archsim.ir.mapping import Constraint
 from archsim.ir.workload import Layer
 from archsim.spec.architecture import Architecture

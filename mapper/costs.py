@@ -9,11 +9,11 @@ from math import inf
 
 import numpy as np
 
+from archsim.facts.dataflows import catalogue
+from archsim.facts.dataflows.fold import ArrayShape, Nest
+from archsim.facts.vector_cost import vector_cycles
 from archsim.ir.functions import Function, Functions
 from archsim.ir.workload import Layer
-from archsim.ops.vector_cost import vector_cycles
-from archsim.pe.dataflows import catalog
-from archsim.pe.dataflows.fold import ArrayShape, Nest
 from archsim.spec.architecture import Architecture, Array, Vector
 from archsim.spec.part import Part
 from mapper.grid import Reals
@@ -164,7 +164,7 @@ def fold_function(chip: ChipCosts, layer: Layer, array: Array, dtypes: Mapping[s
     """Cycles of the layer's nest on the array at the dtypes used (accumulating form), and elements over its edge by
     STREAMS; remembered over all layers and chips.
     """
-    flow = catalog.get(array.dataflow)
+    flow = catalogue.get(array.dataflow)
     nest = Nest(layer.batch, layer.m, layer.n, layer.k)
     shape = array_shape(array, dtypes["inputs"], dtypes["weights"])
     known = _folds(array.dataflow, nest, shape)

@@ -12,10 +12,10 @@ from itertools import product
 from math import prod
 from types import MappingProxyType
 
+from archsim.facts.dataflows import catalogue
+from archsim.facts.dataflows.fold import Nest
 from archsim.ir.activity import combining
 from archsim.ir.footprint import Footprint, runs_of
-from archsim.pe.dataflows import catalog
-from archsim.pe.dataflows.fold import Nest
 from archsim.spec.architecture import Architecture
 from mapper.adding import ways
 from mapper.borders import slabs
@@ -230,7 +230,7 @@ def _array(
     layer, shape = problem.layer, array_shape(array, dtypes["inputs"], dtypes["weights"])
     nest = Nest(layer.batch, layer.m, layer.n, layer.k)
     for extents, times, fresh in _tiles(frame, tuple(problem.dims), len(frame.loops)):
-        fold = catalog.get(array.dataflow).fold(nest, extents, shape, accumulate=not fresh)
+        fold = catalogue.get(array.dataflow).fold(nest, extents, shape, accumulate=not fresh)
         for action, count in fold.inner_actions.items():
             counts[array.name, action] += count * times
         for name, operand, direction in (

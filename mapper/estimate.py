@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.ir.activity import CountKey
 from archsim.ir.workload import Workload
 from archsim.spec.architecture import Architecture

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.ir.mapping import LayerMapping
 from mapper.given.priced import CELL, price
 from mapper.layers import Layers

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 
-from archsim.errors import ConfigError, MappingError
+from archsim.base.errors import ConfigError, MappingError
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.workload import Layer, Tensor, Workload
 from archsim.spec.architecture import Architecture, Array, Vector

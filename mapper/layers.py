@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from archsim.base.errors import ConfigError, MappingError
+from archsim.base.progress import each
 from archsim.energy.chip import energy_per_byte
-from archsim.errors import ConfigError, MappingError
 from archsim.ir.mapping import LayerMapping
 from archsim.ir.workload import Layer, Workload
-from archsim.progress import each
 from archsim.spec.architecture import Architecture
 from mapper import constrain
 from mapper.alone import lower_alone

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from archsim.errors import ConfigError, nearest
+from archsim.base.errors import ConfigError, nearest
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.mapping import Constraint, LayerMapping, Placement
 from archsim.ir.program import Program

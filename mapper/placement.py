@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.ir.mapping import Placement
 from archsim.ir.workload import Tensor, Workload
 from mapper.strides import block_bytes, padding, row_major

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.ir.workload import Layer, Operand, Workload
 from archsim.spec.architecture import Architecture
 from mapper.looked_up import inside_rows

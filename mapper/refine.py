@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
 from archsim.ir.mapping import LayerMapping, MapNode
 from mapper.search.space import Choice
 

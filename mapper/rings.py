@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.ir.mapping import Keep, LayerMapping
 from archsim.spec.architecture import Architecture
 from mapper.geometry import components, slot_padding, slot_sizes

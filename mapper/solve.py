@@ -11,10 +11,10 @@ from typing import Any
 
 from pebble import ProcessExpired, ProcessPool
 
-from archsim.caches import code_sha256
-from archsim.errors import MappingError
+from archsim.base.caches import code_sha256
+from archsim.base.errors import MappingError
+from archsim.base.progress import each
 from archsim.ir.mapping import LayerMapping
-from archsim.progress import each
 from mapper.cache import MACHINE, MappingCache, digest
 from mapper.constrain import FREE, Rules
 from mapper.costs import ChipCosts

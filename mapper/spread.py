@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from archsim.errors import MappingError, nearest
+from archsim.base.errors import MappingError, nearest
+from archsim.facts.dataflows import catalogue
+from archsim.facts.dataflows.fold import ArrayShape, FanoutSpec, Nest
 from archsim.ir.workload import Layer
-from archsim.pe.dataflows import catalog
-from archsim.pe.dataflows.fold import ArrayShape, FanoutSpec, Nest
 from archsim.spec.architecture import Array
 from mapper.constrain import Rules
 from mapper.costs import array_shape
@@ -33,7 +33,7 @@ def spread(layer: Layer, dataflow: str, shape: ArrayShape) -> dict[str, tuple[st
     """Dims of a matmul that a dataflow lays over each axis: those of which two indices take one fold, says ``fold``
     itself. An axis of one PE has none.
     """
-    flow = catalog.get(dataflow)
+    flow = catalogue.get(dataflow)
     nest = Nest(layer.batch, layer.m, layer.n, layer.k)
     operands = {operand.name: operand for operand in (*layer.inputs, layer.output)}
     index = {name: {dim for axis in operand.axes for dim, _ in axis.terms} for name, operand in operands.items()}
@@ -106,7 +106,7 @@ def _check_tiles(layer: Layer, rules: Rules, array: Array, unspread: Mapping[str
 
 def _refused(layer: Layer, rules: Rules, array: Array, axis: str, shape: ArrayShape, text: str) -> MappingError:
     plain = ArrayShape(shape.rows, shape.cols, shape.rate)  # options have no meaning for some
-    found = {name: spread(layer, name, plain).get(axis, ()) for name in catalog.names()}
+    found = {name: spread(layer, name, plain).get(axis, ()) for name in catalogue.names()}
     told = "; ".join(f"{name} {', '.join(dims) or 'nothing'}" for name, dims in found.items())
     allowed = ", ".join(rules.spatial[axis]) or "nothing"
     return MappingError(

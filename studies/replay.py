@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import archsim
-from archsim.errors import ArchsimError
+from archsim.base.errors import ArchsimError
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "tests" / "golden" / "replay.json"

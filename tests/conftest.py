@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from archsim import caches
+from archsim.base import caches
 from archsim.lab import uncollected
 
 settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -37,7 +37,7 @@ def _caches_as_before() -> Generator[None, None, None]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests that open pages as skipped where there is no browser to open them with."""
-    from archsim.errors import ConfigError
+    from archsim.base.errors import ConfigError
     from archsim.report.pdf import browser
 
     opens_pages = [item for item in items if item.get_closest_marker("browser")]

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from archsim.base.errors import SimulationError
 from archsim.energy.exact import joules, total_joules
 from archsim.energy.tables import Tables
-from archsim.errors import SimulationError
 from archsim.ir.activity import CountKey
 from archsim.spec.architecture import Architecture
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from archsim.base.errors import ConfigError, nearest
 from archsim.energy.network import price_noc
 from archsim.energy.parts import (
     Context,
@@ -26,7 +27,6 @@ from archsim.energy.parts import (
 )
 from archsim.energy.tables import ZJ_PER_PJ, PartTable, Tables
 from archsim.energy.technology import load_technology
-from archsim.errors import ConfigError, nearest
 from archsim.spec.architecture import Architecture, Array, Dma, Host, Vector
 from archsim.spec.memories import Cache, Memory
 from archsim.spec.network import Level, Noc, Outer

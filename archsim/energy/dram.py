@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from archsim import registry
 from archsim.energy.technology import Figures
+from archsim.facts.dram.catalogue import dram
 from archsim.spec.memories import Memory
 from archsim.spec.part import Sourced
-
-STANDARDS = "archsim.memory.dram.standards"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +37,7 @@ def widths(part: Memory, table: DramTable) -> tuple[float, float]:
     stated = part.width_bits * part.channels / table.width_bits
     if part.standard == "constant":
         return stated, stated
-    made = registry.load(STANDARDS, part.standard)
-    memory = made.dram(part.speed_mts, part.width_bits, part.channels, part.capacity_bytes)
+    memory = dram(part.standard, part.speed_mts, part.width_bits, part.channels, part.capacity_bytes)
     buses, ranks = memory.device.buses, memory.device.ranks
     return stated / (memory.channels * buses), stated * ranks / buses
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from archsim.base.errors import ConfigError
 from archsim.energy.technology import Figures
-from archsim.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
 
 ZJ_PER_PJ = 10**9
 ZJ_PER_J = 10**21

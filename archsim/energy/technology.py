@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from archsim.base.errors import ConfigError
 from archsim.energy.sram import Points, SramTable
-from archsim.errors import ConfigError
 from archsim.spec.part import Sourced
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 
-from archsim.errors import ConfigError, ModelError, NotBuiltError, nearest
+from archsim.base.errors import ConfigError, ModelError, NotBuiltError, nearest
+from archsim.graph.lowering.lower import Lowered
 from archsim.ir.workload import Workload
-from archsim.ops.lowering.lower import Lowered
 from archsim.spec.locate import config_files, is_file
 
 LATER = (".pt2", ".mlir", ".mlirbc", ".json")

@@ -14,8 +14,8 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from archsim.ops.graph.nodes import Graph, Node, Shape
-from archsim.ops.lowering.order import images, memory_order
+from archsim.graph.lowering.order import images, memory_order
+from archsim.ir.graph import Graph, Node, Shape
 
 
 def layer_name(op: str, ordinal: int, shape: Shape) -> str:

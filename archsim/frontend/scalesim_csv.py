@@ -18,12 +18,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from archsim.errors import ModelError
+from archsim.base.errors import ModelError
 from archsim.frontend.names import layer_name
 from archsim.frontend.scalesim_columns import GEMM_FIELDS, Columns, columns_of
-from archsim.ops.graph.infer import infer
-from archsim.ops.graph.nodes import Attribute, Graph, Node, Shape, Value
-from archsim.ops.lowering.lower import Lowered, lower_graph
+from archsim.graph.lowering.lower import Lowered, lower_graph
+from archsim.graph.passes.infer import infer
+from archsim.ir.graph import Attribute, Graph, Node, Shape, Value
 
 _RATIO = re.compile(r"\s*(\d+)\s*:\s*(\d+)\s*")
 

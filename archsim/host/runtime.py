@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.unroll import Step
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Launch

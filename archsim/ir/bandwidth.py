@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.ir.activity import Bandwidth
+from archsim.ir.rows import Bandwidth
 
 FIELDS = Bandwidth._fields[1:]
 ON_CHIP = FIELDS[: FIELDS.index("pin_bytes")]  # what is not 0 of memories that are not DRAM

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from archsim.errors import ConfigError, nearest
+from archsim.base.errors import ConfigError, nearest
 
 BYTES = {"int8": 1, "uint8": 1, "fp8": 1, "int16": 2, "fp16": 2, "bf16": 2, "int32": 4, "fp32": 4}
 

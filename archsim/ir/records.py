@@ -10,7 +10,7 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.ir.activity import Record
+from archsim.ir.rows import Record
 
 IntArray = NDArray[np.int64]
 

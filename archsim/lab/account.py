@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
-from archsim import __version__
+from archsim.base.version import __version__
 from archsim.energy.account import account
 from archsim.energy.chip import tables_for
 from archsim.energy.power import power

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from archsim.base.errors import ArchsimError
 from archsim.energy.chip import modelled
 from archsim.energy.parts import Priced
-from archsim.errors import ArchsimError
 from archsim.spec.architecture import Architecture
 from archsim.spec.memories import Cache, Memory
 from archsim.spec.part import Part

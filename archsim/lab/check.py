@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
-from archsim.errors import ConfigError, nearest
-from archsim.lab.job import ASM, read_text
+from archsim.base.errors import ConfigError, nearest
+from archsim.lab.job import ASM, Job, load_chip, load_workload, read_program
+from archsim.lab.text import read_text
 from archsim.report.format import counted
 from archsim.spec.locate import is_file
 
@@ -31,10 +32,33 @@ def check_model(model: str, chip: str, dtype: str | None, values: Mapping[str, o
 
     Raises ``mapper.judge.UnfitError`` with the layers and the lines to paste, and what reading either of them raises.
     """
-    from archsim.lab.fit import fits
-    from archsim.lab.job import Job
+    return _fits(Job(model, chip, dtype=dtype, values=values))
 
-    return fits(Job(model, chip, dtype=dtype, values=values))
+
+def _fits(job: Job) -> str:
+    """That the chip of a job can run its model, a scenario's models or a Program, in a few words; raises ArchsimError's
+    children where it cannot."""
+    from archsim.ir.check.program import check
+    from archsim.lab.fit import check_fit
+    from archsim.lab.options import parse_dtypes
+    from archsim.lab.scenario.find import is_scenario, load
+
+    architecture = load_chip(job)
+    if job.is_program:
+        program, _ = read_program(job)
+        check(program, architecture)
+        return f"Program '{program.name}' can run on '{architecture.name}'"
+    if is_scenario(job.model):
+        found = load(str(job.model))
+        for stream in found.scenario.streams:
+            asked = parse_dtypes(stream.dtype)
+            check_fit(found.workloads[stream.name], architecture, asked, job.chip, job.values)
+        return (
+            f"scenario '{found.scenario.name}', {len(found.workloads)} streams: '{architecture.name}' has all it needs"
+        )
+    workload = load_workload(job)
+    check_fit(workload, architecture, parse_dtypes(job.dtype), job.chip, job.values)
+    return f"'{workload.name}', {counted(len(workload.layers), 'layer')}: '{architecture.name}' has all that they need"
 
 
 def _model(path: Path) -> str:

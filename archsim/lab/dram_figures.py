@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.figures import DramFigures, MemoryFigures
 from archsim.ir.result import LayerResult

@@ -18,10 +18,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from archsim import units
-from archsim.errors import ArchsimError
+from archsim.base import units
+from archsim.base.errors import ArchsimError
+from archsim.facts.dataflows import catalogue
 from archsim.lab.offchip import device_of
-from archsim.pe.dataflows import catalog
 from archsim.spec.architecture import Architecture, Array, Dma, Vector
 from archsim.spec.memories import Cache, Memory, PortSet
 from archsim.spec.network import Noc, Outer
@@ -172,7 +172,7 @@ def _dma(dma: Dma) -> Iterator[Variant]:
 
 def _array(array: Array) -> Iterator[Variant]:
     yield Variant(f"{array.name} columns x2", {f"{array.name}.shape": [array.rows, 2 * array.cols]})
-    known = catalog.get(array.dataflow).OPTIONS
+    known = catalogue.get(array.dataflow).OPTIONS
     for option, words in OPTIONS.items():
         if option in known and not getattr(array, option):
             yield Variant(f"{array.name} {words}", {f"{array.name}.{option}": True})

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
+from archsim.base.units import PS_PER_S
 from archsim.energy.account import account
 from archsim.energy.chip import tables_for
 from archsim.ir.activity import CountKey, to_cycles
@@ -25,7 +26,7 @@ from archsim.lab.offchip import device_of
 from archsim.memory.dram.fast import Refreshes
 from archsim.memory.offchip import policy_of
 from archsim.sim.mac_breakdown import peak_macs_per_cycle, peak_of_dtypes
-from archsim.spec.architecture import PS_PER_S, Architecture, Host
+from archsim.spec.architecture import Architecture, Host
 from archsim.spec.memories import Memory
 
 SIMULATED = ("power_peak_w", "power_window_s", "dram.row_hit_rate")  # what this model cannot know

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from archsim.errors import ArchsimError, ConfigError, nearest
+from archsim.base.errors import ArchsimError, ConfigError, nearest
+from archsim.base.progress import each
 from archsim.lab.enlarged import Variant, variants
 from archsim.lab.job import Job, Progress, load_chip, prepare, quiet
 from archsim.lab.offchip import outer_rates
-from archsim.progress import each
 from archsim.spec.architecture import Architecture
 from mapper.explain import Figures, figures, least, runner_up
 from mapper.layers import Layers

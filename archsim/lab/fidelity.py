@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import ceil
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.ir.program import Program
 from archsim.lab import traffic
 from archsim.spec import load
@@ -84,7 +84,7 @@ def affordable(architecture: Architecture, program: Program) -> tuple[Architectu
 
 
 def _requests(part: Memory, program: Program) -> int:
-    from archsim.memory.dram import catalogue
+    from archsim.facts.dram import catalogue
 
     dram = catalogue.dram(part.standard, part.speed_mts, part.width_bits, part.channels, part.capacity_bytes)
     return traffic.moved_bytes(program, part.name) // dram.device.burst_bytes

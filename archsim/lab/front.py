@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.ir.workload import Workload
 from archsim.lab.job import Chip, Job, Model
 from archsim.lab.run import RunResult, execute

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archsim.caches import folder
-from archsim.errors import ArchsimError, ConfigError, MappingError
+from archsim.base.caches import folder
+from archsim.base.errors import ArchsimError, ConfigError, MappingError
 from archsim.ir.figures import RunOptions
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.program import Program
@@ -18,12 +18,13 @@ from archsim.lab import options
 from archsim.lab.fidelity import affordable, with_fidelity
 from archsim.lab.fit import check_fit
 from archsim.lab.offchip import outer_rates
+from archsim.lab.text import read_text
 from archsim.lab.uncollected import collect_stopped, uncollected
 from archsim.report.format import counted
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
-    from archsim.ops.lowering.lower import Lowered
+    from archsim.graph.lowering.lower import Lowered
     from mapper.options import Options
 
 Model = str | Path | Workload
@@ -270,14 +271,3 @@ def read_program(job: Job) -> tuple[Program, str]:
     path = Path(str(job.model))
     text = read_text(path)
     return parse_program(text, str(path)), hashlib.sha256(text.encode()).hexdigest()
-
-
-def read_text(path: Path) -> str:
-    """The text of a file; raises ConfigError naming it when it cannot be read or is not UTF-8."""
-    from archsim.spec.nodes import decoded
-
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
-    return decoded(data, path)

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from archsim import units
-from archsim.errors import ConfigError, LimitError
+from archsim.base import units
+from archsim.base.errors import ConfigError, LimitError
 
 SHARE = 0.8  # of what is free, that a command takes at most unless told otherwise
 LEAST_BYTES = 256 << 20  # the interpreter with its libraries

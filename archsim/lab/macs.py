@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.workload import Workload
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from archsim.errors import ConfigError, nearest
+from archsim.base.errors import ConfigError, nearest
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.workload import Workload
 from archsim.lab.job import Job, Progress, build, quiet

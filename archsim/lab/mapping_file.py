@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from archsim import outputs
-from archsim.errors import ConfigError, MappingError
+from archsim.base import writable
+from archsim.base.errors import ConfigError, MappingError
 from archsim.ir.mapping import MappingFile, ModelMapping
 from archsim.ir.workload import Workload
 from archsim.spec.architecture import Architecture
@@ -99,7 +99,7 @@ class Pinned:
 def load(path: Path) -> Pinned:
     """Read a mapping file; raises ConfigError with file:line and what is allowed."""
     from archsim.ir.text import mapping_file_from_text, mapping_file_from_yaml
-    from archsim.lab.job import read_text
+    from archsim.lab.text import read_text
 
     _check_suffix(path)
     read = mapping_file_from_text if path.suffix in TEXT else mapping_file_from_yaml
@@ -119,13 +119,13 @@ def to_text(mapping: ModelMapping, workload: Workload | None = None) -> str:
 def check_writable(path: Path) -> None:
     """Raises ConfigError when a mapping cannot be written there."""
     _check_suffix(path)
-    outputs.check_file(path)
+    writable.check_file(path)
 
 
 def write(mapping: ModelMapping, workload: Workload, path: Path) -> None:
     """Write the mapping in the form that the suffix says; raises ConfigError when the file cannot be written."""
     _check_suffix(path)
-    outputs.write(path, to_text(mapping, workload if path.suffix in TEXT else None))
+    writable.write(path, to_text(mapping, workload if path.suffix in TEXT else None))
 
 
 def _check_suffix(path: Path) -> None:

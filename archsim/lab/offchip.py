@@ -18,7 +18,7 @@ from archsim.spec.architecture import Architecture
 from archsim.spec.memories import Memory
 
 if TYPE_CHECKING:
-    from archsim.memory.dram.device import Device, Dram
+    from archsim.facts.dram.device import Device, Dram
     from mapper.costs import Outer
 
 RUN_STEP = 2  # runs that are measured: each 4 times as long as the one before
@@ -76,14 +76,14 @@ def _of_engine(architecture: Architecture, device: Device) -> float:
 
 def device_of(part: Memory) -> Dram:
     """The DRAM that a part is, by its standard."""
-    from archsim.memory.dram import catalogue
+    from archsim.facts.dram import catalogue
 
     return catalogue.dram(part.standard, part.speed_mts, part.width_bits, part.channels, part.capacity_bytes)
 
 
 def _shares(part: Memory, dram: Dram, cores: int) -> Shares:
     """What is left of the peak by streams, up to one for each core, and run, up to where the next one begins."""
-    from archsim.memory.dram.bit_order import mapped
+    from archsim.facts.dram.bit_order import mapped
     from archsim.memory.dram.sampling import CROWDS, Sampler
     from archsim.memory.offchip import policy_of
 

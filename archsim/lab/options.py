@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from archsim.errors import ConfigError, nearest
+from archsim.base.errors import ConfigError, nearest
 from archsim.ir import dtypes
 from archsim.ir.result import RENDERING, Result
 from archsim.lab.scenario.keys import KEYS as SCENARIO_KEYS

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from archsim.errors import ArchsimError, ConfigError, ProgramError
+from archsim.base.errors import ArchsimError, ConfigError, ProgramError
 from archsim.ir.figures import Provenance, Refinement
 from archsim.ir.program import Program
 from archsim.ir.result import Result

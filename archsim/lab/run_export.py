@@ -8,11 +8,11 @@ from typing import Any
 
 import pandas as pd
 
+from archsim.base.plain import visible
+from archsim.base.writable import write_all
 from archsim.lab import tabular
 from archsim.lab.run_tables import published, raw
 from archsim.lab.sweep.publish import alignment
-from archsim.outputs import write_all
-from archsim.plain import visible
 from archsim.report.headline import title
 from archsim.report.markdown import table as markdown_table
 from archsim.report.summary import load

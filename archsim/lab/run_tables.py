@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
+from archsim.base.plain import visible
 from archsim.lab.options import scalars
 from archsim.lab.sweep.publish import column
-from archsim.plain import visible
 from archsim.report.causes import cause, in_order
 from archsim.report.format import NONE
 from archsim.report.headline import headline, title

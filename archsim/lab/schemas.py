@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from archsim.errors import ConfigError, nearest
+from archsim.base.errors import ConfigError, nearest
 
 Json = dict[str, Any]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from archsim import registry
-from archsim.errors import ConfigError, nearest
-from archsim.units import si
+from archsim.base import registry
+from archsim.base.errors import ConfigError, nearest
+from archsim.base.units import si
 
 if TYPE_CHECKING:
     from archsim.spec.architecture import Architecture
@@ -73,9 +73,9 @@ def _scenarios() -> Lines:
 
 
 def _dram() -> Lines:
-    from archsim.memory.dram import catalogue
+    from archsim.facts.dram import catalogue
 
-    return [(name, _first_line("archsim.memory.dram.standards", name)) for name in catalogue.names()]
+    return [(name, _first_line(catalogue.KIND, name)) for name in catalogue.names()]
 
 
 def _technologies() -> Lines:
@@ -87,18 +87,19 @@ def _technologies() -> Lines:
 
 
 def _dataflows() -> Lines:
-    package = "archsim.pe.dataflows"
-    return [(name, _first_line(package, name)) for name in registry.modules(package)]
+    from archsim.facts.dataflows import catalogue
+
+    return [(name, _first_line(catalogue.KIND, name)) for name in catalogue.names()]
 
 
 def _topologies() -> Lines:
-    from archsim.noc import catalogue
+    from archsim.facts.noc import catalogue
 
-    return [(name, _first_line(catalogue.PACKAGE, name)) for name in catalogue.names()]
+    return [(name, _first_line(catalogue.KIND, name)) for name in catalogue.names()]
 
 
-def _first_line(package: str, name: str) -> str:
-    return (registry.load(package, name).__doc__ or "").strip().partition("\n")[0]
+def _first_line(kind: registry.Kind, name: str) -> str:
+    return (registry.load(kind, name).__doc__ or "").strip().partition("\n")[0]
 
 
 _LISTS: Mapping[str, Callable[[], Lines]] = {

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from archsim.errors import ConfigError, nearest
+from archsim.base.errors import ConfigError, nearest
 
 PDF = "pdf"
 PAGE = "report.html"
@@ -77,4 +77,5 @@ def _of_sweep(directory: Path, name: str) -> list[Path]:
     from archsim.lab.sweep.export import export
     from archsim.lab.sweep.questions import SweepTable
 
-    return [export(SweepTable.load(directory), directory, name)]
+    table = SweepTable.load(directory)
+    return [export(table, table.pareto(), directory, name)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from archsim.errors import ConfigError, NotBuiltError, nearest
+from archsim.base.errors import ConfigError, NotBuiltError, nearest
 from archsim.lab.validate.suite import SuiteResult, default_reference
 
 SUITES = ("dram", "mapping", "noc", "systolic")

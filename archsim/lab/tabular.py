@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from archsim.errors import ConfigError
-from archsim.plain import cell
+from archsim.base.errors import ConfigError
+from archsim.base.plain import cell
 
 EXTRA = "studies"  # what Excel and SQL need is installed with it
 

@@ -42,9 +42,9 @@ def flits(program: Program, noc: Noc) -> int:
 
 def mean_routers(noc: Noc) -> float:
     """Routers that a packet from the first core passes on its way to another one, in the mean of all, by the fewest."""
-    from archsim.noc import attachment  # its arrays are slow to import: only for chips with a network
+    from archsim.spec import topology as chip_topology  # its arrays are slow to import: only for chips with a network
 
-    topology = attachment.topology(noc)
+    topology = chip_topology.topology(noc)
     ahead: dict[int, list[int]] = {}
     for link in topology.links:
         ahead.setdefault(link.source, []).append(link.target)

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from archsim.errors import ArchsimError
+from archsim.base.errors import ArchsimError
+from archsim.base.progress import each
 from archsim.ir.result import Result
 from archsim.lab.change_cost import Unknown, unknown
 from archsim.lab.enlarged import Variant, variants
-from archsim.progress import each
 from archsim.report.details import WhyRow
 from archsim.spec.architecture import Architecture
 

@@ -18,9 +18,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from archsim.facts.lru.lines import BoolArray, IntArray, Lines, Touches, first_line, touches
 from archsim.ir.activity import CacheStats
 from archsim.ir.footprint import Footprint
-from archsim.ops.lru.lines import BoolArray, IntArray, Lines, Touches, first_line, touches
 from archsim.sim.clock import Clock
 from archsim.spec.memories import Cache
 

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from archsim.errors import NotBuiltError, ProgramError
+from archsim.base.errors import NotBuiltError, ProgramError
 from archsim.ir.footprint import Footprint, clip, footprint
 from archsim.ir.unroll import Step
 from archsim.memory.cache import TableCache

@@ -29,7 +29,8 @@ from typing import Any
 
 import numpy as np
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
+from archsim.facts.lru.lines import BoolArray, IntArray, Touches
 from archsim.ir.footprint import Footprint, footprint
 from archsim.ir.program import Region
 from archsim.ir.streams import rows_of
@@ -41,7 +42,6 @@ from archsim.memory.dram.interface import Completion, RowList
 from archsim.memory.offchip import OffChip, asker_of
 from archsim.memory.row_crossing import RowCrossing
 from archsim.memory.runs import Runs, dense, stretches
-from archsim.ops.lru.lines import BoolArray, IntArray, Touches
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Demand, Execution, Outcome, Streams
 from archsim.sim.kernel import Event

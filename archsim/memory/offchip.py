@@ -11,16 +11,18 @@ from itertools import count
 from math import prod
 from typing import NamedTuple, cast
 
-from archsim.ir.activity import Bandwidth, DramStats, edge_ps
+from archsim.base.units import PS_PER_S
+from archsim.facts.dram import catalogue
+from archsim.facts.dram.bit_order import mapped
+from archsim.facts.dram.device import Policy, Refresh, Rows
+from archsim.ir.activity import DramStats, edge_ps
 from archsim.ir.footprint import Footprint
-from archsim.memory.dram import catalogue
-from archsim.memory.dram.bit_order import mapped
+from archsim.ir.rows import Bandwidth
 from archsim.memory.dram.constant import ConstantRateMemory
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.device import Policy, Refresh, Rows
 from archsim.memory.dram.fast import FastDram
 from archsim.memory.dram.interface import Asker, Completion, DramModel, RowList, Transfer
-from archsim.sim.clock import PS_PER_S, Clock
+from archsim.sim.clock import Clock
 from archsim.sim.kernel import Event, Kernel
 from archsim.sim.tally import Tally
 from archsim.spec.architecture import Dma

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from archsim.errors import NotBuiltError
+from archsim.base.errors import NotBuiltError
 from archsim.ir.footprint import footprint
 from archsim.ir.program import Region
 from archsim.ir.streams import rows_of

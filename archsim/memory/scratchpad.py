@@ -22,7 +22,7 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.memory.banks import bank_loads, banking, lost_cycles, stream_cycles
 from archsim.memory.port import Conflict, Port, PortStreams
 from archsim.memory.ports import Ports

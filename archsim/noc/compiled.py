@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.facts.noc.routers import CROSSBAR, MOST_PORTS, WIRE
+from archsim.facts.noc.routing import NONE as NO_WAY
+from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.topology import Link, Node, Topology
 from archsim.noc.kernel import layout as k
 from archsim.noc.kernel.knuth import generator
 from archsim.noc.kernel.matching import matching
 from archsim.noc.parameters import ALLOCATORS, WHOLE, Packets, RouterParameters
-from archsim.noc.routing import NONE as NO_WAY
-from archsim.noc.routing import Routes
-from archsim.noc.topology import Link, Node, Topology
 
 
 def initial(
@@ -66,8 +67,8 @@ def initial(
 def _check(topology: Topology, routes: Routes, parameters: RouterParameters, *, switched: bool) -> None:
     what = f"network {topology.name}"
     switch = topology.ports * parameters.input_speedup
-    if switched and switch > k.MOST_PORTS:
-        raise ConfigError(f"{what}: {switch} inputs of a router's switch; allowed at most {k.MOST_PORTS}")
+    if switched and switch > MOST_PORTS:
+        raise ConfigError(f"{what}: {switch} inputs of a router's switch; allowed at most {MOST_PORTS}")
     allocators = {parameters.vc_allocator, parameters.switch_allocator}
     if parameters.speculative and allocators != {"islip"}:
         raise ConfigError(f"{what}: speculative: found with {', '.join(sorted(allocators))}; allowed with islip")
@@ -114,7 +115,7 @@ def rules_of(
     own = [link.buffer_flits for link in topology.links if link.buffer_flits]
     slowest = max([link.delay_cycles for link in topology.links] + [node.delay_cycles for node in topology.nodes])
     taken = max((ceil(link.period) for link in slow_links(topology)), default=0)
-    reach = max(slowest + taken + k.WIRE + k.CROSSBAR + parameters.credit_delay, parameters.routing_delay) + 1
+    reach = max(slowest + taken + WIRE + CROSSBAR + parameters.credit_delay, parameters.routing_delay) + 1
     values = {
         "routers": topology.routers,
         "ports": topology.ports,
@@ -136,7 +137,7 @@ def rules_of(
         "switch_allocator": ALLOCATORS.index(parameters.switch_allocator),
         "packet_flits": packets.payload_flits,
         "header_flits": packets.header_flits,
-        "sink_cycles": k.CROSSBAR + k.WIRE + min(node.delay_cycles for node in topology.nodes),
+        "sink_cycles": CROSSBAR + WIRE + min(node.delay_cycles for node in topology.nodes),
     }
     for name, value in values.items():
         found[name] = value
@@ -191,8 +192,8 @@ def _connect_link(state: k.State, topology: Topology, parameters: RouterParamete
     output = link.source * topology.ports + link.source_port
     target = link.target * topology.ports + link.target_port
     state.ports["dim"][output] = link.dim
-    state.ports["flit_after"][output] = k.CROSSBAR + k.WIRE + link.delay_cycles
-    state.ports["credit_after"][target] = k.WIRE + link.delay_cycles + parameters.credit_delay
+    state.ports["flit_after"][output] = CROSSBAR + WIRE + link.delay_cycles
+    state.ports["credit_after"][target] = WIRE + link.delay_cycles + parameters.credit_delay
     if link.period != 1:
         pace = state.paces[output]
         pace["flit_after"], state.ports["flit_after"][output] = state.ports["flit_after"][output], k.SLOW
@@ -206,9 +207,9 @@ def _connect_node(state: k.State, topology: Topology, parameters: RouterParamete
     vcs = parameters.vcs
     behind = topology.routers * topology.ports + number
     sink, port = node.sink * topology.ports + node.port, node.router * topology.ports + node.port
-    state.ports["flit_after"][sink] = k.CROSSBAR + k.WIRE + node.delay_cycles
-    state.ports["sink_after"][sink] = k.WIRE + node.delay_cycles + parameters.credit_delay
-    state.ports["flit_after"][behind] = state.ports["credit_after"][port] = k.WIRE + node.delay_cycles
+    state.ports["flit_after"][sink] = CROSSBAR + WIRE + node.delay_cycles
+    state.ports["sink_after"][sink] = WIRE + node.delay_cycles + parameters.credit_delay
+    state.ports["flit_after"][behind] = state.ports["credit_after"][port] = WIRE + node.delay_cycles
     own = np.arange(sink * vcs, (sink + 1) * vcs)
     state.outputs["to"][own] = state.inputs.size + own
     state.nodes["port"][number] = behind

@@ -9,12 +9,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.topology import Topology
 from archsim.noc import multicast
 from archsim.noc.kernel.layout import ARRIVED, COMING, COMING_LAST, MESSAGE, NO_INDEX, NONE, NOW, SPARE, UNDER_WAY
 from archsim.noc.parameters import WHOLE, Packets, RouterParameters
-from archsim.noc.routing import Routes
-from archsim.noc.topology import Topology
 
 FIDELITIES = ("flit", "link")
 FIRST_TREES = 4

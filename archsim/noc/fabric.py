@@ -12,11 +12,11 @@ from fractions import Fraction
 from itertools import count
 from typing import Protocol
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
+from archsim.facts.noc.topology import Topology
 from archsim.ir.activity import LinkFlits, NocStats
 from archsim.noc.interface import Delivery, Load, Shipment
 from archsim.noc.network import NetworkStats
-from archsim.noc.topology import Topology
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Event, Kernel
 from archsim.sim.messages import Batch, Message

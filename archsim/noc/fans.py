@@ -7,9 +7,9 @@ from collections.abc import Collection
 from fractions import Fraction
 from typing import NamedTuple
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
+from archsim.facts.noc.topology import FULL_RATE, Link
 from archsim.noc import engine
-from archsim.noc.topology import FULL_RATE, Link
 from archsim.noc.ways import Ways, span
 
 Pace = tuple[Fraction, int]  # period of links, between how many of which packets choose

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from archsim.noc.kernel.layout import CROSSBAR, WIRE
+from archsim.facts.noc.routers import CROSSBAR, WIRE
+from archsim.facts.noc.routing import NONE, Routes
+from archsim.facts.noc.topology import FULL_RATE, Topology
 from archsim.noc.parameters import RouterParameters
-from archsim.noc.routing import NONE, Routes
-from archsim.noc.topology import FULL_RATE, Topology
 from archsim.noc.traffic import Traffic
 from archsim.noc.ways import Ways, head_cycles
 

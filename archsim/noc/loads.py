@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
 from archsim.noc.fans import Fan, Fans
 from archsim.noc.interface import Load
 from archsim.noc.kernel.layout import ASKS, COPY, FAN, LED, PLAIN

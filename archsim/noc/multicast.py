@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from archsim.errors import ConfigError
-from archsim.noc.kernel.layout import MOST_PORTS
+from archsim.base.errors import ConfigError
+from archsim.facts.noc.routers import MOST_PORTS
 from archsim.noc.ways import Ways
 
 

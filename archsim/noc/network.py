@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from archsim.errors import ConfigError, SimulationError
-from archsim.noc import attachment, engine
+from archsim.base.errors import ConfigError, SimulationError
+from archsim.noc import engine
 from archsim.noc.fans import Fans
 from archsim.noc.interface import Delivery, Load, Shipment
 from archsim.noc.kernel.layout import NEVER
@@ -22,6 +22,7 @@ from archsim.noc.replay import STUCK_CYCLES
 from archsim.noc.ways import Ways, head_cycles
 from archsim.sim.clock import Clock
 from archsim.sim.messages import Batch
+from archsim.spec import topology as chip_topology
 from archsim.spec.network import Noc
 
 FIRST_MESSAGES = 64  # under way before the arrays first grow
@@ -68,7 +69,7 @@ class Network:
         self.packets = Packets(max(1, -(-spec.packet_bytes // spec.link_bytes)), spec.header_flits)
         _check_fit(spec, self.packets)
         self._clock = Clock(spec.clock_hz)
-        self.topology, routes, self._ports = attachment.network(spec)
+        self.topology, routes, self._ports = chip_topology.network(spec)
         parameters = _parameters(spec)
         self._engine = engine.engine(spec.fidelity, self.topology, routes, parameters, self.packets, seed=self.seed)
         self._fans = Fans(Ways(self.topology, routes), self._engine, head_cycles(parameters), multicast=spec.multicast)

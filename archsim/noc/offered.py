@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from archsim.base.progress import stretch
+from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.topology import Topology
 from archsim.noc import compiled
 from archsim.noc.kernel.layout import ARRIVED, MADE, MESSAGE, NEVER, NONE, NOW, State
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay, through_links, through_routers
-from archsim.noc.routing import Routes
-from archsim.noc.topology import Topology
 from archsim.noc.traffic import Traffic, arrivals
-from archsim.progress import stretch
 
 SETTLED = 3  # periods on end
 ROOM = 4096  # packets beyond those expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from archsim.errors import ConfigError, nearest
+from archsim.base.errors import ConfigError, nearest
 
 ALLOCATORS = ("islip", "separable_input_first", "wavefront", "max_size")
 WHOLE_FLITS = 1 << 30  # of a message that is one packet

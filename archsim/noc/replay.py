@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from archsim.errors import ConfigError, SimulationError
+from archsim.base.errors import ConfigError, SimulationError
+from archsim.base.progress import stretch
+from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.topology import Topology
 from archsim.noc.engine import Engine, Trees, engine, now, send_all, under_way, with_records
 from archsim.noc.kernel.layout import ARRIVED, COMING, MESSAGE, NO_INDEX, NONE
 from archsim.noc.parameters import RouterParameters
-from archsim.noc.routing import Routes
-from archsim.noc.topology import Topology
 from archsim.noc.ways import Ways
-from archsim.progress import stretch
 
 STUCK_CYCLES = 1 << 22  # without an arrival: more than any route, buffer and rival can explain
 

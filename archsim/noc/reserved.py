@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
+from archsim.facts.noc.routers import CROSSBAR, WIRE
+from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.topology import Topology
 from archsim.noc import compiled
 from archsim.noc.kernel import layout as k
 from archsim.noc.kernel import reservations as r
 from archsim.noc.kernel.knuth import generator
 from archsim.noc.parameters import Packets, RouterParameters
-from archsim.noc.routing import Routes
-from archsim.noc.topology import Topology
 from archsim.noc.ways import head_cycles
 
 FIRST_TURNS = 4096
@@ -94,11 +95,11 @@ def _initial(topology: Topology, routes: Routes, parameters: RouterParameters, p
 def _connect(state: Any, topology: Topology) -> None:
     for link in topology.links:
         output = state.outputs[link.source * topology.ports + link.source_port]
-        output["to"], output["cycles"] = link.target, k.CROSSBAR + k.WIRE + link.delay_cycles
+        output["to"], output["cycles"] = link.target, CROSSBAR + WIRE + link.delay_cycles
         if link.period != 1:
             output["slow"] = 1
             output["numerator"], output["denominator"] = link.period.as_integer_ratio()
     for number, node in enumerate(topology.nodes):
         output = state.outputs[node.sink * topology.ports + node.port]
-        output["sink"], output["cycles"] = 1, k.CROSSBAR + k.WIRE + node.delay_cycles
-        state.entries[number]["router"], state.entries[number]["cycles"] = node.router, k.WIRE + node.delay_cycles
+        output["sink"], output["cycles"] = 1, CROSSBAR + WIRE + node.delay_cycles
+        state.entries[number]["router"], state.entries[number]["cycles"] = node.router, WIRE + node.delay_cycles

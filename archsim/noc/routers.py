@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.topology import Topology
 from archsim.noc import compiled
 from archsim.noc.parameters import Packets, RouterParameters
-from archsim.noc.routing import Routes
-from archsim.noc.topology import Topology
 
 
 class Routers:

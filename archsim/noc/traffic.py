@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from archsim.errors import ConfigError, nearest
+from archsim.base.errors import ConfigError, nearest
 
 HOTSPOT = "hotspot"
 _Pattern = Callable[[int, Sequence[int]], list[int]]

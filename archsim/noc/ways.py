@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import ceil
 
-from archsim.noc.kernel.layout import CROSSBAR, WIRE
+from archsim.facts.noc.routers import CROSSBAR, WIRE
+from archsim.facts.noc.routing import NONE, Routes
+from archsim.facts.noc.topology import FULL_RATE, Link, Topology
 from archsim.noc.parameters import RouterParameters
-from archsim.noc.routing import NONE, Routes
-from archsim.noc.topology import FULL_RATE, Link, Topology
 
 
 class Ways:

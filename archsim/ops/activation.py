@@ -23,14 +23,14 @@ from math import erf
 import numpy as np
 
 from archsim.ir.functions import Function, Parameter
+from archsim.ir.graph import Array, Graph, Inputs, Node, Shape, Value, scalar
 from archsim.ir.workload import VectorStep
-from archsim.ops.graph.family import Family
-from archsim.ops.graph.meaning import Meaning
-from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape, Value, scalar
-from archsim.ops.graph.rounding import EPILOGUE, FUNCTION, Sums
-from archsim.ops.lowering.access import Access, at
-from archsim.ops.lowering.builder import Builder
-from archsim.ops.lowering.steps import ERF_PASSES, LOG_PASSES, step
+from archsim.ops.kit.access import Access, at
+from archsim.ops.kit.builder import Builder
+from archsim.ops.kit.family import Family
+from archsim.ops.kit.meaning import Meaning
+from archsim.ops.kit.rounding import EPILOGUE, FUNCTION, Sums
+from archsim.ops.kit.steps import ERF_PASSES, LOG_PASSES, step
 
 _STEPS = {
     "Abs": step("abs", 1),

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ops.graph.family import Affine, Family
-from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape
-from archsim.ops.graph.rounding import EPILOGUE, Sums
-from archsim.ops.lowering.affine import lower_affine
-from archsim.ops.lowering.builder import Builder
+from archsim.ir.graph import Array, Graph, Inputs, Node, Shape
+from archsim.ops.kit.affine import lower_affine
+from archsim.ops.kit.builder import Builder
+from archsim.ops.kit.family import Affine, Family
+from archsim.ops.kit.rounding import EPILOGUE, Sums
 
 PARAMETERS = 4
 

@@ -6,10 +6,10 @@ from itertools import accumulate
 
 import numpy as np
 
-from archsim.ops.graph.family import Family, Slots
-from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
-from archsim.ops.lowering.builder import Builder
-from archsim.ops.lowering.layout import part
+from archsim.ir.graph import Array, Inputs, Node, Shape
+from archsim.ops.kit.builder import Builder
+from archsim.ops.kit.family import Family, Slots
+from archsim.ops.kit.layout import part
 
 
 def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:

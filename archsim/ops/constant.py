@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ops.graph.family import Family
-from archsim.ops.graph.nodes import Array, Inputs, Node, Shape, integers_of
+from archsim.ir.graph import Array, Inputs, Node, Shape, integers_of
+from archsim.ops.kit.family import Family
 
 
 def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:

@@ -13,13 +13,13 @@ from math import prod
 
 import numpy as np
 
-from archsim.ops.graph.family import Family
-from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape
-from archsim.ops.graph.rounding import EPILOGUE, Sums, growth
-from archsim.ops.lowering.access import Access, at
-from archsim.ops.lowering.builder import KERNEL, SPATIAL, Builder
-from archsim.ops.lowering.matmul import bias_of, emit_matmul
-from archsim.ops.lowering.window import window_of
+from archsim.ir.graph import Array, Graph, Inputs, Node, Shape
+from archsim.ops.kit.access import Access, at
+from archsim.ops.kit.builder import KERNEL, SPATIAL, Builder
+from archsim.ops.kit.family import Family
+from archsim.ops.kit.matmul import bias_of, emit_matmul
+from archsim.ops.kit.rounding import EPILOGUE, Sums, growth
+from archsim.ops.kit.window import window_of
 
 
 def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:

@@ -10,15 +10,15 @@ from functools import reduce
 
 import numpy as np
 
+from archsim.ir.graph import Array, Graph, Inputs, Node, Shape, Value, known_data, scalar
 from archsim.ir.workload import Axis, VectorStep
-from archsim.ops.graph.family import Affine, Family
-from archsim.ops.graph.meaning import elementwise
-from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape, Value, known_data, scalar
-from archsim.ops.graph.rounding import EPILOGUE, FUNCTION, Sums
-from archsim.ops.lowering.access import HERE, Access, at
-from archsim.ops.lowering.affine import lower_affine
-from archsim.ops.lowering.builder import Builder
-from archsim.ops.lowering.steps import LOG_PASSES, step
+from archsim.ops.kit.access import HERE, Access, at
+from archsim.ops.kit.affine import lower_affine
+from archsim.ops.kit.builder import Builder
+from archsim.ops.kit.family import Affine, Family
+from archsim.ops.kit.meaning import elementwise
+from archsim.ops.kit.rounding import EPILOGUE, FUNCTION, Sums
+from archsim.ops.kit.steps import LOG_PASSES, step
 
 _UFUNCS = {
     "Add": np.add,

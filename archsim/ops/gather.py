@@ -1,17 +1,17 @@
 """Gather with indices known beforehand and evenly spaced (one element, a range): a view of the input.
 
-Any other Gather becomes a GatherRows before it is lowered (``archsim.ops.graph.lookups``).
+Any other Gather becomes a GatherRows before it is lowered (``archsim.graph.passes.lookups``).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from archsim.ops.graph.family import Family
-from archsim.ops.graph.lookups import INDEX_TYPES, axis_of, progression
-from archsim.ops.graph.nodes import Array, Inputs, Node, Shape, Value
-from archsim.ops.lowering.builder import Builder
-from archsim.ops.lowering.layout import Layout, cut
+from archsim.ir.graph import Array, Inputs, Node, Shape, Value
+from archsim.ops.kit.builder import Builder
+from archsim.ops.kit.family import Family
+from archsim.ops.kit.layout import Layout, cut
+from archsim.ops.kit.lookups import INDEX_TYPES, axis_of, progression
 
 
 def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:

@@ -1,8 +1,8 @@
 """GatherRows: rows of a table looked up by indices that only the run knows, as an access pattern says (embedding).
 
 ``attributes``: ``indices``, the pattern as text (``zipf(exponent=1.05, seed=3)``) or as a tuple of row numbers;
-``axis`` of the table. Front ends write it, or ``archsim.ops.graph.lookups`` makes it of a Gather that is no view. Entry
-n of the stream is element n of the indices, row-major; the indices themselves are no traffic of their own (the
+``axis`` of the table. Front ends write it, or ``archsim.graph.passes.lookups`` makes it of a Gather that is no view.
+Entry n of the stream is element n of the indices, row-major; the indices themselves are no traffic of their own (the
 descriptors of the chip's DMA engines carry them, ``row_setup``).
 """
 
@@ -12,13 +12,13 @@ from math import prod
 
 import numpy as np
 
+from archsim.ir.graph import Array, Inputs, Node, Shape
 from archsim.ir.workload import Axis
-from archsim.ops.graph.family import Family
-from archsim.ops.graph.lookups import axis_of, pattern
-from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
-from archsim.ops.graph.rounding import moved
-from archsim.ops.lowering.access import Access, at
-from archsim.ops.lowering.builder import Builder, Parts
+from archsim.ops.kit.access import Access, at
+from archsim.ops.kit.builder import Builder, Parts
+from archsim.ops.kit.family import Family
+from archsim.ops.kit.lookups import axis_of, pattern
+from archsim.ops.kit.rounding import moved
 
 
 def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ops.graph.family import Family
-from archsim.ops.graph.nodes import Array, Inputs, Node, Shape, known_data
+from archsim.ir.graph import Array, Inputs, Node, Shape, known_data
+from archsim.ops.kit.family import Family
 
 
 def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ops.graph.family import Family
-from archsim.ops.graph.meaning import Call
-from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
-from archsim.ops.graph.rounding import FUNCTION, Sums, growth
-from archsim.ops.lowering.access import Access, at
-from archsim.ops.lowering.builder import Builder, Parts
-from archsim.ops.lowering.steps import LOG_PASSES, step
+from archsim.ir.graph import Array, Inputs, Node, Shape
+from archsim.ops.kit.access import Access, at
+from archsim.ops.kit.builder import Builder, Parts
+from archsim.ops.kit.family import Family
+from archsim.ops.kit.meaning import Call
+from archsim.ops.kit.rounding import FUNCTION, Sums, growth
+from archsim.ops.kit.steps import LOG_PASSES, step
 
 _POWERS = {0.75: (1, ("sqrt", "sqrt", "divide")), 0.5: (1, ("sqrt", "divide")), 1.0: (1, ("divide",))}
 _GENERAL_POWER = (LOG_PASSES + 1, ("exp",))

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from archsim.ir.graph import Array, Graph, Inputs, Node, Shape
 from archsim.ir.workload import Axis
-from archsim.ops.graph.family import Family
-from archsim.ops.graph.nodes import Array, Graph, Inputs, Node, Shape
-from archsim.ops.graph.rounding import EPILOGUE, Sums, growth
-from archsim.ops.lowering.access import HERE, Access, at
-from archsim.ops.lowering.builder import Builder
-from archsim.ops.lowering.matmul import bias_of, emit_matmul
+from archsim.ops.kit.access import HERE, Access, at
+from archsim.ops.kit.builder import Builder
+from archsim.ops.kit.family import Family
+from archsim.ops.kit.matmul import bias_of, emit_matmul
+from archsim.ops.kit.rounding import EPILOGUE, Sums, growth
 
 
 def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:

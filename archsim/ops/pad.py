@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ops.graph.family import Family
-from archsim.ops.graph.nodes import Array, Inputs, Node, Shape, integers_of, known_data
-from archsim.ops.graph.rounding import moved
-from archsim.ops.lowering.access import Access, at
-from archsim.ops.lowering.builder import Builder
+from archsim.ir.graph import Array, Inputs, Node, Shape, integers_of, known_data
+from archsim.ops.kit.access import Access, at
+from archsim.ops.kit.builder import Builder
+from archsim.ops.kit.family import Family
+from archsim.ops.kit.rounding import moved
 
 
 def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:

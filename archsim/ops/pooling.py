@@ -10,14 +10,14 @@ from math import prod
 
 import numpy as np
 
+from archsim.ir.graph import Array, Inputs, Node, Shape
 from archsim.ir.workload import Axis, Guard
-from archsim.ops.graph.family import Family
-from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
-from archsim.ops.graph.rounding import EPILOGUE, Sums, growth
-from archsim.ops.lowering.access import HERE, Access, at
-from archsim.ops.lowering.builder import KERNEL, SPATIAL, Builder, Parts
-from archsim.ops.lowering.steps import step
-from archsim.ops.lowering.window import Window, window_of
+from archsim.ops.kit.access import HERE, Access, at
+from archsim.ops.kit.builder import KERNEL, SPATIAL, Builder, Parts
+from archsim.ops.kit.family import Family
+from archsim.ops.kit.rounding import EPILOGUE, Sums, growth
+from archsim.ops.kit.steps import step
+from archsim.ops.kit.window import Window, window_of
 
 GLOBAL = ("GlobalAveragePool", "GlobalMaxPool")
 MAXIMUM = ("MaxPool", "GlobalMaxPool")

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ops.graph.family import Family
-from archsim.ops.graph.nodes import Array, Inputs, Node, Shape, integers_of
-from archsim.ops.graph.rounding import EPILOGUE, Sums, growth
-from archsim.ops.lowering.access import HERE, Access, at
-from archsim.ops.lowering.builder import Builder, Parts
-from archsim.ops.lowering.steps import step
+from archsim.ir.graph import Array, Inputs, Node, Shape, integers_of
+from archsim.ops.kit.access import HERE, Access, at
+from archsim.ops.kit.builder import Builder, Parts
+from archsim.ops.kit.family import Family
+from archsim.ops.kit.rounding import EPILOGUE, Sums, growth
+from archsim.ops.kit.steps import step
 
 _FUNCTIONS = {
     "ReduceSum": "add",

@@ -9,10 +9,10 @@ from math import prod
 
 import numpy as np
 
-from archsim.ops.graph.family import Family
-from archsim.ops.graph.nodes import Array, Inputs, Node, Shape, integers_of
-from archsim.ops.lowering.builder import Builder
-from archsim.ops.lowering.layout import reshape as relaid
+from archsim.ir.graph import Array, Inputs, Node, Shape, integers_of
+from archsim.ops.kit.builder import Builder
+from archsim.ops.kit.family import Family
+from archsim.ops.kit.layout import reshape as relaid
 
 
 def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:

@@ -6,8 +6,8 @@ from math import ceil, prod
 
 import numpy as np
 
-from archsim.ops.graph.family import Family
-from archsim.ops.graph.nodes import Array, Inputs, Node, Shape, known_data
+from archsim.ir.graph import Array, Inputs, Node, Shape, known_data
+from archsim.ops.kit.family import Family
 
 
 def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:

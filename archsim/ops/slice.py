@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ops.graph.family import Family
-from archsim.ops.graph.nodes import Array, Inputs, Node, Shape, integers_of
-from archsim.ops.lowering.builder import Builder
-from archsim.ops.lowering.layout import Layout, cut
+from archsim.ir.graph import Array, Inputs, Node, Shape, integers_of
+from archsim.ops.kit.builder import Builder
+from archsim.ops.kit.family import Family
+from archsim.ops.kit.layout import Layout, cut
 
 Ranges = dict[int, range]  # axis -> the indices taken
 

@@ -10,13 +10,13 @@ from math import prod
 
 import numpy as np
 
-from archsim.ops.graph.family import Family
-from archsim.ops.graph.meaning import Meaning
-from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
-from archsim.ops.graph.rounding import FUNCTION, Sums, growth
-from archsim.ops.lowering.access import Access, at
-from archsim.ops.lowering.builder import Builder, Parts
-from archsim.ops.lowering.steps import step
+from archsim.ir.graph import Array, Inputs, Node, Shape
+from archsim.ops.kit.access import Access, at
+from archsim.ops.kit.builder import Builder, Parts
+from archsim.ops.kit.family import Family
+from archsim.ops.kit.meaning import Meaning
+from archsim.ops.kit.rounding import FUNCTION, Sums, growth
+from archsim.ops.kit.steps import step
 
 PASSES = 5
 

@@ -7,10 +7,10 @@ from itertools import accumulate
 
 import numpy as np
 
-from archsim.ops.graph.family import Family
-from archsim.ops.graph.nodes import Array, Inputs, Node, Shape, integers_of
-from archsim.ops.lowering.builder import Builder
-from archsim.ops.lowering.layout import cut
+from archsim.ir.graph import Array, Inputs, Node, Shape, integers_of
+from archsim.ops.kit.builder import Builder
+from archsim.ops.kit.family import Family
+from archsim.ops.kit.layout import cut
 
 
 def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:

@@ -6,10 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from archsim.ops.graph.family import Family
-from archsim.ops.graph.nodes import Array, Inputs, Node, Shape
-from archsim.ops.lowering.builder import Builder
-from archsim.ops.lowering.layout import transpose as relaid
+from archsim.ir.graph import Array, Inputs, Node, Shape
+from archsim.ops.kit.builder import Builder
+from archsim.ops.kit.family import Family
+from archsim.ops.kit.layout import transpose as relaid
 
 
 def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
+from archsim.facts.dataflows import catalogue
+from archsim.facts.dataflows.fold import ArrayShape, Fold, Nest, streams_of
 from archsim.ir.unroll import Step
-from archsim.pe.dataflows import catalog
-from archsim.pe.dataflows.fold import ArrayShape, Fold, Nest, streams_of
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Demand, Execution, Outcome, Streams
 from archsim.sim.machine import Surroundings, TileEngine, elements_of, number_of
@@ -51,7 +51,7 @@ class ArrayEngine(TileEngine):
     def __init__(self, around: Surroundings, spec: Array, core: int | None = None) -> None:
         super().__init__(around, Clock(spec.clock_hz, spec.sync_stages), core)
         self._spec = spec
-        self._fold = catalog.get(spec.dataflow).fold
+        self._fold = catalogue.get(spec.dataflow).fold
         self._tiles = self.plans(f"array {spec.name}", self._tile, self._moved)
 
     def run(self, step: Step) -> Execution:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from archsim.errors import ProgramError, nearest
+from archsim.base.errors import ProgramError, nearest
 from archsim.ir.program import Queue
 from archsim.pe.array import ArrayEngine
 from archsim.pe.vector import VectorEngine

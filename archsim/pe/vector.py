@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
+from archsim.facts.vector_cost import vector_cycles
 from archsim.ir.unroll import Step
-from archsim.ops.vector_cost import vector_cycles
 from archsim.sim.clock import Clock
 from archsim.sim.engine import Execution, Outcome, Streams
 from archsim.sim.machine import Surroundings, TileEngine, elements_of

@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from archsim.plain import visible
+from archsim.base.plain import visible
 
 WIDTH = 100
 

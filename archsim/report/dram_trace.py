@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from archsim.units import si
+from archsim.base.units import si
 
 SCHEMA = "archsim.dram/1"
 BAR = 40

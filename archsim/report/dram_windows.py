@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from archsim.base.units import PS_PER_S
 from archsim.energy.account import HOST
 from archsim.ir.activity import Activity, DramStats
 from archsim.ir.bandwidth import Streams
 from archsim.report.details import DramPart, DramWindows
 
 WINDOWS = 200
-PS_PER_S = 10**12
 IntArray = NDArray[np.int64]
 _ROWS = ("row_hits", "row_misses", "row_conflicts")
 _MOST = np.iinfo(np.int64).max // 2

@@ -11,7 +11,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from archsim import plain
+from archsim.base import plain
 from archsim.report.causes import bound_colour, bound_label, cause, in_order, label
 from archsim.report.charts.dram import HITS, READ, WRITTEN
 from archsim.report.charts.power import colours, largest_first

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from archsim.outputs import write_all
+from archsim.base.writable import write_all
 from archsim.report import html, markdown
 from archsim.report.scenario import page
 from archsim.report.summary import FILE, RUNS, SCENARIO, Summary, load, to_text

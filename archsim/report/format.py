@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from archsim import units
-from archsim.plain import visible
+from archsim.base import units
+from archsim.base.plain import visible
 
 NONE = "\N{EN DASH}"
 

@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from archsim.plain import visible
+from archsim.base.plain import visible
 from archsim.report.format import shorten
 
 MOST_BAR, LEAST_BAR = 44, 8

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from archsim.plain import code
-from archsim.plain import markdown as escaped
+from archsim.base.plain import code
+from archsim.base.plain import markdown as escaped
 from archsim.report.assumptions import estimated
 from archsim.report.bottlenecks import ranked
 from archsim.report.causes import cause, in_order, label

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from archsim.plain import html
+from archsim.base.plain import html
 from archsim.report.charts.waterfall import waterfall
 from archsim.report.headline import headline, setting, title
 from archsim.report.verdict import sentences

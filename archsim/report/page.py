@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from archsim.plain import visible
+from archsim.base.plain import visible
 
 TEMPLATES = Path(__file__).parent / "templates"
 

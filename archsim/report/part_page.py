@@ -16,9 +16,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from archsim import __version__, plain
-from archsim.errors import ConfigError
-from archsim.outputs import write_all
+from archsim.base import plain
+from archsim.base.errors import ConfigError
+from archsim.base.version import __version__
+from archsim.base.writable import write_all
 from archsim.report import compare_page, summary
 from archsim.report.markdown import bullets, table
 from archsim.report.page import page

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from archsim.errors import ConfigError
-from archsim.outputs import write
+from archsim.base.errors import ConfigError
+from archsim.base.writable import write
 
 BROWSERS = ("google-chrome", "google-chrome-stable", "chrome", "chromium", "chromium-browser")
 PLACES = (

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from archsim.ir.activity import Record
+from archsim.ir.rows import Record
 from archsim.report.details import ShownCores
 from archsim.spec.network import queue_core
 

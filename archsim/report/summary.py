@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.ir.activity import CacheStats
 from archsim.ir.result import FIRST_SCHEMA, SCHEMA, Result
 from archsim.report.details import CacheLines, Details, WhyRow

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from math import ceil, floor, log10
 from typing import NamedTuple
 
-from archsim.plain import html
+from archsim.base.plain import html
 
 WIDTH = 1120.0  # user units of every chart: one per CSS pixel in a page of 1280
 PHONE = 362.0  # the same on a phone of 390

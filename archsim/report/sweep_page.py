@@ -8,8 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from archsim import __version__
-from archsim.plain import markdown as escaped
+from archsim.base.plain import markdown as escaped
+from archsim.base.version import __version__
 from archsim.report.charts.parallel import parallel
 from archsim.report.charts.scatter import scatter
 from archsim.report.charts.tornado import tornado

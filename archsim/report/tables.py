@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from archsim.plain import cell
+from archsim.base.plain import cell
 
 # What a bare number of the column is in; columns without one are names, counts or shares.
 UNITS = {

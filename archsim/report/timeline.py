@@ -12,8 +12,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from archsim.ir.activity import Activity, Record, edge_ps, to_cycles
+from archsim.ir.activity import Activity, edge_ps, to_cycles
 from archsim.ir.result import LayerResult
+from archsim.ir.rows import Record
 from archsim.ir.timeline import Timeline
 from archsim.report.details import Window
 from archsim.report.shown_cores import is_shown, shown_cores

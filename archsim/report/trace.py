@@ -10,9 +10,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from archsim.ir.activity import Activity, Record
+from archsim.ir.activity import Activity
 from archsim.ir.program import Program
 from archsim.ir.result import Result
+from archsim.ir.rows import Record
 from archsim.report.dram_windows import by_window, edge, hit_rate
 from archsim.report.occupancy import occupancy
 

@@ -37,9 +37,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.errors import SimulationError
-from archsim.ir.activity import Activity, Record
+from archsim.base.errors import SimulationError
+from archsim.ir.activity import Activity
 from archsim.ir.records import Columns, Records
+from archsim.ir.rows import Record
 from archsim.ir.timeline import State, Timeline
 from archsim.sim.holders import IDLE, NOBODY, Holders, core_and_kind
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
 
-PS_PER_S = 10**12
+from archsim.base.units import PS_PER_S
 
 
 @dataclass(frozen=True, slots=True)

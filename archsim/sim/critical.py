@@ -22,9 +22,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from archsim.ir.activity import Activity, Record, to_cycles
+from archsim.ir.activity import Activity, to_cycles
 from archsim.ir.causes import BOUNDS
 from archsim.ir.records import Records
+from archsim.ir.rows import Record
 from archsim.sim.blame import phases
 
 HOST = "_host"

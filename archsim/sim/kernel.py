@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import simpy
 from simpy.events import NORMAL, URGENT, Event
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
 from archsim.sim.clock import Clock
 
 __all__ = ["Completed", "Event", "Kernel", "Model", "ProcessBody", "Request"]

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.causes import SLOTS
 from archsim.ir.records import Records

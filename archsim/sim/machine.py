@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.footprint import Footprint, footprint
 from archsim.ir.program import Affine, Op, Region
 from archsim.ir.unroll import Step

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import chain, islice
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.program import Queue
 from archsim.ir.records import Records, Text
 from archsim.ir.unroll import Resolved, Step, unroll

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from archsim.errors import ProgramError, nearest
+from archsim.base.errors import ProgramError, nearest
 from archsim.ir.program import Node, Program, Queue, Region, Ring, Tensor
 from archsim.ir.unroll import Step, unroll
 from archsim.sim.tokens import Counter

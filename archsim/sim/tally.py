@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archsim.ir.activity import Bandwidth, CountKey
+from archsim.ir.activity import CountKey
 from archsim.ir.bandwidth import FIELDS, ON_CHIP, BandwidthTrace, Streams
+from archsim.ir.rows import Bandwidth
 from archsim.sim.engine import Demand
 from archsim.spec.network import part_of
 

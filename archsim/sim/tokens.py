@@ -11,7 +11,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Protocol
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Kernel
 

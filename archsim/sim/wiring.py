@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from archsim.errors import ProgramError, nearest
+from archsim.base.errors import ProgramError, nearest
 from archsim.ir.program import Command, Loop, Node, Program, Ring
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Kernel

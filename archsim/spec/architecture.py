@@ -6,16 +6,16 @@ Sizes are in bytes, clocks in Hz, bandwidths in bytes per cycle of the part's ow
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.base.units import PS_PER_S
 from archsim.spec.memories import Cache, Memory
 from archsim.spec.network import Noc, instance, part_of
 from archsim.spec.part import Part
 
-PS_PER_S = 10**12
 ROLES = ("inputs", "weights", "outputs", "partials", "tables", "kv")
 TILED = ("inputs", "weights", "outputs")  # roles whose tiles the DMA moves on chip
 
@@ -123,6 +123,9 @@ class Dma(Part):
     requests: int | None = None  # bursts that an engine offers to DRAM in a cycle; None = as many as queues take in
 
 
+Variant = Callable[["Architecture", Mapping[str, object]], "Architecture"]  # a chip with values set by key path
+
+
 @dataclass(frozen=True, slots=True)
 class Architecture:
     """A whole chip. ``memories`` outermost first along the tree; leaves under one node share its memories.
@@ -148,15 +151,16 @@ class Architecture:
     caches: tuple[Cache, ...] = ()
     noc: Noc | None = None
     sources: Mapping[str, str] = field(default_factory=dict)  # key path of every number -> where it comes from
+    variant: Variant | None = field(default=None, repr=False, compare=False)  # who made it makes others of it
 
     def replace(self, values: Mapping[str, object]) -> Architecture:
         """The same chip with values set by key path, e.g. ``{"dram.channels": 4, "clock": "1.2 GHz"}``.
 
         Raises ConfigError with the nearest key path and what is allowed.
         """
-        from archsim.spec import load
-
-        return load.replace(self, values)
+        if self.variant is None:
+            raise ConfigError(f"chip '{self.name}' was not made from a file; allowed are keys of chips that are")
+        return self.variant(self, values)
 
     def path(self, role: str) -> tuple[Memory, ...]:
         """Explicit memories that keep ``role``, outermost first."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from archsim.base.units import PS_PER_S
 from archsim.spec import architecture as a
 from archsim.spec import memories as m
 from archsim.spec import schema
@@ -16,7 +17,6 @@ from archsim.spec.part import Sourced
 from archsim.spec.rules_parts import CONSTANT, dataflow_name
 from archsim.spec.sources import lookup
 
-_PS_PER_S = 10**12
 _SYNC_STAGES: int = schema.Part.model_fields["sync_stages"].default
 
 
@@ -192,7 +192,7 @@ def host(spec: schema.Host, base: dict[str, Any]) -> a.Host:
 def cycles(amount: Measured, clock_hz: int) -> int:
     """A duration in whole cycles of a clock, rounded up."""
     if amount.per == "ps":
-        return -(-amount.value * clock_hz // _PS_PER_S)
+        return -(-amount.value * clock_hz // PS_PER_S)
     return -(-amount.value // 1)
 
 

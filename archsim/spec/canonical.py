@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from archsim import units
+from archsim.base import units
 from archsim.spec import peaks
 from archsim.spec.architecture import ROLES, Architecture, Array, Dma, Host, Vector
 from archsim.spec.canonical_noc import network

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from archsim import units
+from archsim.base import units
 from archsim.spec.canonical_values import Section, common, overrides, ratio, real
 from archsim.spec.network import Level, Noc, Outer, Phy
 

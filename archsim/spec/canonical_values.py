@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from archsim import units
+from archsim.base import units
 from archsim.spec.part import Part
 
 Section = dict[str, Any]

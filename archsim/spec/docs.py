@@ -9,7 +9,7 @@ from fractions import Fraction
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from archsim import units
+from archsim.base import units
 from archsim.spec import schema
 from archsim.spec.domains import Measured
 from archsim.spec.problems import allowed_text

@@ -13,8 +13,8 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from archsim import units
-from archsim.errors import ConfigError, NotBuiltError, nearest
+from archsim.base import units
+from archsim.base.errors import ConfigError, NotBuiltError, nearest
 
 Json = Mapping[str, Any]
 

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from archsim import units
-from archsim.errors import ConfigError, NotBuiltError
+from archsim.base import units
+from archsim.base.errors import ConfigError, NotBuiltError
 from archsim.spec import json_forms as j
 from archsim.spec.domain import Domain, hint, in_range, not_one_of
 from archsim.spec.domains_lists import parts, places, row, sequence, subset, texts

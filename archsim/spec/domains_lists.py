@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from archsim import units
-from archsim.errors import ConfigError
+from archsim.base import units
+from archsim.base.errors import ConfigError
 from archsim.spec import json_forms as j
 from archsim.spec.domain import Domain, hint, is_whole, not_one_of
 

@@ -1,21 +1,19 @@
 """Array sugar to its expanded form: ``shape`` and ``dataflow`` become fan-outs and per-PE registers.
 
-What a dataflow multicasts, reduces and keeps is stated in its own file, which is found by its name; this room
-imports none of them.
+What a dataflow multicasts, reduces and keeps is stated in its own file, which is found by its name.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
-from archsim import registry
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.facts.dataflows import catalogue
+from archsim.facts.dataflows.fold import ArrayShape
 from archsim.spec.architecture import Fanout, RegisterFile
 
-DATAFLOWS = "archsim.pe.dataflows"
 DEFAULT_DATAFLOW = {"systolic": "weight_stationary", "generic": "dot_product"}
 
 
@@ -50,16 +48,15 @@ def dataflow_facts(sugar: Sugar, bits: Mapping[str, int]) -> Facts:
 
     Options that the dataflow does not know are left out here; the rules report them with their place.
     """
-    module = registry.load(DATAFLOWS, sugar.dataflow)
-    shape = importlib.import_module(f"{DATAFLOWS}.fold").ArrayShape
+    found = catalogue.get(sugar.dataflow)
     try:
-        options = tuple(module.OPTIONS)
+        options = tuple(found.OPTIONS)
         known = {option: getattr(sugar, option) for option in options}
-        array = shape(rows=sugar.rows, cols=sugar.cols, rate=sugar.rate, **known)
+        array = ArrayShape(rows=sugar.rows, cols=sugar.cols, rate=sugar.rate, **known)
         return Facts(
-            tuple(Fanout(**item) for item in module.fanouts(sugar.rows, sugar.cols)),
-            tuple(RegisterFile(**item) for item in module.registers(bits, array)),
+            tuple(Fanout(**item) for item in found.fanouts(sugar.rows, sugar.cols)),
+            tuple(RegisterFile(**item) for item in found.registers(bits, array)),
             options,
         )
     except (AttributeError, TypeError) as error:
-        raise ConfigError(f"dataflow '{sugar.dataflow}' ({module.__file__}): {error}") from error
+        raise ConfigError(f"dataflow '{sugar.dataflow}' ({catalogue.file(sugar.dataflow)}): {error}") from error

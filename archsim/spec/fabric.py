@@ -1,20 +1,14 @@
-"""What the topology of a network says about a chip: its cores, routers, links, and what each router joins.
-
-Topologies are found by their names, as DRAM standards are; this room imports none of them.
-"""
+"""What the topology of a network says about a chip: its cores, routers, links, and what each router joins."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from archsim import registry
-from archsim.errors import ConfigError, NotBuiltError
+from archsim.base.errors import ConfigError, NotBuiltError
+from archsim.facts.noc import catalogue
+from archsim.facts.noc.topology import Topology
 from archsim.spec import schema
-from archsim.spec.network import TOPOLOGIES
 
-MOST_NODES = 1024  # tables of routes have an entry for each router and node
 _LISTED = "point_to_point"  # links are a list of its own
 
 
@@ -40,16 +34,15 @@ class Fabric(NamedTuple):
 
 def fabric(spec: schema.Noc) -> Fabric:
     """Of the topology and shape of a section. Raises ConfigError that begins with the key: ``shape: found ...``."""
-    known = registry.modules(TOPOLOGIES)
+    known = catalogue.names()
     if spec.topology == _LISTED:
         others = ", ".join(name for name in known if name != _LISTED)
         raise NotBuiltError(
             f"topology: '{_LISTED}' needs a list of links, which chips cannot state yet; it has: {others}"
         )
-    module = registry.load(TOPOLOGIES, spec.topology)
-    check_size(spec.topology, spec.shape)
+    catalogue.check_size(spec.topology, spec.shape)
     try:
-        found = module.build(spec.shape)
+        found = catalogue.build(spec.topology, spec.shape)
     except ConfigError as error:
         raise ConfigError(str(error).removeprefix(f"topology {spec.topology}: ")) from None
     nodes = len(found.nodes)
@@ -66,15 +59,7 @@ def fabric(spec: schema.Noc) -> Fabric:
     )
 
 
-def check_size(topology: str, shape: Sequence[int]) -> None:
-    """Before anything is built; a fat tree's nodes are a power. Raises ConfigError for too many nodes."""
-    nodes = shape[0] ** min(shape[1], MOST_NODES) if topology == "fat_tree" and len(shape) == 2 else prod(shape)
-    if nodes > MOST_NODES:
-        found = "x".join(str(size) for size in shape)
-        raise ConfigError(f"shape: found {found}; allowed at most {MOST_NODES} nodes")
-
-
-def _ports(found: Any) -> tuple[tuple[int, int], ...]:
+def _ports(found: Topology) -> tuple[tuple[int, int], ...]:
     inputs, outputs = [0] * found.routers, [0] * found.routers
     for link in found.links:
         outputs[link.source] += 1
@@ -85,6 +70,6 @@ def _ports(found: Any) -> tuple[tuple[int, int], ...]:
     return tuple(zip(inputs, outputs, strict=True))
 
 
-def _sinks(found: Any) -> tuple[int, ...]:
+def _sinks(found: Topology) -> tuple[int, ...]:
     sinks = {node.router: node.sink for node in found.nodes}
     return tuple(int(sinks.get(router, router)) for router in range(found.routers))

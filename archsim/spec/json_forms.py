@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from archsim import units
+from archsim.base import units
 
 _NUMBER = r"[0-9]+(_[0-9]+)*(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?|\.[0-9]+|[0-9]+/[0-9]+"
 Json = dict[str, Any]

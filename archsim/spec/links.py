@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil
 
-from archsim import registry
+from archsim.facts.noc.routers import CROSSBAR, WIRE
 from archsim.spec import network as n
 from archsim.spec import schema
 from archsim.spec.part import Sourced
@@ -15,7 +15,6 @@ from archsim.spec.sources import lookup
 MOST_PERIOD = 1024  # cycles; calendars of the kernel reach so far
 MOST_DELAY = 1024
 MOST_TERM = 1 << 20  # of a period: times in parts of a cycle fit a word
-_KERNEL = "archsim.noc.kernel"
 _MOST_USUAL = 2  # cycles of a link, of a topology's own: folded rings
 
 
@@ -56,7 +55,6 @@ def phy(spec: schema.Noc, sources: Mapping[str, str]) -> n.Phy | None:
 def busy_flits(spec: schema.Noc, delay: int, taken: Fraction) -> int:
     """Flits of a buffer that keep a link of ``delay`` cycles busy, of which each takes ``taken``: as many as leave
     until the first one's credit is back. ``spec``: the innermost network."""
-    kernel = registry.load(_KERNEL, "layout")
     head = spec.routing_delay + (0 if spec.speculative else 1)
-    back: int = kernel.CROSSBAR + 2 * (kernel.WIRE + delay) + spec.credit_delay + head + ceil(taken) - 1
+    back: int = CROSSBAR + 2 * (WIRE + delay) + spec.credit_delay + head + ceil(taken) - 1
     return ceil(back / taken)

@@ -9,11 +9,12 @@ The schema library is imported at the first load, not with this module.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archsim.errors import ConfigError, nearest
+from archsim.base.errors import ConfigError, nearest
 from archsim.spec.architecture import Architecture
 from archsim.spec.locate import config_files, is_file
 from archsim.spec.nodes import MAX_DEPTH, Node, parse, read
@@ -139,7 +140,7 @@ def _resolve(
     if values:
         document = merge.override(document, values, origin)
         presets.expand(document)
-    return resolve.resolve(document, facts or expand.dataflow_facts)
+    return dataclasses.replace(resolve.resolve(document, facts or expand.dataflow_facts), variant=replace)
 
 
 def _document(name_or_path: str | Path) -> Node:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 
 CONFIGS_VARIABLE = "ARCHSIM_CONFIGS"
 _PACKAGE = Path(__file__).resolve().parents[1]

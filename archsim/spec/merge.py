@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from archsim.errors import ConfigError, nearest
+from archsim.base.errors import ConfigError, nearest
 from archsim.spec.nodes import Mark, Node, of_value
 from archsim.spec.problems import Problems
 from archsim.spec.tree import PARALLEL, Placed, has_open_keys, known_paths, placed

@@ -13,10 +13,8 @@ from fractions import Fraction
 from functools import cache
 from math import ceil
 
+from archsim.base.units import PS_PER_S
 from archsim.spec.part import Part, Sourced
-
-TOPOLOGIES = "archsim.noc.topologies"  # the package whose files they are
-_PS_PER_S = 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,7 @@ class Level(Part):
         """Cycles of ``clock_hz`` on a link: of its phy, or of wires that take so many of this network's clock."""
         if self.phy is None:
             return ceil(Fraction(wire_cycles * clock_hz, self.clock_hz))
-        return max(1, ceil(Fraction(self.phy.latency_ps * clock_hz, _PS_PER_S)))
+        return max(1, ceil(Fraction(self.phy.latency_ps * clock_hz, PS_PER_S)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 
 MAX_BYTES = 2**20
 NEWLINE = b"\n"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from archsim.base.units import operations_per_s, si
 from archsim.spec.architecture import Architecture, Array
 from archsim.spec.memories import Memory, PortSet
 from archsim.spec.network import Level, Noc, Outer
-from archsim.units import operations_per_s, si
 
 
 def dram_bytes_per_s(memory: Memory) -> Fraction | None:

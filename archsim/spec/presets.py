@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from archsim.errors import nearest
+from archsim.base.errors import nearest
 from archsim.spec.locate import config_files
 from archsim.spec.nodes import Node, read
 from archsim.spec.problems import Problems

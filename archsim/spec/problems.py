@@ -11,8 +11,8 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from archsim import units
-from archsim.errors import ArchsimError, ConfigError, NotBuiltError, nearest_name
+from archsim.base import units
+from archsim.base.errors import ArchsimError, ConfigError, NotBuiltError, nearest_name
 from archsim.spec.domain import Words
 from archsim.spec.domains import Domain
 from archsim.spec.nodes import Mark, Node

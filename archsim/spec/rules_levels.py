@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from archsim import units
+from archsim.base import units
+from archsim.facts.noc.catalogue import MOST_NODES
 from archsim.spec import schema
 from archsim.spec.declared import Declared, File, clocks
-from archsim.spec.fabric import MOST_NODES, Fabric
+from archsim.spec.fabric import Fabric
 from archsim.spec.links import MOST_DELAY, MOST_PERIOD, MOST_TERM, bytes_per_s, delay_cycles, period
 
 _OF_ALL = (

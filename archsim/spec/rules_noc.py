@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from math import prod
 
-from archsim import registry, units
-from archsim.errors import ConfigError, NotBuiltError, nearest
+from archsim.base import units
+from archsim.base.errors import ConfigError, NotBuiltError, nearest
+from archsim.facts.noc.catalogue import names
+from archsim.facts.noc.routers import MOST_PORTS
 from archsim.spec import rules_levels, schema
 from archsim.spec.architecture import ROLES
 from archsim.spec.declared import Declared, File, explicit
 from archsim.spec.fabric import Fabric, fabric
-from archsim.spec.network import TOPOLOGIES, Noc
+from archsim.spec.network import Noc
 from archsim.spec.nodes import Mark
+from archsim.spec.topology import network
 
-_NETWORKS, _KERNEL = "archsim.noc", "archsim.noc.kernel"
 _NEEDS = {"cache": "a cache in a chip with a network", "dram": "a dram below a network"}
 _KEYS = ("topology", "shape")
 
@@ -51,7 +53,7 @@ def check_routes(file: File, fabrics: list[Fabric], noc: Noc) -> None:
     if all(each.ordered or each.rings for each in fabrics):
         return
     try:
-        registry.load(_NETWORKS, "attachment").network(noc)
+        network(noc)
     except ConfigError as error:
         found = str(error).partition("; allowed")[0]
         file.add(list(file.of(schema.Noc))[-1], "attach", f"{found}; allowed other routers, or another topology")
@@ -122,7 +124,7 @@ def _packets(file: File, part: _Noc) -> None:
 
 def _fabric(file: File, part: _Noc) -> Fabric | None:
     """What the topology says of the shape; None, with a problem at the key, when there is no such network."""
-    name, known = part.spec.topology, list(registry.modules(TOPOLOGIES))
+    name, known = part.spec.topology, names()
     if name not in known:
         file.add(part, "topology", f"found '{name}'; allowed {', '.join(known)}{nearest(name, known)}")
         return None
@@ -223,9 +225,8 @@ def _switches(file: File, part: _Noc, found: Fabric) -> None:
     inner = list(file.of(schema.Noc))[-1].spec
     if inner.fidelity != "flit" and not inner.multicast:
         return
-    most = int(registry.load(_KERNEL, "layout").MOST_PORTS)
     at_one = Counter(place for places in spec.attach.values() for place in places)
     ports = found.most_ports + max(at_one.values(), default=0)
-    if ports > most:
-        message = f"found a router of {ports} ports, attached ones among them; allowed at most {most}"
+    if ports > MOST_PORTS:
+        message = f"found a router of {ports} ports, attached ones among them; allowed at most {MOST_PORTS}"
         file.add(part, "shape", f"{message}, or `fidelity: link` with `multicast: false`")

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import prod
-from typing import Any
 
-from archsim import registry, units
-from archsim.errors import ConfigError, nearest
+from archsim.base import units
+from archsim.base.errors import ConfigError, nearest
+from archsim.facts.dram import bit_order, catalogue
+from archsim.facts.dram.device import Dram
 from archsim.spec import schema
 from archsim.spec.declared import Declared, File
 from archsim.spec.dtypes import BITS
 from archsim.spec.expand import DEFAULT_DATAFLOW, DataflowFacts, Facts, Sugar
 from archsim.spec.locate import config_files
 
-DRAM = "archsim.memory.dram"
-STANDARDS = f"{DRAM}.standards"
 CONSTANT = "constant"
 _TIMED_ONLY = ("speed", "width", "channels", "fidelity")
 _CONTROL = ("address_map", "rows", "row_timeout", "refresh", "read_queue", "write_queue", "turn", "requests")
@@ -126,15 +125,13 @@ def _requests(file: File) -> None:
 def _standard(file: File, part: Declared[schema.Dram]) -> None:
     """A DRAM standard's own file says which speeds, widths and capacities it has."""
     spec = part.spec
-    known = [*registry.modules(STANDARDS), CONSTANT]
+    known = [*catalogue.names(), CONSTANT]
     if spec.standard not in known:
         message = f"found '{spec.standard}'; allowed {', '.join(known)}{nearest(spec.standard, known)}"
         file.add(part, "standard", message)
     elif spec.speed and spec.width:
         try:
-            memory = registry.load(STANDARDS, spec.standard).dram(
-                spec.speed // 10**6, spec.width, spec.channels, spec.capacity
-            )
+            memory = catalogue.dram(spec.standard, spec.speed // 10**6, spec.width, spec.channels, spec.capacity)
         except ConfigError as error:
             key = next((key for key in (*_TIMED_ONLY, "capacity") if f"{key}:" in str(error)), "standard")
             file.add(part, key, str(error).removeprefix(f"{spec.standard}: {key}: "))
@@ -142,11 +139,11 @@ def _standard(file: File, part: Declared[schema.Dram]) -> None:
             _control(file, part, memory)
 
 
-def _control(file: File, part: Declared[schema.Dram], memory: Any) -> None:
+def _control(file: File, part: Declared[schema.Dram], memory: Dram) -> None:
     """What the controller is told has a meaning for this memory. ``memory``: what the standard's file made of it."""
     spec = part.spec
     try:
-        registry.load(DRAM, "bit_order").mapped(spec.address_map, memory)
+        bit_order.mapped(spec.address_map, memory)
     except ConfigError as error:
         file.add(part, "address_map", str(error))
     if "row_timeout" in spec.model_fields_set and spec.rows != "timeout":

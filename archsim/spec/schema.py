@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from archsim import units
+from archsim.base import units
 from archsim.spec import domains as d
 from archsim.spec.architecture import ROLES
 from archsim.spec.schema_base import (

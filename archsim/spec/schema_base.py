@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from archsim import units
+from archsim.base import units
 from archsim.spec import domains as d
 from archsim.spec.dtypes import BITS
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from archsim import units
+from archsim.base import units
 from archsim.spec import domains as d
 from archsim.spec.schema_base import Flag, Part, Section, Size
 

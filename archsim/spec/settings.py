@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from archsim.errors import nearest
+from archsim.base.errors import nearest
 from archsim.spec.nodes import Node
 from archsim.spec.problems import Problems, field_of, keys, meant_by, validate_part
 from archsim.spec.schema import PARTS, Chip, Part

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from archsim.errors import nearest
+from archsim.base.errors import nearest
 from archsim.spec.nodes import Node
 from archsim.spec.problems import Problems
 from archsim.spec.tree import placed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeVar
 
-from archsim.errors import ConfigError, nearest
+from archsim.base.errors import ConfigError, nearest
 from archsim.spec import schema_tables as st
 from archsim.spec.locate import config_files
 from archsim.spec.nodes import Node, read

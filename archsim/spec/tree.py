@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from archsim.errors import nearest
+from archsim.base.errors import nearest
 from archsim.spec.nodes import Mark, Node
 from archsim.spec.problems import Problems, field_of, keys, submodel
 from archsim.spec.schema import PARTS, PARTS_LATER, Chip

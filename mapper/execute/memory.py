@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.program import Ring, Tensor
 
 Array = npt.NDArray[Any]

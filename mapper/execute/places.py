@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.program import Region
 from archsim.ir.unroll import Step
 from mapper.execute.memory import Array, Memory, Store, UnwrittenError

@@ -15,10 +15,10 @@ from typing import Literal
 
 import numpy as np
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
+from archsim.base.progress import stretch
 from archsim.ir.program import Program, Region, Ring, Tensor
 from archsim.ir.unroll import Step, unroll
-from archsim.progress import stretch
 from mapper.execute.memory import Array, ExactMemory, Memory, RealMemory
 from mapper.execute.places import Block, Place
 from mapper.execute.tokens import Tokens

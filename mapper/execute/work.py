@@ -9,14 +9,14 @@ from math import prod
 
 import numpy as np
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.footprint import clip
 from archsim.ir.functions import Function
 from archsim.ir.program import Affine, Guard, Region
 from archsim.ir.streams import lookups, rows_of
 from archsim.ir.unroll import Step
-from archsim.ops.graph.family import meanings
-from archsim.ops.graph.meaning import Call, apply
+from archsim.ops.kit.catalogue import meanings
+from archsim.ops.kit.meaning import Call, apply
 from mapper.execute.memory import Array
 from mapper.execute.places import Block, Place, Ranges, block
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from archsim.errors import nearest
+from archsim.base.errors import nearest
 from archsim.ir.mapping import Keep, LayerMapping, Loop
 from mapper.geometry import Component, halo
 from mapper.lower.frame import Frame

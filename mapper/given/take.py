@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NoReturn
 
-from archsim.errors import MappingError, nearest
+from archsim.base.errors import MappingError, nearest
 from archsim.ir.mapping import LayerMapping, Loop, Placement
 from archsim.ir.workload import Layer, Workload
 from mapper.constrain import Rules, unused

@@ -14,10 +14,10 @@ from fractions import Fraction
 from math import inf
 from typing import Literal
 
+from archsim.base.errors import MappingError
 from archsim.energy.chip import tables_for
-from archsim.errors import MappingError
-from archsim.pe.dataflows import catalog
-from archsim.pe.dataflows.fold import ArrayShape, FanoutSpec
+from archsim.facts.dataflows import catalogue
+from archsim.facts.dataflows.fold import ArrayShape, FanoutSpec
 from archsim.spec.architecture import Array
 from mapper.costs import ChipCosts, array_shape
 from mapper.looptree.einsum import Einsum
@@ -120,7 +120,7 @@ def hierarchy_of(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -
     A fan-out that reduces has as many instances as reduction elements that its PEs take in one step: PEs x pack.
     """
     array, shape = array_of(problem, chip, dtypes)
-    fanouts = catalog.get(array.dataflow).fanouts(array.rows, array.cols)
+    fanouts = catalogue.get(array.dataflow).fanouts(array.rows, array.cols)
     packs = shape.pack if any(spec["reduce"] for spec in fanouts) else 1
     mac_j = tables_for(chip.architecture, dtypes).pj(array.name, "mac") * 1e-12
     mac = Action(mac_j, float(shape.rate / packs * array.clock_hz), 0)
@@ -131,7 +131,7 @@ def hierarchy_of(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -
 
 def held(array: Array) -> str:
     """The operand that the PEs hold. Raises MappingError for a dataflow that holds none."""
-    role = catalog.get(array.dataflow).HELD
+    role = catalogue.get(array.dataflow).HELD
     if role not in OPERAND_OF:
         raise MappingError(f"dataflow '{array.dataflow}' holds '{role}' in its PEs; allowed: {', '.join(OPERAND_OF)}")
     return OPERAND_OF[role]
@@ -140,7 +140,7 @@ def held(array: Array) -> str:
 def _register(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], packs: int) -> Memory:
     """What holds an operand in each of the ``packs`` MACs of a PE."""
     array, shape = array_of(problem, chip, dtypes)
-    flow, operand = catalog.get(array.dataflow), held(array)
+    flow, operand = catalogue.get(array.dataflow), held(array)
     bits = {role: 8 * problem.operand(ACC if x == OUT else x).element_bytes for role, x in OPERAND_OF.items()}
     files = {role: file for file in flow.registers(bits, shape) for role in file["keeps"]}
     stream = "acc" if operand == OUT else operand

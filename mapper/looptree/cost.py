@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from mapper.looptree.conventions import Convention
 from mapper.looptree.counts import Count, counts
 from mapper.looptree.hierarchy import COMPUTE, Action, Hierarchy, Memory

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.ir.workload import Axis, Layer
 from archsim.ir.workload import Operand as LayerOperand
 from mapper.looptree.einsum import Coordinate, Einsum, Operand

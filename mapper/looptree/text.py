@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.ir.mapping import Keep, Loop, MapNode
 from mapper.looptree.nest import Nest
 

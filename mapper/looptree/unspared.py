@@ -14,8 +14,8 @@ from math import prod
 
 import numpy as np
 
-from archsim.pe.dataflows import catalog
-from archsim.pe.dataflows.fold import Fold, Nest
+from archsim.facts.dataflows import catalogue
+from archsim.facts.dataflows.fold import Fold, Nest
 from mapper.costs import ChipCosts, drain_steps, vector_time
 from mapper.looptree.chip import Place, array_of, layer_einsum, ways
 from mapper.looptree.einsum import touched
@@ -70,7 +70,7 @@ class Unspared:
         """(times, fold) of the commands that make sums, and of those that add to them."""
         array, shape = array_of(self.problem, self.chip, self.dtypes)
         layer, dims = self.problem.layer, self.problem.dims
-        flow, nest = catalog.get(array.dataflow), Nest(layer.batch, layer.m, layer.n, layer.k)
+        flow, nest = catalogue.get(array.dataflow), Nest(layer.batch, layer.m, layer.n, layer.k)
         extents = {**dims, **dict.fromkeys(self.unspread, 1)}
         first = prod(dims[dim] for dim in self.unspread if dim not in layer.k)
         added = prod(dims[dim] for dim in self.unspread) - first

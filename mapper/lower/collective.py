@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.facts.collectives import Combine, Hop, expand
 from archsim.ir.program import Affine, Command, Extent, Region, Semaphore, Token
-from archsim.ops.collectives import Combine, Hop, expand
 
 
 @dataclass(frozen=True)
 class Collective:
-    """A collective (a name of ``archsim.ops.collectives``) over equal buffers.
+    """A collective (a name of ``archsim.facts.collectives``) over equal buffers.
 
     ``buffers``: core -> tensor; ``elements`` of ``element_bytes`` lie one behind the other from its first byte.
     ``queues``: core -> the DMA queue that sends; ``root``: the place in ``buffers`` of the core that is one's.

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
+from archsim.facts.collectives import expand
 from archsim.ir.program import Command, Region, Semaphore, Token
-from archsim.ops.collectives import expand
 from archsim.spec.architecture import Architecture
 from mapper.adding import chosen_way
 from mapper.channels import store_channel

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.ir.program import (
     Affine,
     Command,

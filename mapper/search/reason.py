@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from archsim import units
+from archsim.base import units
 from archsim.spec.architecture import Architecture
 from mapper.capacity import least_size, shared
 from mapper.cost import held_bytes

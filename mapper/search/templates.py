@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from mapper.constrain import FREE, Rules, group_orders, no_order
 from mapper.cost import Cells, Costs
 from mapper.costs import ChipCosts

@@ -8,10 +8,10 @@ from __future__ import annotations
 import time
 from random import Random
 
-from archsim.memory.dram import catalogue
-from archsim.memory.dram.address import DEFAULT, by_name
+from archsim.facts.dram import catalogue
+from archsim.facts.dram.address import DEFAULT, by_name
+from archsim.facts.dram.device import Policy
 from archsim.memory.dram.controller import DramController, warm_up
-from archsim.memory.dram.device import Policy
 from archsim.memory.dram.fast import FastDram
 from archsim.memory.dram.interface import DramModel, Transfer
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from archsim.memory.dram import catalogue
+from archsim.facts.dram import catalogue
 from archsim.memory.dram.controller import DramController, warm_up
 from archsim.memory.dram.interface import Transfer
 

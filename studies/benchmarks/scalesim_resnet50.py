@@ -85,7 +85,7 @@ def topology() -> str:
 def ours(folder: Path) -> None:
     """Two runs, the second with caches filled."""
     run = ["run", "resnet50", "--on", CHIP, "--format", "json"]
-    command = [sys.executable, "-c", "from archsim.cli import main; main()", *run]
+    command = [sys.executable, "-c", "from archsim.cli.app import main; main()", *run]
     for state in ("empty cache", "filled cache"):
         seconds = measured(command, folder, ARCHSIM_CACHE=str(folder / "cache"))
         print(f"archsim, {state:12}  {seconds:8.1f} s user CPU  {largest_mb():8.0f} MB", flush=True)

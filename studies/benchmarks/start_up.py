@@ -11,7 +11,7 @@ import sys
 
 COMMANDS = {
     "import archsim": (0.3, [sys.executable, "-c", "import archsim"]),
-    "archsim --help": (0.5, [sys.executable, "-c", "from archsim.cli import main; main(['--help'])"]),
+    "archsim --help": (0.5, [sys.executable, "-c", "from archsim.cli.app import main; main(['--help'])"]),
 }
 
 

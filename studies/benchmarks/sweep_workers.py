@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from archsim import caches
+from archsim.base import caches
 from archsim.lab.sweep import dask_crew, worker
 from archsim.lab.sweep.crew import Crew
 from archsim.lab.sweep.points import Grid

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import archsim
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.check.program import check
 from archsim.report.markdown import pipes

@@ -23,7 +23,8 @@ from typing import Any
 import yaml
 
 from archsim import __version__
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.base.writable import write
 from archsim.lab.fidelity import timed, with_fidelity
 from archsim.lab.sweep import band, cases
 from archsim.lab.sweep.axis import Axis
@@ -32,7 +33,6 @@ from archsim.lab.sweep.form import Asked, Sweep
 from archsim.lab.sweep.points import Grid
 from archsim.lab.sweep.worker import COST, OK, Row, Task, work
 from archsim.lab.validate.suite import default_reference
-from archsim.outputs import write
 from archsim.report.markdown import table as markdown
 from archsim.spec import load
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import archsim as ax
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.report import html, pdf
 from archsim.report.layer_columns import layer_rows
 from archsim.report.summary import load

@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from archsim.cli import main
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.cli.app import main
+from archsim.facts.dram import catalogue
+from archsim.facts.dram.address import by_name
+from archsim.facts.dram.device import Policy
 from archsim.lab.dram.measure import Asked, measure
 from archsim.lab.validate.dram_streams import stream
-from archsim.memory.dram import catalogue
-from archsim.memory.dram.address import by_name
-from archsim.memory.dram.device import Policy
 from archsim.memory.dram.trace import replay
 
 Archsim = Callable[..., subprocess.CompletedProcess[str]]

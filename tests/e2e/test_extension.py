@@ -14,9 +14,9 @@ pytestmark = pytest.mark.slow  # a process for each command
 
 OPERATOR = '''"""Twice: every element doubled."""
 
-from archsim.ops.graph.family import Family
-from archsim.ops.lowering.access import Access, at
-from archsim.ops.lowering.steps import step
+from archsim.ops.kit.family import Family
+from archsim.ops.kit.access import Access, at
+from archsim.ops.kit.steps import step
 
 
 def lower(node, build):
@@ -38,7 +38,7 @@ FAMILY = Family(
 
 DATAFLOW = '''"""Output stationary under a name of its own."""
 
-from archsim.pe.dataflows.output_stationary import HELD, OPTIONS, fanouts, fold, registers
+from archsim.facts.dataflows.output_stationary import HELD, OPTIONS, fanouts, fold, registers
 
 SUMMARY = "output stationary, as a plug-in"
 __all__ = ["HELD", "OPTIONS", "SUMMARY", "fanouts", "fold", "registers"]

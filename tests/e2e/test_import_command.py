@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from archsim.cli import main
+from archsim.cli.app import main
 from tests.tools.imported import FOLDER
 
 SMALL = {

@@ -99,7 +99,7 @@ def test_a_topology_is_one_file(archsim: Archsim, tmp_path: Path) -> None:
     (tmp_path / "topologies").mkdir()
     (tmp_path / "topologies" / "star.py").write_text(
         '"""Star."""\n\n'
-        "from archsim.noc.topology import Link, Node, Topology\n\n\n"
+        "from archsim.facts.noc.topology import Link, Node, Topology\n\n\n"
         "def build(shape, link_delay_cycles=1):\n"
         "    count = shape[0]\n"
         "    arms = [Link(0, arm, 1 + arm, 0, link_delay_cycles, arm) for arm in range(count)]\n"

@@ -14,9 +14,9 @@ from threading import Thread
 
 import pytest
 
-from archsim import cli_meter
-from archsim.cli import main
-from archsim.cli_meter import CLEAR
+from archsim.cli import meter
+from archsim.cli.app import main
+from archsim.cli.meter import CLEAR
 from tests.tools.commands import GOLDEN
 
 CHIP = ("--on", str(GOLDEN / "chip.yaml"))
@@ -66,8 +66,8 @@ def terminal(columns: int) -> Iterator[list[str]]:
 
 def told(monkeypatch: pytest.MonkeyPatch, *arguments: str, columns: int = 120) -> tuple[object, list[str]]:
     """Exit code of a command within this process, and the lines on its terminal, the wait for them taken out."""
-    monkeypatch.setattr(cli_meter, "AFTER_S", 0.0)
-    monkeypatch.setattr(cli_meter, "EVERY_S", 0.0)
+    monkeypatch.setattr(meter, "AFTER_S", 0.0)
+    monkeypatch.setattr(meter, "EVERY_S", 0.0)
     with terminal(columns) as lines, pytest.raises(SystemExit) as ended:
         main(arguments)
     return ended.value.code, lines

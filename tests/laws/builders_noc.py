@@ -11,15 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from archsim.noc import attachment, load
+from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.topology import Topology
+from archsim.noc import load
 from archsim.noc.engine import FIDELITIES
 from archsim.noc.interface import Delivery, Load, Shipment
 from archsim.noc.network import Network
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
-from archsim.noc.routing import Routes
-from archsim.noc.topology import Topology
 from archsim.sim.messages import Batch, Message
+from archsim.spec import topology as chip_topology
 from archsim.spec.network import Noc, Outer
 
 FAR_PS = 1 << 50
@@ -48,7 +49,7 @@ def noc(topology: str = "mesh", **options: Any) -> Noc:
 
 def package(inner: Noc, topology: str = "ring", shape: tuple[int, ...] = (3,), **options: Any) -> Noc:
     """Copies of a network at the nodes of one around it, with a port of a part above at its first router."""
-    router = attachment.network(inner)[0].coordinates
+    router = chip_topology.network(inner)[0].coordinates
     gate = router[0] if router else (0,)
     usual: dict[str, Any] = {
         "name": "package", "kind": "noc", "clock_hz": inner.clock_hz, "sync_stages": 2, "scope": "chip",

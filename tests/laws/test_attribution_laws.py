@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from token_timelines import PHASES, World, activities, jobs, simulate
 
-from archsim.ir.activity import CAUSES, Activity, Record, to_cycles
+from archsim.ir.activity import CAUSES, Activity, to_cycles
+from archsim.ir.rows import Record
 from archsim.sim.attribution import attribute
 from archsim.sim.critical import bound_by, critical_cycles, critical_path
 from archsim.sim.mac_breakdown import whole

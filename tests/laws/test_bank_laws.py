@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archsim
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
+from archsim.facts.dataflows import catalogue
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.check.program import check
 from archsim.ir.footprint import footprint
 from archsim.ir.program import Affine, Command, Extent, Program, Region
 from archsim.ir.unroll import unroll
 from archsim.memory.banks import banking, lost_cycles
-from archsim.pe.dataflows import catalog
 from archsim.spec import load
 from archsim.spec.architecture import Architecture
 from archsim.spec.memories import PortSet
@@ -230,7 +230,7 @@ def test_blocks_are_found_by_the_address_of_the_slot(retain: int, ends: list[int
 
 
 def padded_chip(seed: int, memory: dict[str, Any]) -> Architecture:
-    base = small_chip(1 << 13, 1 << 12, dataflow=catalog.names()[seed % len(catalog.names())], banks=8)
+    base = small_chip(1 << 13, 1 << 12, dataflow=catalogue.names()[seed % len(catalogue.names())], banks=8)
     return replace(base, memories=tuple(replace(m, **memory) if m.kind == "sram" else m for m in base.memories))
 
 

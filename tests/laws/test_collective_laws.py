@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archsim.errors import ConfigError
-from archsim.ops.collectives import COLLECTIVES, Hop, expand, pieces
+from archsim.base.errors import ConfigError
+from archsim.facts.collectives import COLLECTIVES, Hop, expand, pieces
 
 sizes = st.tuples(st.integers(1, 12), st.integers(0, 200))
 

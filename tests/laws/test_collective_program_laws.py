@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.facts.collectives import COLLECTIVES, pieces
 from archsim.ir.check.program import check
 from archsim.ir.program import Affine, Program
-from archsim.ops.collectives import COLLECTIVES, pieces
 from archsim.system import simulate
 from mapper.execute.run import Executor
 from mapper.lower.collective import Collective, moves

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.noc import catalogue, load, traffic
-from archsim.noc.catalogue import network
+from archsim.facts.noc import catalogue
+from archsim.facts.noc.catalogue import network
+from archsim.noc import load, traffic
 from archsim.noc.engine import FIDELITIES
 from archsim.noc.offered import Procedure, offer
 from archsim.noc.parameters import RouterParameters

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.pe.dataflows import catalog
-from archsim.pe.dataflows.fold import ArrayShape, Fold, Nest
+from archsim.facts.dataflows import catalogue
+from archsim.facts.dataflows.fold import ArrayShape, Fold, Nest
 
-NAMES = catalog.names()
+NAMES = catalogue.names()
 NEST = Nest(batch=("g",), m=("p", "q"), n=("o",), k=("c", "r", "s"))
 DEPTHWISE = Nest(batch=("c",), m=("p", "q"), n=(), k=("r", "s"))
 EXTENTS = st.fixed_dictionaries({dim: st.integers(1, 300 if dim in "opc" else 5) for dim in "gpqocrs"})
@@ -26,7 +26,7 @@ Extents = dict[str, int]
 def runs(draw: st.DrawFn) -> tuple[str, ArrayShape, bool]:
     """A dataflow, an array with any of its options, accumulate or not."""
     name = draw(st.sampled_from(NAMES))
-    options = {option: draw(st.booleans()) for option in catalog.get(name).OPTIONS}
+    options = {option: draw(st.booleans()) for option in catalogue.get(name).OPTIONS}
     sides = st.integers(1, 70)
     array = ArrayShape(draw(sides), draw(sides), draw(st.sampled_from(RATES)), **options)
     return name, array, draw(st.booleans())
@@ -35,7 +35,7 @@ def runs(draw: st.DrawFn) -> tuple[str, ArrayShape, bool]:
 def fold_of(run: tuple[str, ArrayShape, bool], nest: Nest, extents: Extents) -> Fold:
     """The fold of one run."""
     name, array, accumulate = run
-    return catalog.get(name).fold(nest, extents, array, accumulate=accumulate)
+    return catalogue.get(name).fold(nest, extents, array, accumulate=accumulate)
 
 
 def figures(fold: Fold) -> dict[str, int]:
@@ -107,7 +107,7 @@ def test_batch_repeats_the_fold(run: tuple[str, ArrayShape, bool], extents: Exte
 @given(EXTENTS, st.sampled_from(NAMES), st.integers(1, 70), st.integers(1, 70), st.sampled_from(RATES))
 def test_overlap_never_costs(extents: Extents, name: str, rows: int, cols: int, rate: Fraction) -> None:
     """Each option takes away cycles or none, and changes neither streams nor actions."""
-    options = catalog.get(name).OPTIONS
+    options = catalogue.get(name).OPTIONS
     folds = {}
     for chosen in product((False, True), repeat=len(options)):
         array = ArrayShape(rows, cols, rate, **dict(zip(options, chosen, strict=True)))
@@ -144,7 +144,7 @@ def test_weight_stationary_edge_reads(extents: Extents, rows: int, cols: int) ->
 @pytest.mark.parametrize("name", NAMES)
 def test_trips_are_rounded_up(name: str) -> None:
     """Law 17: 4096 in tiles of 187 columns takes 22 trips, the last one at full price."""
-    dim = "p" if "inputs" not in catalog.get(name).fanouts(1, 187)[1]["multicast"] else "o"
+    dim = "p" if "inputs" not in catalogue.get(name).fanouts(1, 187)[1]["multicast"] else "o"
     extents = dict.fromkeys("gpqocrs", 1)
     one = fold_of((name, ArrayShape(1, 187), False), NEST, extents)
     many = fold_of((name, ArrayShape(1, 187), False), NEST, {**extents, dim: 4096})

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from archsim.facts.dram import catalogue
+from archsim.facts.dram.address import by_name
+from archsim.facts.dram.device import Device, Policy
 from archsim.lab.validate.dram_configs import read
 from archsim.lab.validate.dram_streams import stream
-from archsim.memory.dram import catalogue
-from archsim.memory.dram.address import by_name
 from archsim.memory.dram.compiled import COMMANDS
-from archsim.memory.dram.device import Device, Policy
 from archsim.memory.dram.trace import Replayed, replay
 from tests.tools.dram_commands import named, violations
 

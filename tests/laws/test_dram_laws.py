@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.memory.dram import catalogue
-from archsim.memory.dram.address import NAMES, by_name
+from archsim.facts.dram import catalogue
+from archsim.facts.dram.address import NAMES, by_name
+from archsim.facts.dram.device import Dram, Policy
 from archsim.memory.dram.constant import ConstantRateMemory
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.device import Dram, Policy
 from archsim.memory.dram.interface import Completion, DramModel, Transfer
 
 MIB = 1 << 20

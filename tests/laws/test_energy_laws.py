@@ -15,9 +15,10 @@ from token_timelines import World, activities
 from archsim.energy.account import account
 from archsim.energy.chip import tables_for
 from archsim.energy.power import power
-from archsim.ir.activity import Activity, Record, edge_ps
+from archsim.ir.activity import Activity, edge_ps
 from archsim.ir.bandwidth import BandwidthTrace
 from archsim.ir.records import Records
+from archsim.ir.rows import Record
 from archsim.sim.attribution import attribute
 from archsim.sim.mac_breakdown import mac_breakdown, peak_macs_per_cycle
 from archsim.spec.architecture import Architecture

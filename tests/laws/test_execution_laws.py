@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from archsim.pe.dataflows import catalog
+from archsim.facts.dataflows import catalogue
 from tests.tools.fuzz import run_case, run_graph
 from tests.tools.graphs import Writer
 from tests.tools.layers import small_chip
@@ -33,7 +33,7 @@ def test_cases_cover_every_dataflow_engine_and_kind() -> None:
     """What the campaign must not lose: every dataflow found, all engines, the operators that hold surprises."""
     outcomes = [run_case(case, orders=1) for case in range(0, CASES, 4)]
     found = Counter(name for outcome in outcomes for name in (*outcome.operators, outcome.dataflow, *outcome.engines))
-    assert {"array", "vector", "copy", *catalog.names()} <= set(found)
+    assert {"array", "vector", "copy", *catalogue.names()} <= set(found)
     assert {"Conv", "Gemm", "MatMul", "MaxPool", "AveragePool", "Add", "Einsum"} <= set(found)
     assert sum(bool(outcome.refused) for outcome in outcomes) <= MOST_REFUSED * len(outcomes)
 

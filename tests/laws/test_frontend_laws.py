@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.frontend.load import load_model, names
+from archsim.graph.lowering.lower import to_workload
+from archsim.graph.passes.infer import infer
+from archsim.ir.graph import Graph, Node, Value
 from archsim.ir.workload import Layer, Workload
-from archsim.ops.graph.infer import infer
-from archsim.ops.graph.nodes import Graph, Node, Value
-from archsim.ops.lowering.lower import to_workload
 
 ROOT = Path(__file__).parents[2]
 MODELS = sorted(names())

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from archsim.energy.account import account
 from archsim.energy.chip import tables_for
+from archsim.facts.lru.lines import Lines, touches
 from archsim.ir.footprint import Footprint
 from archsim.ir.indices import Indices
 from archsim.ir.streams import entries
-from archsim.ops.lru.lines import Lines, touches
 from archsim.sim.attribution import attribute
 from archsim.system import simulate
 from tests.unit.fixtures_gather import CACHE, chip, gather, scatter

@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.frontend.load import import_model
+from archsim.graph.lowering.lower import lower_graph
 from archsim.ir.check.program import check
 from archsim.ir.check.workload import check_workload
+from archsim.ir.graph import Graph
 from archsim.ir.indices import Indices
 from archsim.ir.streams import entries
 from archsim.ir.text import workload_from_yaml
 from archsim.lab.offchip import outer_rates
-from archsim.ops.graph.nodes import Graph
-from archsim.ops.lowering.lower import lower_graph
 from archsim.spec.architecture import ROLES, Architecture
 from archsim.spec.memories import Cache
 from archsim.system import simulate

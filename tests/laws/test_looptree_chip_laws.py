@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
+from archsim.facts.dataflows import catalogue
+from archsim.facts.dataflows.fold import ArrayShape
+from archsim.facts.dataflows.fold import Nest as FoldNest
 from archsim.ir.workload import Axis
-from archsim.pe.dataflows import catalog
-from archsim.pe.dataflows.fold import ArrayShape
-from archsim.pe.dataflows.fold import Nest as FoldNest
 from mapper.given.priced import CELL, price
 from mapper.looptree.bound import bounds
 from mapper.looptree.chip import axis_dims, places
@@ -141,7 +141,7 @@ def test_law_38_commands_for_parts_take_and_stream_no_less(
     data: st.DataObject,
 ) -> None:
     """Law 38: two commands for the halves of a dim stream at least what one for all of it does, and take as long."""
-    dataflow = catalog.get(flow)
+    dataflow = catalogue.get(flow)
     shape = ArrayShape(
         rows,
         cols,

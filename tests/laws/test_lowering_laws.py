@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.ir.check.program import check
 from mapper.compile import Compiled, Options, compile_model
 from mapper.execute.run import Executor

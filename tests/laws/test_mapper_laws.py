@@ -7,14 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from archsim.errors import MappingError
-from archsim.pe.dataflows import catalog
+from archsim.base.errors import MappingError
+from archsim.facts.dataflows import catalogue
 from archsim.system import simulate
 from mapper.compile import Options, compile_model
 from tests.tools.counts import compiler_counts, machine_counts
 from tests.tools.layers import Net, random_net, small_chip
 
-NAMES = catalog.names()
+NAMES = catalogue.names()
 
 
 @pytest.mark.parametrize("seed", range(80))

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.check.ownership import commands_of
 from archsim.ir.check.program import check
 from tests.tools.mutants import ORDERS, Subject, campaign, judge, mutants, reason, score, subjects

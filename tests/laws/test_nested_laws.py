@@ -11,15 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.noc import attachment, catalogue, deadlock, load, routing
+from archsim.facts.noc import attachment, catalogue, deadlock, routing
+from archsim.facts.noc.nested import nested
+from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.topology import GATEWAY, Topology
+from archsim.noc import load
 from archsim.noc.engine import FIDELITIES
 from archsim.noc.interface import Shipment
-from archsim.noc.nested import nested
 from archsim.noc.network import Network
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
-from archsim.noc.routing import Routes
-from archsim.noc.topology import GATEWAY, Topology
 from archsim.noc.ways import Ways
 from tests.laws.builders_noc import Sent, assert_alone, noc, package
 

@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.memory.dram import catalogue
+from archsim.facts.dram import catalogue
+from archsim.facts.noc.topology import GATEWAY
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.interface import Transfer
-from archsim.noc.attachment import network as with_ports
 from archsim.noc.interface import Delivery, Shipment
 from archsim.noc.network import Network
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import Delivered, replay
-from archsim.noc.topology import GATEWAY
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Kernel
 from archsim.sim.messages import Batch, Message
 from archsim.spec.network import Noc
+from archsim.spec.topology import network as with_ports
 from tests.laws.builders_noc import FAR_PS, TOPOLOGIES, Sent, networks, noc, run, submit, traffic
 
 pytestmark = pytest.mark.slow  # compiles the routers

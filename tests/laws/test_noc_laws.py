@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.errors import ConfigError
-from archsim.noc import catalogue, deadlock, load, multicast, routing
-from archsim.noc.catalogue import network
+from archsim.base.errors import ConfigError
+from archsim.facts.noc import catalogue, deadlock, routing
+from archsim.facts.noc.catalogue import network
+from archsim.noc import load, multicast
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
 from archsim.noc.ways import Ways

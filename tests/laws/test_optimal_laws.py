@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from mapper.looptree.hierarchy import Axis, Hierarchy, Memory
 from mapper.looptree.search import exhaustive, optimal
 from mapper.looptree.search.objective import EDP, ENERGY, LATENCY, SAME, Objective, better

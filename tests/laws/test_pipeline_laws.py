@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.errors import ProgramError, SimulationError
+from archsim.base.errors import ProgramError, SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.check.program import check
 from archsim.ir.program import Command, Edge, Loop, Program

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.check.program import check
 from archsim.ir.program import Program
 from archsim.ir.workload import Workload

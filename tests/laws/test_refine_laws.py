@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
 from archsim.ir.program import Program
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate

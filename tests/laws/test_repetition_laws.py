@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import archsim as ax
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab.job import Built, Job, build
 from archsim.repetition import Repetition, repeat
 from archsim.system import simulate

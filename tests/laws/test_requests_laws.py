@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.memory.dram.address import DEFAULT, by_name
+from archsim.facts.dram.address import DEFAULT, by_name
+from archsim.facts.dram.device import Dram, Policy
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.device import Dram, Policy
 from archsim.memory.dram.fast import FastDram
 from archsim.memory.dram.interface import Asker, Transfer
 from archsim.memory.dram.trace import replay

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab.scenario.form import Sleep
 from archsim.lab.scenario.frames import frames_of, hyperperiod_ps, released
 from archsim.lab.scenario.outcome import Outcome, load

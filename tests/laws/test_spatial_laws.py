@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
+from archsim.facts.dataflows import catalogue
 from archsim.ir.mapping import Constraint, LayerMapping, Loop
 from archsim.ir.workload import Layer, Workload
-from archsim.pe.dataflows import catalog
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Options, compile_model
@@ -22,7 +22,7 @@ from mapper.spread import spread
 from tests.tools.counts import compiler_counts, machine_counts
 from tests.tools.layers import random_net, small_chip
 
-NAMES = catalog.names()
+NAMES = catalogue.names()
 
 
 def laid(layer: Layer, chip: Architecture) -> dict[str, tuple[str, ...]]:

@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
+from archsim.facts.dataflows import catalogue
 from archsim.ir.mapping import Keep, LayerMapping, Loop
 from archsim.ir.workload import Workload
 from archsim.lab.offchip import outer_rates
-from archsim.pe.dataflows import catalog
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Compiled, Options, compile_model
@@ -38,7 +38,7 @@ STAGES = (
     (("l3", 1 << 14, ALL), ("l2", 1 << 12, ALL)),
     (("l3", 1 << 13, ("weights", "outputs")), ("l2", 1 << 12, ("inputs", "weights"))),
 )
-NAMES = catalog.names()
+NAMES = catalogue.names()
 
 
 def chip_of(seed: int, rate: Fraction | None = Fraction(8)) -> Architecture:

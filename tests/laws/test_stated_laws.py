@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
+from archsim.facts.dataflows import catalogue
 from archsim.ir.asm.printer import print_program
 from archsim.ir.check.program import check
 from archsim.ir.mapping import Constraint, Keep, LayerMapping, Loop, MapNode
 from archsim.ir.workload import Layer, Workload
-from archsim.pe.dataflows import catalog
 from archsim.system import simulate
 from mapper.compile import Compiled, Options, compile_model
 from mapper.execute.run import Executor
@@ -24,7 +24,7 @@ from tests.tools.counts import compiler_counts, machine_counts
 from tests.tools.layers import Net, random_net, small_chip
 
 LAWS = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-NAMES = catalog.names()
+NAMES = catalogue.names()
 
 
 def stated(compiled: Compiled) -> Given:

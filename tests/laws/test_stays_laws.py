@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.ir.mapping import Keep
 from mapper.looptree.conventions import ZIGZAG
 from mapper.looptree.search import exhaustive, optimal

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.errors import MappingError, ProgramError
+from archsim.base.errors import MappingError, ProgramError
 from archsim.ir.asm.magnitudes import check_magnitudes
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.asm.printer import print_program

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from archsim.ir.activity import Activity, Record
+from archsim.ir.activity import Activity
 from archsim.ir.bandwidth import BandwidthTrace
 from archsim.ir.records import Records
+from archsim.ir.rows import Record
 
 OPS = {"load": "MOVE", "store": "MOVE", "array": "MATMUL", "vector": "VECTOR", "host": "HOST"}
 PHASES = {

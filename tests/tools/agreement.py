@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.ir.check.program import check
 from archsim.ir.workload import Workload
 from archsim.spec.architecture import Architecture

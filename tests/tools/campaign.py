@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
-from archsim.errors import ArchsimError
+from archsim.base.errors import ArchsimError
 from tests.tools.mutation_seeds import FOREIGN, GOLDEN, KINDS, SUFFIX, YAML, beside, seeds
 from tests.tools.mutations import mutated
 

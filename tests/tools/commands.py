@@ -8,11 +8,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from archsim import caches
+from archsim.base import caches
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
-COMMAND = (sys.executable, "-c", "from archsim.cli import main; main()")
+COMMAND = (sys.executable, "-c", "from archsim.cli.app import main; main()")
 
 Archsim = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from archsim.noc.topology import Topology
+from archsim.facts.noc.topology import Topology
 
 
 def cut(topology: Topology, part: Sequence[int]) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from archsim.facts.dram.device import LEVELS, Constraint, Device
 from archsim.memory.dram.compiled import COMMANDS
-from archsim.memory.dram.device import LEVELS, Constraint, Device
 
 Command = tuple[int, str, int, int]  # cycle, name, bank, row
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from archsim.memory.dram.device import AddressMap, Device, Dram, Policy
+from archsim.facts.dram.device import AddressMap, Device, Dram, Policy
 from archsim.memory.dram.interface import Asker, Completion, Transfer
 
 INTAKE = 8

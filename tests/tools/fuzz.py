@@ -14,18 +14,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from archsim.errors import ArchsimError, ConfigError, MappingError, ModelError
+from archsim.base.errors import ArchsimError, ConfigError, MappingError, ModelError
+from archsim.facts.dataflows import catalogue
+from archsim.graph.lowering.lower import Lowered, lower_graph
+from archsim.graph.numeric import reference
+from archsim.graph.numeric.constants import Constants, inputs_of
+from archsim.graph.numeric.contents import contents, to_memory
+from archsim.graph.numeric.quantise import Quantised
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.asm.printer import print_program
 from archsim.ir.check.program import check
 from archsim.ir.check.workload import check_workload
-from archsim.ops.graph.nodes import Graph
-from archsim.ops.lowering.lower import Lowered, lower_graph
-from archsim.ops.numeric import reference
-from archsim.ops.numeric.constants import Constants, inputs_of
-from archsim.ops.numeric.contents import contents, to_memory
-from archsim.ops.numeric.quantise import Quantised
-from archsim.pe.dataflows import catalog
+from archsim.ir.graph import Graph
 from archsim.spec.architecture import Architecture
 from archsim.spec.memories import Memory, PortSet
 from archsim.system import simulate
@@ -56,7 +56,7 @@ def random_chip(pick: random.Random) -> Architecture:
         1 << pick.randint(9, 14),
         rows=pick.choice([1, 2, 4, 8, 16]),
         cols=pick.choice([1, 3, 4, 8]),
-        dataflow=pick.choice(sorted(catalog.names())),
+        dataflow=pick.choice(sorted(catalogue.names())),
         dram_rate=pick.choice([Fraction(8), Fraction(3), None]),
         word=pick.choice([1, 4, 16]),
         banks=pick.choice([1, 8, 64]),

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from archsim.ops.graph.family import family
-from archsim.ops.graph.infer import infer
-from archsim.ops.graph.nodes import Graph, Node, Shape, Value
+from archsim.graph.passes.infer import infer
+from archsim.ir.graph import Graph, Node, Shape, Value
+from archsim.ops.kit.catalogue import family
 
 
 @dataclass

@@ -13,12 +13,12 @@ from math import prod
 
 import numpy as np
 
+from archsim.base.errors import MappingError
 from archsim.energy.chip import energy_per_byte
-from archsim.errors import MappingError
+from archsim.facts.dataflows import catalogue
 from archsim.ir.activity import Activity
 from archsim.ir.workload import Axis, Workload
 from archsim.lab.offchip import outer_rates
-from archsim.pe.dataflows import catalog
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Compiled, Options, compile_model
@@ -34,7 +34,7 @@ from mapper.lower.frame import Frame
 from mapper.options import Given
 from tests.tools.layers import Net, small_chip
 
-FLOWS = catalog.names()
+FLOWS = catalogue.names()
 STAGES = (
     (),
     (("l2", 1 << 12, ("inputs", "weights", "outputs")),),

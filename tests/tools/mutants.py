@@ -19,16 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
+from archsim.graph.lowering.lower import lower_graph
+from archsim.graph.numeric import reference
+from archsim.graph.numeric.constants import Constants, inputs_of
+from archsim.graph.numeric.contents import to_memory
+from archsim.graph.numeric.quantise import Quantised
 from archsim.ir.check.ownership import commands_of
 from archsim.ir.check.program import check
 from archsim.ir.functions import Function
 from archsim.ir.program import Command, Edge, Loop, Node, Program, Queue, Region, Ring, Tensor
-from archsim.ops.lowering.lower import lower_graph
-from archsim.ops.numeric import reference
-from archsim.ops.numeric.constants import Constants, inputs_of
-from archsim.ops.numeric.contents import to_memory
-from archsim.ops.numeric.quantise import Quantised
 from archsim.spec.architecture import Architecture
 from mapper.compile import Options, compile_model
 from mapper.execute.run import Executor, unrolled

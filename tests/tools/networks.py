@@ -15,8 +15,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from archsim.ops.graph.nodes import Array
-from archsim.ops.numeric.constants import Constants
+from archsim.graph.numeric.constants import Constants
+from archsim.ir.graph import Array
 from tests.tools.graphs import Writer, activation, conv, elementwise, pool, residual
 
 OPSET = 22

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.ir.mapping import LayerMapping
 from archsim.ir.workload import Workload
 from archsim.spec.architecture import Architecture

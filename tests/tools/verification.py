@@ -30,7 +30,8 @@ from pathlib import Path
 
 import numpy as np
 
-from archsim.errors import ArchsimError, ProgramError
+from archsim.base.errors import ArchsimError, ProgramError
+from archsim.graph.numeric.contents import to_memory
 from archsim.ir.asm.printer import print_program
 from archsim.ir.check.ownership import commands_of
 from archsim.ir.check.program import check
@@ -42,7 +43,6 @@ from archsim.lab.verify.numbered import Asked
 from archsim.lab.verify.numbered import load as load_model
 from archsim.lab.verify.outcome import Outcome
 from archsim.lab.verify.program import verify_program
-from archsim.ops.numeric.contents import to_memory
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import load
 from mapper.execute.run import Executor

@@ -18,7 +18,7 @@ def _trace() -> None:
 
     from typer.testing import CliRunner
 
-    from archsim.cli import app
+    from archsim.cli.app import app
 
     with TemporaryDirectory() as folder:
         path = Path(folder) / "trace.csv"

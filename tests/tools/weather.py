@@ -27,8 +27,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
 
-from archsim import caches, entries
-from archsim.cli import main
+from archsim.base import caches, entries
+from archsim.cli.app import main
 from archsim.lab.sweep import clusters, store
 from archsim.lab.sweep.worker import Row, Task, work
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from archsim.ir.workload import Guard, Layer, Operand, Tensor, Workload
-from archsim.ops.graph.family import meanings
-from archsim.ops.graph.meaning import Call, apply
+from archsim.ops.kit.catalogue import meanings
+from archsim.ops.kit.meaning import Call, apply
 
 Array = npt.NDArray[Any]
 

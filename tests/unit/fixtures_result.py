@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from archsim.ir.activity import Activity, Bandwidth, DramStats, Record
+from archsim.ir.activity import Activity, DramStats
 from archsim.ir.bandwidth import BandwidthTrace
 from archsim.ir.records import Records
 from archsim.ir.result import LayerResult, Result
+from archsim.ir.rows import Bandwidth, Record
 from archsim.sim.blame import timelines
 
 HZ = 800_000_000

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from archsim.ir.activity import Activity, Record
+from archsim.ir.activity import Activity
 from archsim.ir.bandwidth import BandwidthTrace
 from archsim.ir.records import Records
+from archsim.ir.rows import Record
 
 NS = 1000
 UNITS = ("core[0].load", "core[0].array", "core[0].vector", "core[0].store")

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from math import ceil, floor
 
-from archsim.pe.dataflows.fold import ArrayShape
+from archsim.facts.dataflows.fold import ArrayShape
 
 Place = tuple[int, int]
 Values = tuple[int, ...]

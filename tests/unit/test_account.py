@@ -12,7 +12,7 @@ import pytest
 from fixtures_chip import small_chip
 from fixtures_timeline import NS, UNITS, activity, record
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity, DramStats
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.bandwidth import BandwidthTrace

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.ir.mapping import Keep, LayerMapping, Loop
 from archsim.ir.workload import Workload
 from archsim.lab import mapping_file

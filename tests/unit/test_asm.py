@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.asm.printer import WIDTH, dense_strides, print_program
 from archsim.ir.asm.words import affine_text, quote

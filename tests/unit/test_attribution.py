@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fixtures_timeline import UNITS, activity, record, row, tile_pipeline
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.bandwidth import BandwidthTrace
 from archsim.ir.records import Records

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 from fixtures_timeline import NS, UNITS, activity, record, tile_pipeline
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.bandwidth import BandwidthTrace
 from archsim.ir.causes import SLOTS

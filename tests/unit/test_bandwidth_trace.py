@@ -7,8 +7,8 @@ import pickle
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archsim.ir.activity import Bandwidth
 from archsim.ir.bandwidth import FIELDS, BandwidthTrace
+from archsim.ir.rows import Bandwidth
 from archsim.sim.engine import Demand
 from archsim.sim.tally import Tally
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from archsim.noc.catalogue import network
+from archsim.facts.noc.catalogue import network
 from tests.tools.cuts import cut, halves
 
 NETWORKS = [

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from archsim import caches, entries
+from archsim.base import caches, entries
 from archsim.ir.asm.printer import print_program
 from archsim.ir.mapping import Loop
 from archsim.ir.workload import Workload

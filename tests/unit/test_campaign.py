@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from archsim.errors import ArchsimError, ConfigError, ModelError, ProgramError
+from archsim.base.errors import ArchsimError, ConfigError, ModelError, ProgramError
 from archsim.frontend.load import import_model
 from archsim.ir.asm.magnitudes import MOST_COMMANDS
 from archsim.ir.asm.parser import parse_program

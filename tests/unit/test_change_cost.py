@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from fixtures_result import make_result
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.ir.result import Result
 from archsim.lab.change_cost import FREE, Unknown, unknown
 from archsim.lab.enlarged import variants

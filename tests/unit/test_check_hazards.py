@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.check.program import check
 from tests.unit.fixtures_check import chip

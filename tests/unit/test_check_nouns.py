@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from archsim.errors import MappingError, ModelError
+from archsim.base.errors import MappingError, ModelError
 from archsim.ir.check.mapping import check_mapping
 from archsim.ir.check.workload import check_workload
 from archsim.ir.mapping import Keep, Loop, ModelMapping, Placement

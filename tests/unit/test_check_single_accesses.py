@@ -8,7 +8,7 @@ from itertools import islice, product
 
 import numpy as np
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.check.collect import collect
 from archsim.ir.check.ledger import build_ledger
 from archsim.ir.check.single_accesses import SingleAccesses

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.check.program import check
 from archsim.ir.functions import Function
 from archsim.ir.program import Affine, Clip, Edge, Extent, Loop, Nest, Program, Region, Ring, Semaphore, Token

@@ -12,9 +12,9 @@ import pytest
 from fixtures_result import make_result
 
 import archsim
-from archsim import cli
-from archsim.caches import folder
-from archsim.errors import ConfigError, NotBuiltError
+from archsim.base.caches import folder
+from archsim.base.errors import ConfigError, NotBuiltError
+from archsim.cli.app import app
 from archsim.lab import show, suites
 from archsim.lab.job import Job, build
 from archsim.lab.options import Requirement, parse_dtypes, parse_lookups, parse_parameters, public_keys, scalars
@@ -25,7 +25,7 @@ from tests.tools.commands import ROOT
 
 def status(*arguments: str) -> int:
     with pytest.raises(SystemExit) as caught:
-        cli.main(arguments)
+        app.main(arguments)
     code = caught.value.code
     return code if isinstance(code, int) else 0
 
@@ -314,7 +314,7 @@ def test_suites_know_their_later_siblings() -> None:
         suites.run("silicon")
 
 
-@pytest.mark.parametrize("statement", ["import archsim", "import archsim.cli", "import archsim.lab.front"])
+@pytest.mark.parametrize("statement", ["import archsim", "import archsim.cli.app", "import archsim.lab.front"])
 def test_heavy_libraries_wait_until_they_are_used(statement: str) -> None:
     heavy = ("numba", "pandas", "matplotlib", "onnx", "scipy", "ortools", "pydantic", "jinja2")
     script = f"import sys; {statement}; print([name for name in {heavy!r} if name in sys.modules])"
@@ -330,7 +330,7 @@ def test_front_door_has_few_names_and_all_of_them_work() -> None:
         getattr(archsim, "explore")  # noqa: B009  (no name of the front door)
 
 
-@pytest.mark.parametrize("module", ["archsim", "archsim.cli"])
+@pytest.mark.parametrize("module", ["archsim", "archsim.cli.app"])
 def test_the_command_is_a_module_too(module: str) -> None:
     command = [sys.executable, "-m", module, "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)

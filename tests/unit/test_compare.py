@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import escape
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab.compare.match import match
 from archsim.lab.compare.runs import Comparison, compare
 from archsim.lab.compare.split import split

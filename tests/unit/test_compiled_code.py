@@ -15,7 +15,7 @@ from typing import Any
 import numba
 import pytest
 
-from archsim import caches, compiled, entries, trust
+from archsim.base import caches, compiled, entries, trust
 
 SOURCE = "def twice(number):\n    return 2 * number\n"
 NAME = "digest"

@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 import yaml
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab.sweep import band, cases
 from archsim.lab.sweep.cases import Case
 from archsim.spec import load

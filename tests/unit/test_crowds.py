@@ -7,11 +7,11 @@ from random import Random
 import numpy as np
 import pytest
 
+from archsim.facts.dram import catalogue
+from archsim.facts.dram.address import DEFAULT, by_name
+from archsim.facts.dram.device import Policy
 from archsim.lab.offchip import outer_rates
-from archsim.memory.dram import catalogue
-from archsim.memory.dram.address import DEFAULT, by_name
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.device import Policy
 from archsim.memory.dram.fast import FastDram
 from archsim.memory.dram.interface import DramModel, Transfer
 from archsim.noc.fabric import turn

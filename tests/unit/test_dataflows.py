@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from archsim.errors import ConfigError, ModelError
-from archsim.pe.dataflows import catalog
-from archsim.pe.dataflows.fold import ArrayShape, Nest, Stream
+from archsim.base.errors import ConfigError, ModelError
+from archsim.facts.dataflows import catalogue
+from archsim.facts.dataflows.fold import ArrayShape, Nest, Stream
 
-NAMES = catalog.names()
+NAMES = catalogue.names()
 NEST = Nest(batch=(), m=("m",), n=("n",), k=("k",))
 TWO = Fraction(2)
 BITS = {"inputs": 4, "weights": 4, "partials": 32}
 SHIPPED = ("dot_product", "input_stationary", "output_stationary", "weight_stationary")
 PLUGIN = """
-from archsim.pe.dataflows.weight_stationary import HELD, OPTIONS, fanouts, registers
-from archsim.pe.dataflows import weight_stationary
+from archsim.facts.dataflows.weight_stationary import HELD, OPTIONS, fanouts, registers
+from archsim.facts.dataflows import weight_stationary
 SUMMARY = "as weight_stationary"
 def fold(nest, extents, array, *, accumulate):
     return weight_stationary.fold(nest, extents, array, accumulate=accumulate)
@@ -40,16 +40,16 @@ def test_names_are_the_files_with_a_fold() -> None:
 def test_unknown_name_says_the_nearest() -> None:
     """A misspelt dataflow is a ConfigError with a hint and the list."""
     with pytest.raises(ConfigError, match="did you mean 'weight_stationary'") as caught:
-        catalog.get("wieght_stationary")
+        catalogue.get("wieght_stationary")
     assert all(name in str(caught.value) for name in SHIPPED)
 
 
 def test_one_file_adds_a_dataflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file in a plugin directory is listed and works."""
     plugin(tmp_path, monkeypatch, PLUGIN)
-    assert catalog.names() == tuple(sorted((*SHIPPED, "mine")))
+    assert catalogue.names() == tuple(sorted((*SHIPPED, "mine")))
     extents, array = {"m": 5, "n": 6, "k": 7}, ArrayShape(2, 3)
-    ours, theirs = (catalog.get(name).fold for name in ("mine", "weight_stationary"))
+    ours, theirs = (catalogue.get(name).fold for name in ("mine", "weight_stationary"))
     assert ours(NEST, extents, array, accumulate=True) == theirs(NEST, extents, array, accumulate=True)
 
 
@@ -58,13 +58,13 @@ def test_incomplete_file_says_what_it_lacks(tmp_path: Path, monkeypatch: pytest.
     lacking = PLUGIN.replace("HELD, OPTIONS, fanouts, registers", "OPTIONS, fanouts")
     plugin(tmp_path, monkeypatch, lacking)
     with pytest.raises(ConfigError, match=r"mine.* does not define HELD, registers"):
-        catalog.get("mine")
+        catalogue.get("mine")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_description_is_usable(name: str) -> None:
     """One-line summary, a held role with a register, two axes of the array's size."""
-    dataflow = catalog.get(name)
+    dataflow = catalogue.get(name)
     assert dataflow.SUMMARY
     assert "\n" not in dataflow.SUMMARY
     rows, cols = dataflow.fanouts(3, 5)
@@ -88,7 +88,7 @@ def test_description_is_usable(name: str) -> None:
 )
 def test_register_sizes(name: str, array: ArrayShape, sizes: dict[str, int]) -> None:
     """Values per PE x bits, rounded up to bytes (4-bit factors, 32-bit sums)."""
-    files = catalog.get(name).registers(BITS, array)
+    files = catalogue.get(name).registers(BITS, array)
     assert {file["keeps"][0]: file["size_bytes"] for file in files} == sizes
 
 
@@ -96,7 +96,7 @@ def test_register_sizes(name: str, array: ArrayShape, sizes: dict[str, int]) -> 
 @pytest.mark.parametrize("option", ["weight_double_buffer", "fold_overlap"])
 def test_option_without_meaning_is_refused(name: str, option: str) -> None:
     """No option is silently ignored."""
-    dataflow = catalog.get(name)
+    dataflow = catalogue.get(name)
     array = ArrayShape(2, 2, **{option: True})  # type: ignore[arg-type]
     extents = {"m": 9, "n": 9, "k": 9}
     if option in dataflow.OPTIONS:
@@ -115,7 +115,7 @@ def test_missing_or_empty_extent(name: str, extents: dict[str, int]) -> None:
     """The dim without a positive extent is named."""
     bad = next(dim for dim in ("m", "n", "k") if extents.get(dim, 0) < 1)
     with pytest.raises(ModelError, match=f"'{bad}' needs an extent >= 1"):
-        catalog.get(name).fold(NEST, extents, ArrayShape(2, 2), accumulate=False)
+        catalogue.get(name).fold(NEST, extents, ArrayShape(2, 2), accumulate=False)
 
 
 def test_impossible_shapes() -> None:
@@ -141,7 +141,7 @@ def test_rate(rate: str, pack: int, cycles: int) -> None:
 def test_one_by_hand() -> None:
     """Weight-stationary 5 x 3 x 4 on 2 x 2, base: 2 x 2 folds of 2 + 5 + 2 cycles."""
     extents = {"m": 5, "n": 3, "k": 4}
-    fold = catalog.get("weight_stationary").fold(NEST, extents, ArrayShape(2, 2), accumulate=True)
+    fold = catalogue.get("weight_stationary").fold(NEST, extents, ArrayShape(2, 2), accumulate=True)
     assert (fold.cycles_load, fold.cycles_fill, fold.cycles_stream, fold.cycles_drain) == (8, 4, 20, 4)
     assert fold.cycles == 36
     assert fold.streams == {

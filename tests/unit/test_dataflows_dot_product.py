@@ -10,8 +10,8 @@ from math import ceil
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.pe.dataflows import catalog
-from archsim.pe.dataflows.fold import ArrayShape, Nest
+from archsim.facts.dataflows import catalogue
+from archsim.facts.dataflows.fold import ArrayShape, Nest
 
 NEST = Nest(batch=("g",), m=("p", "q"), n=("o",), k=("c", "r", "s"))
 LARGEST = {"g": 2, "p": 3, "q": 2, "o": 5, "c": 9, "r": 2, "s": 3}
@@ -47,7 +47,7 @@ def walk(extents: dict[str, int], array: ArrayShape, accumulate: bool) -> Counte
 @given(EXTENTS, SHAPES, st.booleans())
 def test_equals_the_walk(extents: dict[str, int], array: ArrayShape, accumulate: bool) -> None:
     """Cycles, edge streams and inner actions; nothing fills or drains."""
-    fold = catalog.get("dot_product").fold(NEST, extents, array, accumulate=accumulate)
+    fold = catalogue.get("dot_product").fold(NEST, extents, array, accumulate=accumulate)
     counts = walk(extents, array, accumulate)
     assert (fold.cycles_fill, fold.cycles_stream, fold.cycles_drain) == (0, counts["cycles"], 0)
     assert {name: stream.accesses for name, stream in fold.streams.items()} == {
@@ -67,6 +67,6 @@ def test_equals_the_walk(extents: dict[str, int], array: ArrayShape, accumulate:
 def test_nvdla_large_layer() -> None:
     """2048 MACs as 128 lanes x 16 cells at rate 1: a 64-channel 3x3 layer fills half the lanes."""
     extents = {"g": 1, "p": 56, "q": 56, "o": 64, "c": 64, "r": 3, "s": 3}
-    fold = catalog.get("dot_product").fold(NEST, extents, ArrayShape(128, 16), accumulate=False)
+    fold = catalogue.get("dot_product").fold(NEST, extents, ArrayShape(128, 16), accumulate=False)
     assert fold.cycles == 9 * 4 * 56 * 56
     assert fold.inner_actions["mac"] * 2 == fold.cycles * 2048

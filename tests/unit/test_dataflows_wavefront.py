@@ -11,8 +11,8 @@ from fixtures_wavefront import HeldMachine, Machine, SumMachine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.pe.dataflows import catalog
-from archsim.pe.dataflows.fold import ArrayShape, Fold, Nest
+from archsim.facts.dataflows import catalogue
+from archsim.facts.dataflows.fold import ArrayShape, Fold, Nest
 
 NEST = Nest(batch=("b",), m=("m",), n=("n",), k=("k",))
 HELD = [("weight_stationary", "b", "a"), ("input_stationary", "a", "b")]
@@ -49,7 +49,7 @@ class Case:
     def fold(self, dataflow: str) -> Fold:
         """The closed formulas."""
         extents = {"b": self.b, "m": self.m, "n": self.n, "k": self.k}
-        return catalog.get(dataflow).fold(NEST, extents, self.array, accumulate=self.accumulate)
+        return catalogue.get(dataflow).fold(NEST, extents, self.array, accumulate=self.accumulate)
 
 
 def dot(left: list[int], right: list[int]) -> int:

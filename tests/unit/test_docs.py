@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.report.markdown import table
 from archsim.report.promise import HEADINGS, PROMISES
 from tests.laws.statements import GROUPS, WAITING

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from archsim.errors import ConfigError, SimulationError
+from archsim.base.errors import ConfigError, SimulationError
 from archsim.memory.dram.constant import ConstantRateMemory
 from archsim.memory.dram.interface import Completion, Transfer
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from archsim.errors import ConfigError, SimulationError
-from archsim.memory.dram import catalogue
-from archsim.memory.dram.address import by_name
+from archsim.base.errors import ConfigError, SimulationError
+from archsim.facts.dram import catalogue
+from archsim.facts.dram.address import by_name
+from archsim.facts.dram.device import Policy
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.device import Policy
 from archsim.memory.dram.interface import Completion, Transfer
 
 MIB, GIB = 1 << 20, 1 << 30

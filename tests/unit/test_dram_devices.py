@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from archsim.facts.dram import catalogue
+from archsim.facts.dram.device import Constraint, Device
 from archsim.lab.validate.dram_configs import read
-from archsim.memory.dram import catalogue
-from archsim.memory.dram.device import Constraint, Device
 
 DATA = Path(__file__).parents[2] / "studies" / "validation" / "dram" / "configs.json"
 CONFIGS = json.loads(DATA.read_text())["configs"]

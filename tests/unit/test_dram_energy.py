@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from archsim.base.errors import ConfigError
 from archsim.energy.dram import load_dram
 from archsim.energy.dram_currents import Currents, load_currents, per_command
-from archsim.errors import ConfigError
+from archsim.facts.dram.bit_order import mapped
+from archsim.facts.dram.device import Policy
 from archsim.lab.validate.dram_energy import OTHERS, beside
-from archsim.memory.dram.bit_order import mapped
 from archsim.memory.dram.compiled import COMMANDS
-from archsim.memory.dram.device import Policy
 from archsim.memory.dram.trace import replay
 
 DATA = Path(__file__).parents[2] / "studies" / "validation" / "dram" / "runs.json"

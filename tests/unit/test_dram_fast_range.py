@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from archsim.memory.dram import catalogue
-from archsim.memory.dram.address import DEFAULT, by_name
+from archsim.facts.dram import catalogue
+from archsim.facts.dram.address import DEFAULT, by_name
+from archsim.facts.dram.device import Dram, Policy
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.device import Dram, Policy
 from archsim.memory.dram.fast import FastDram
 from archsim.memory.dram.interface import DramModel, Transfer
 

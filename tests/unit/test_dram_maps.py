@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.errors import ConfigError
-from archsim.memory.dram import catalogue
-from archsim.memory.dram.address import by_name, images
-from archsim.memory.dram.bit_order import mapped
-from archsim.memory.dram.device import Dram, Policy
+from archsim.base.errors import ConfigError
+from archsim.facts.dram import catalogue
+from archsim.facts.dram.address import by_name, images
+from archsim.facts.dram.bit_order import mapped
+from archsim.facts.dram.device import Dram, Policy
 from archsim.memory.dram.kernel.layout import BANK_BITS, CHUNK_BITS, COLUMN_BITS
 from archsim.memory.dram.trace import replay
 

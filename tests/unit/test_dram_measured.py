@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from archsim import caches
-from archsim.memory.dram import catalogue, measured
-from archsim.memory.dram.address import DEFAULT, by_name
-from archsim.memory.dram.device import Policy
+from archsim.base import caches
+from archsim.facts.dram import catalogue
+from archsim.facts.dram.address import DEFAULT, by_name
+from archsim.facts.dram.device import Policy
+from archsim.memory.dram import measured
 from archsim.memory.dram.fast import FastDram
 from archsim.memory.dram.interface import Completion, RowList, Transfer
 from archsim.memory.dram.measured import Measured

@@ -9,11 +9,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.memory.dram.address import by_name
-from archsim.memory.dram.constraints import Timings
+from archsim.facts.dram.address import by_name
+from archsim.facts.dram.constraints import Timings
+from archsim.facts.dram.device import AddressMap, Device, Dram, Policy
+from archsim.facts.dram.families import DDR, DDR5, GDDR6, HBM2, HBM3, LPDDR4, LPDDR5
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.device import AddressMap, Device, Dram, Policy
-from archsim.memory.dram.families import DDR, DDR5, GDDR6, HBM2, HBM3, LPDDR4, LPDDR5
 from archsim.memory.dram.interface import Asker, Completion, RowList, Transfer
 from tests.tools.dram_commands import named, violations
 from tests.tools.dram_reference import Reference

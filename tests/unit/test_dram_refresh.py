@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from archsim.memory.dram import catalogue
-from archsim.memory.dram.bit_order import mapped
+from archsim.facts.dram import catalogue
+from archsim.facts.dram.bit_order import mapped
+from archsim.facts.dram.device import Dram, Policy
 from archsim.memory.dram.compiled import COMMANDS
-from archsim.memory.dram.device import Dram, Policy
 from archsim.memory.dram.trace import Replayed, replay
 from tests.tools.dram_commands import named, violations
 

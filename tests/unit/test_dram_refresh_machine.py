@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from archsim.facts.dram.device import Policy
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.device import Policy
 from archsim.memory.dram.interface import Completion, Transfer
 from tests.laws.test_dram_laws import memory
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.memory.dram import catalogue
-from archsim.memory.dram.address import by_name
-from archsim.memory.dram.device import Device, Policy
+from archsim.facts.dram import catalogue
+from archsim.facts.dram.address import by_name
+from archsim.facts.dram.device import Device, Policy
 from archsim.memory.dram.trace import replay
 from tests.tools.dram_commands import Command, named
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from archsim.base.errors import ConfigError
 from archsim.energy.chip import tables_for
 from archsim.energy.dram import load_dram
-from archsim.errors import ConfigError
-from archsim.memory.dram import catalogue
+from archsim.facts.dram import catalogue
 from archsim.spec.load import load
 
 GIB = 1 << 30

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.errors import ConfigError
-from archsim.memory.dram.address import by_name, images
-from archsim.memory.dram.device import Constraint, Device, Policy
+from archsim.base.errors import ConfigError
+from archsim.facts.dram.address import by_name, images
+from archsim.facts.dram.device import Constraint, Device, Policy
 from archsim.memory.dram.kernel.layout import BANK_BITS, CHUNK_BITS, COLUMN_BITS
 from archsim.memory.dram.trace import Replayed, replay
 

@@ -10,13 +10,13 @@ import pytest
 from fixtures_chip import small_chip
 from fixtures_timeline import UNITS, activity, record
 
+from archsim.base.errors import SimulationError
 from archsim.energy.account import account
 from archsim.energy.chip import tables_for
 from archsim.energy.exact import joules, total_joules
 from archsim.energy.power import power
 from archsim.energy.power_parts import WINDOWS, by_part
 from archsim.energy.tables import ZJ_PER_J
-from archsim.errors import SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.bandwidth import BandwidthTrace
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from archsim.base.errors import ConfigError, SimulationError
 from archsim.energy.account import account
 from archsim.energy.chip import tables_for
 from archsim.energy.technology import load_technology
-from archsim.errors import ConfigError, SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.bandwidth import BandwidthTrace
 from archsim.spec.architecture import Architecture

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from archsim.errors import ConfigError, MappingError
+from archsim.base.errors import ConfigError, MappingError
 from archsim.lab.estimate import SIMULATED, SIMULATED_KINDS, estimated
 from archsim.lab.job import Job, load_chip, prepare
 from archsim.lab.options import scalars

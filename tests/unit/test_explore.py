@@ -10,7 +10,7 @@ from math import prod
 
 import pytest
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab.explore import catalogue
 from archsim.lab.explore.learner import Learner
 from archsim.lab.explore.problem import Choices, Outcome, Problem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.ir.program import Command, Extent, Loop, Program, Queue, Region, Ring, Tensor
 from archsim.lab.fidelity import EXACT_FLITS, affordable, with_fidelity
 from archsim.lab.traffic import flits, mean_routers, moved_bytes

@@ -13,7 +13,9 @@ from fixtures_chip import small_chip
 from fixtures_result import make_result
 from fixtures_timeline import UNITS, activity, record
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
+from archsim.facts.dataflows import catalogue
+from archsim.facts.dataflows.fold import ArrayShape, Nest
 from archsim.ir.activity import Activity, DramStats
 from archsim.ir.result import FIRST_SCHEMA, LayerResult
 from archsim.lab import warned
@@ -24,8 +26,6 @@ from archsim.lab.dram_figures import dram_figures
 from archsim.lab.enlarged import NO_VOLTAGE, variants
 from archsim.lab.macs import macs_by_engine
 from archsim.lab.why import WhatIf
-from archsim.pe.dataflows import catalog
-from archsim.pe.dataflows.fold import ArrayShape, Nest
 from archsim.report import html, markdown, terminal
 from archsim.report.format import NONE, counted
 from archsim.report.headline import headline
@@ -64,7 +64,7 @@ def test_loading_is_what_a_command_takes_beyond_streaming_and_skew(dataflow: str
     shape = ArrayShape(4, 6, **options)
     nest, extents = Nest(("g",), ("m",), ("n",), ("k",)), {"g": 8, "m": 5, "n": 5, "k": 3}
     extents["m" if dataflow == "output_stationary" else "k"] = 4
-    found = catalog.get(dataflow).fold(nest, extents, shape, accumulate=False)
+    found = catalogue.get(dataflow).fold(nest, extents, shape, accumulate=False)
     held = {"output_stationary": 0}.get(dataflow, 4 if "weight_double_buffer" in options else 8 * 4)
     skews = 1 if "fold_overlap" in options else 8
     assert (found.cycles_load, found.cycles_fill, found.cycles_drain) == (held, skews * 3, skews * 5)
@@ -269,7 +269,7 @@ def test_every_what_if_is_a_chip_and_its_options_have_a_meaning(name: str) -> No
         assert vary(chip, variant.keys) != chip
         for array in vary(chip, variant.keys).arrays:
             shape = ArrayShape(array.rows, array.cols, Fraction(1), array.weight_double_buffer, array.fold_overlap)
-            catalog.get(array.dataflow).registers({"inputs": 8, "weights": 8, "partials": 32}, shape)
+            catalogue.get(array.dataflow).registers({"inputs": 8, "weights": 8, "partials": 32}, shape)
 
 
 def test_a_faster_clock_says_that_voltage_is_not_counted() -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from archsim.cli import app
-from archsim.errors import ConfigError, ModelError
+from archsim.base.errors import ConfigError, ModelError
+from archsim.base.progress import COMPILING
+from archsim.cli.app import app
 from archsim.lab.check import check_file
 from archsim.lab.sweep.axis import axis
 from archsim.lab.sweep.form import read
 from archsim.lab.sweep.resolve import resolve
-from archsim.progress import COMPILING
 from archsim.spec.nodes import parse
 from tests.tools.commands import GOLDEN, ROOT
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from archsim.errors import ConfigError, ModelError, NotBuiltError
+from archsim.base.errors import ConfigError, ModelError, NotBuiltError
 from archsim.frontend.load import load_model, names
 from archsim.frontend.workload_yaml.expression import evaluate
 from archsim.ir.check.workload import check_workload

@@ -10,7 +10,7 @@ from fixtures_onnx import model, random, save
 from onnx import helper
 
 import archsim as ax
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.frontend.load import load_model
 from archsim.frontend.names import is_counted, layer_name
 from archsim.lab.explain import explained

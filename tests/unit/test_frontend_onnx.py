@@ -15,15 +15,15 @@ import pytest
 from fixtures_onnx import Array, model, random, save
 from onnx import TensorProto, helper, numpy_helper
 
-from archsim.errors import ConfigError, ModelError
+from archsim.base.errors import ConfigError, ModelError
 from archsim.frontend.load import load_model
 from archsim.frontend.onnx.load import load_graph, load_onnx
 from archsim.frontend.onnx.skim import skim
 from archsim.ir.check.workload import check_workload
+from archsim.ir.graph import UnsupportedError
 from archsim.ir.indices import Indices
 from archsim.ir.text import workload_from_yaml, workload_to_yaml
 from archsim.ir.workload import Rows, Workload
-from archsim.ops.graph.nodes import UnsupportedError
 
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 FILES = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.frontend.load import import_model, load_model
 from archsim.ir.check.workload import check_workload
 from archsim.ir.workload import Workload

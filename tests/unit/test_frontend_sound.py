@@ -10,7 +10,7 @@ import pytest
 from fixtures_onnx import model, random, save
 from onnx import TensorProto, helper
 
-from archsim.errors import ModelError
+from archsim.base.errors import ModelError
 from archsim.frontend.onnx.load import load_onnx
 
 node = helper.make_node

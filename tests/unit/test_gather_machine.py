@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.activity import Activity
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.check.program import check

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.asm.printer import print_program
 from archsim.ir.check.program import check

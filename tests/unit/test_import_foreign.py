@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from archsim.errors import ArchsimError, ConfigError, NotBuiltError
+from archsim.base.errors import ArchsimError, ConfigError, NotBuiltError
 from archsim.frontend.foreign.emit import decimal
 from archsim.frontend.foreign.expression import evaluate
 from archsim.frontend.foreign.ledger import APPROXIMATED, ASSUMED, IGNORED, READ, REFUSED, UNKNOWN

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from archsim.base.errors import ConfigError, NotBuiltError
 from archsim.energy.chip import tables_for
-from archsim.errors import ConfigError, NotBuiltError
 from archsim.frontend.foreign.ledger import APPROXIMATED, ASSUMED, IGNORED, READ, REFUSED, STATES
 from archsim.frontend.foreign.load import Brought, bring
 from archsim.frontend.load import load_model

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from archsim.cli import main
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.cli.app import main
 from archsim.frontend.workload_yaml.entries import ALL_KINDS
 from archsim.frontend.workload_yaml.grammar import SECTIONS
 from archsim.ir.forms.fields import to_yaml

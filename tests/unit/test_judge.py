@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from archsim.cli import main
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.cli.app import main
 from archsim.lab.fit import check_fit
 from archsim.lab.job import Job, build
 from archsim.spec.load import load

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fixtures_result import make_result
 
-from archsim.errors import ConfigError, MappingError, ProgramError
+from archsim.base.errors import ConfigError, MappingError, ProgramError
 from archsim.ir.mapping import Keep, LayerMapping, Loop, ModelMapping
 from archsim.ir.program import Program
 from archsim.ir.result import Result

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from archsim import progress
-from archsim.cli_meter import Meter
-from archsim.errors import ConfigError
+from archsim.base import progress
+from archsim.base.errors import ConfigError
+from archsim.cli.meter import Meter
 from archsim.lab import limit
 from archsim.lab.job import Job, build
 from mapper.layers import Layers
@@ -86,7 +86,7 @@ def test_every_layer_is_said(model: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 LIMITED = """
-from archsim.errors import LimitError
+from archsim.base.errors import LimitError
 from archsim.lab import limit
 
 limit.free_bytes, limit.LEAST_BYTES = lambda: 400 << 20, 0

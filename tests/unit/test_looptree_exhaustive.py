@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.lab.validate.suite import default_reference
 from mapper.looptree.brute.recount import recount
 from mapper.looptree.conventions import ACCELFORGE, CONVENTIONS

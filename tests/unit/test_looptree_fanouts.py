@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from mapper.looptree.conventions import ACCELFORGE, ARCHSIM
 from mapper.looptree.einsum import gemm
 from mapper.looptree.hierarchy import READ, WRITE, Action, Axis, Compute, Hierarchy, Memory

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.ir.workload import Axis
 from archsim.lab.offchip import outer_rates
 from mapper.compile import Options, compile_model

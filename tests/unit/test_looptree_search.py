@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from archsim.errors import ConfigError, MappingError
+from archsim.base.errors import ConfigError, MappingError
 from archsim.ir.mapping import Keep, MapNode
 from mapper.looptree.conventions import ACCELFORGE, ARCHSIM
 from mapper.looptree.cost import evaluate

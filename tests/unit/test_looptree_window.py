@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.ir.mapping import Keep, Loop, MapNode
 from mapper.looptree.conventions import ARCHSIM
 from mapper.looptree.counts import counts

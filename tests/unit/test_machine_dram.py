@@ -8,11 +8,11 @@ import pytest
 
 from archsim.energy.account import account
 from archsim.energy.chip import tables_for
+from archsim.facts.dram import catalogue
+from archsim.facts.dram.device import Policy
 from archsim.ir.activity import Activity
 from archsim.ir.asm.parser import parse_program
-from archsim.memory.dram import catalogue
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.device import Policy
 from archsim.memory.dram.interface import Asker, Transfer
 from archsim.spec.architecture import Architecture
 from archsim.spec.memories import DramControl

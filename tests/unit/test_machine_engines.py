@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import pytest
 
-from archsim.errors import ConfigError, ProgramError
+from archsim.base.errors import ConfigError, ProgramError
+from archsim.facts.vector_cost import vector_cycles
 from archsim.ir.activity import Activity
 from archsim.ir.program import Affine, Command, Edge, Extent, Loop, Node, Queue, Region, Semaphore
-from archsim.ops.vector_cost import vector_cycles
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from tests.laws.builders import (

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
 from archsim.ir.program import Affine, Loop, Program
 from archsim.memory import offchip
 from archsim.memory.dram.controller import DramController

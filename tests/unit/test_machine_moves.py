@@ -8,9 +8,10 @@ from fractions import Fraction
 
 import pytest
 
-from archsim.errors import NotBuiltError, ProgramError
-from archsim.ir.activity import Activity, Bandwidth
+from archsim.base.errors import NotBuiltError, ProgramError
+from archsim.ir.activity import Activity
 from archsim.ir.program import Affine, Clip, Command, Extent, Loop, Region
+from archsim.ir.rows import Bandwidth
 from archsim.memory.dram.constant import ConstantRateMemory
 from archsim.memory.dram.interface import Transfer
 from archsim.system import simulate

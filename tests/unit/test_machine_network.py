@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from archsim.errors import NotBuiltError, ProgramError
-from archsim.ir.activity import Activity, Record
+from archsim.base.errors import NotBuiltError, ProgramError
+from archsim.facts.noc.topology import Topology
+from archsim.ir.activity import Activity
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.check.program import check
 from archsim.ir.program import Affine, Clip, Command, Extent, Loop, Region
+from archsim.ir.rows import Record
 from archsim.noc.interface import Delivery, Load, Shipment
 from archsim.noc.network import NetworkStats
-from archsim.noc.topology import Topology
 from archsim.sim.messages import Batch, Message
 from archsim.spec.network import Noc
 from archsim.system import simulate

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
 from archsim.sim.clock import Clock
 from archsim.sim.kernel import Kernel, ProcessBody
 

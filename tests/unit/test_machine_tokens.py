@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from archsim.errors import ProgramError, SimulationError
+from archsim.base.errors import ProgramError, SimulationError
 from archsim.ir.program import Command, Edge, Loop, Semaphore, Token
 from archsim.system import simulate
 from tests.laws.builders import (

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
+from archsim.base.units import SIZE, parse_whole
 from archsim.ir.asm.printer import print_program
 from archsim.ir.mapping import Loop
 from archsim.lab.job import Job, build
 from archsim.spec.architecture import Architecture
-from archsim.units import SIZE, parse_whole
 from mapper.capacity import least_size, usable
 from mapper.compile import Options, compile_model
 from mapper.cores import spreads

@@ -10,11 +10,11 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
-from archsim.errors import ModelError
+from archsim.base.errors import ModelError
 from archsim.ir.functions import Function
-from archsim.ops.graph.family import family, meanings
-from archsim.ops.graph.meaning import Call, apply
-from archsim.ops.graph.nodes import Node, Value
+from archsim.ir.graph import Node, Value
+from archsim.ops.kit.catalogue import family, meanings
+from archsim.ops.kit.meaning import Call, apply
 
 UNARY: dict[str, dict[str, Any]] = {
     "Abs": {},
@@ -57,7 +57,7 @@ def of_step(op: str, attributes: dict[str, Any], *values: np.ndarray, over: tupl
     node = Node("n", op, tuple(f"x{i}" for i in range(len(values))), ("y",), attributes)
     found = family(node)
     assert found.epilogue is not None
-    from archsim.ops.graph.nodes import Graph
+    from archsim.ir.graph import Graph
 
     graph = Graph("g", (node,), {f"x{i}": Value(f"x{i}", v.shape, "input") for i, v in enumerate(values)}, (), ())
     (step,) = found.epilogue(node, graph) or ()

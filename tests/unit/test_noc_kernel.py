@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from archsim.noc import compiled, routing
+from archsim.facts.noc import routing
+from archsim.facts.noc.topologies import mesh, torus
+from archsim.facts.noc.topology import Topology
+from archsim.noc import compiled
 from archsim.noc.kernel import knuth, run
 from archsim.noc.kernel.bernoulli import Sources
 from archsim.noc.kernel.layout import MADE, MESSAGE, NONE, NOW
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import Delivered, replay
-from archsim.noc.topologies import mesh, torus
-from archsim.noc.topology import Topology
 
 CYCLES = 1500
 ROOM = 40_000

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from archsim.errors import ConfigError, ModelError
+from archsim.base.errors import ConfigError, ModelError
 from archsim.frontend.workload_yaml.layers import KINDS
 from archsim.frontend.workload_yaml.writer import ACTIVATIONS
-from archsim.ops.graph.alias import remove_aliases
-from archsim.ops.graph.family import family, find, operators
-from archsim.ops.graph.fuse import fuse
-from archsim.ops.graph.infer import infer
-from archsim.ops.graph.nodes import Attribute, Graph, Node, Shape, UnsupportedError, Value
-from archsim.ops.lowering.lower import to_workload
-from archsim.ops.lowering.order import images
+from archsim.graph.lowering.lower import to_workload
+from archsim.graph.lowering.order import images
+from archsim.graph.passes.alias import remove_aliases
+from archsim.graph.passes.fuse import fuse
+from archsim.graph.passes.infer import infer
+from archsim.ir.graph import Attribute, Graph, Node, Shape, UnsupportedError, Value
+from archsim.ops.kit.catalogue import family, find, operators
 
 
 def graph(
@@ -37,9 +37,9 @@ def test_a_new_file_is_a_new_operator(tmp_path: Path, monkeypatch: pytest.Monkey
     """One file in a plugin directory: shape, cost and reference of an operator nobody knew."""
     (tmp_path / "ops").mkdir()
     (tmp_path / "ops" / "twice.py").write_text(
-        "from archsim.ops.lowering.steps import step\n"
-        "from archsim.ops.graph.family import Family\n"
-        "from archsim.ops.lowering.access import Access, at\n"
+        "from archsim.ops.kit.steps import step\n"
+        "from archsim.ops.kit.family import Family\n"
+        "from archsim.ops.kit.access import Access, at\n"
         "def lower(node, build):\n"
         "    out = node.outputs[0]\n"
         "    index = tuple(at(dim) for dim in build.dims(out))\n"

@@ -10,11 +10,11 @@ import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from archsim.graph.lowering.reading import by_stride, read_all
+from archsim.ir.graph import Shape
 from archsim.ir.workload import Axis
-from archsim.ops.graph.nodes import Shape
-from archsim.ops.lowering.access import Access, at, factor_axes, refine, substitute
-from archsim.ops.lowering.layout import Factor, Layout, broadcast, cut, dense, part, reshape, transpose
-from archsim.ops.lowering.reading import by_stride, read_all
+from archsim.ops.kit.access import Access, at, factor_axes, refine, substitute
+from archsim.ops.kit.layout import Factor, Layout, broadcast, cut, dense, part, reshape, transpose
 
 Array = npt.NDArray[Any]
 quick = settings(max_examples=60, deadline=None, derandomize=True)

@@ -11,8 +11,8 @@ from fixtures_onnx import random
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from archsim.ops.graph.family import find, operators
-from archsim.ops.graph.nodes import Node, Value
+from archsim.ir.graph import Node, Value
+from archsim.ops.kit.catalogue import find, operators
 
 Array = npt.NDArray[Any]
 X = random(2, 4, 7, 6)

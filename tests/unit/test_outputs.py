@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from archsim.errors import ConfigError
-from archsim.outputs import check_directory, check_file
+from archsim.base.errors import ConfigError
+from archsim.base.writable import check_directory, check_file
 
 
 def test_outputs_are_refused_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

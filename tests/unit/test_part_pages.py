@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from archsim import outputs
-from archsim.cli import app
-from archsim.errors import ConfigError
+from archsim.base import writable
+from archsim.base.errors import ConfigError
+from archsim.cli.app import app
 from archsim.lab.noc.measure import Asked, measure
 from archsim.lab.stored import rebuilt
 from archsim.report import dram_page, noc_page, part_page
@@ -140,8 +140,8 @@ def test_whole_or_not_there(ring: Path, tmp_path: Path, monkeypatch: pytest.Monk
             raise OSError(28, "No space left on device")
         put(path, data, **kept)
 
-    put = outputs.put
-    monkeypatch.setattr(outputs, "put", full)
+    put = writable.put
+    monkeypatch.setattr(writable, "put", full)
     with pytest.raises(ConfigError, match="cannot be written"):
         part_page.save(tmp_path / "new", found, noc_page.KIND)
     assert not (tmp_path / "new").exists()

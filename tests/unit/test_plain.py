@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rich.table import Table
 from rich.text import Text
 
-from archsim import plain
+from archsim.base import plain
 from archsim.report.console import PlainConsole
 
 HIDDEN = ("Cc", "Cf", "Zl", "Zp", "Cs")

@@ -13,8 +13,8 @@ import pytest
 from fixtures_onnx import model, random, save
 from onnx import helper
 
-from archsim import cli
-from archsim.errors import ModelError
+from archsim.base.errors import ModelError
+from archsim.cli.app import app
 from archsim.frontend.onnx.read import read_model
 from tests.unit.fixtures_scenario import CHIP
 
@@ -30,7 +30,7 @@ NAMES = [
 def call(*arguments: str) -> object:
     """The exit code of a command in this process."""
     with pytest.raises(SystemExit) as ended:
-        cli.main(arguments)
+        app.main(arguments)
     return ended.value.code
 
 

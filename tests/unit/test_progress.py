@@ -9,8 +9,9 @@ from types import FrameType
 
 import pytest
 
-from archsim import cli_meter, progress
-from archsim.cli_meter import CLEAR, Meter, in_words
+from archsim.base import progress
+from archsim.cli import meter as meters
+from archsim.cli.meter import CLEAR, Meter, in_words
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.program import Program
 from archsim.ir.unroll import count_commands, unroll
@@ -117,8 +118,8 @@ def test_work_within_work_counts_for_its_part(meter: Meter, clock: Clock) -> Non
 def test_compiling_is_said_and_is_none_of_the_work(meter: Meter, clock: Clock) -> None:
     with progress.watched(meter), progress.stretch("simulating", "commands", 10) as made:
         clock.wait(1)
-        for kernels in (1, 1, -1):  # kernels within kernels
-            meter.compiling(kernels)
+        for jit in (1, 1, -1):  # kernels within kernels
+            meter.compiling(jit)
         clock.wait(60)
         assert meter.text(clock()) == progress.COMPILING
         meter.compiling(-1)
@@ -199,7 +200,7 @@ def _same_count(program: Program) -> None:
 
 def _calls(work: Callable[[], object]) -> tuple[int, int]:
     """Calls of Python functions, and those among them of the two files that tell of progress."""
-    files = (progress.__file__, cli_meter.__file__)
+    files = (progress.__file__, meter.__file__)
     counts = [0, 0]
 
     def seen(frame: FrameType, event: str, _: object) -> None:
@@ -261,7 +262,7 @@ def test_a_kernel_that_is_compiled_is_announced_once(
     import numba
     from numba.core import event
 
-    from archsim import entries, kernels
+    from archsim.base import entries, jit
 
     monkeypatch.setattr(entries, "_noted", set())
     told: list[int] = []
@@ -286,15 +287,15 @@ def test_a_kernel_that_is_compiled_is_announced_once(
     compiled()
     compiled()
     assert capsys.readouterr().err == f"{progress.COMPILING}\n"
-    assert any(isinstance(each, kernels.Announcer) for each in event._registered["numba:compile"])
+    assert any(isinstance(each, jit.Announcer) for each in event._registered["numba:compile"])
 
 
 @pytest.mark.parametrize("text", ["dark\x1b[31m", "a\rb"])
 def test_names_of_layers_do_nothing_to_the_terminal(text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with (tmp_path / "err").open("w+", encoding="utf-8") as stream:
         monkeypatch.setattr(sys, "stderr", stream)
-        monkeypatch.setattr(cli_meter, "AFTER_S", 0.0)
-        with cli_meter.on_terminal() as meter:
+        monkeypatch.setattr(meters, "AFTER_S", 0.0)
+        with meters.on_terminal() as meter:
             meter.say(text)
         stream.seek(0)
         assert text not in stream.read().replace(CLEAR, "")

@@ -12,10 +12,10 @@ from fixtures_onnx import model, save
 from onnx import helper, numpy_helper
 
 from archsim.frontend.load import import_model
+from archsim.ir.graph import UnsupportedError
 from archsim.lab.job import Job
 from archsim.lab.verify.model import verify
 from archsim.lab.verify.numbered import Asked
-from archsim.ops.graph.nodes import UnsupportedError
 
 Array = Any
 node = helper.make_node

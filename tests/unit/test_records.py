@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archsim.ir.activity import Record
 from archsim.ir.records import Records
+from archsim.ir.rows import Record
 from archsim.sim.blame import phases
 
 TIMES = st.integers(0, 3)

@@ -7,24 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from archsim import registry
-from archsim.errors import ConfigError
-
-DATAFLOWS = "archsim.pe.dataflows"
-STANDARDS = "archsim.memory.dram.standards"
+from archsim.base import registry
+from archsim.base.errors import ConfigError
+from archsim.facts.dataflows.catalogue import KIND as DATAFLOWS
+from archsim.facts.dram.catalogue import KIND as STANDARDS
 
 
 def test_built_in_extensions_are_listed_sorted_without_helpers() -> None:
     found = list(registry.modules(DATAFLOWS))
     assert found == sorted(found)
     assert {"output_stationary", "weight_stationary", "input_stationary", "dot_product"} <= set(found)
-    assert not {"fold", "systolic", "catalog", "__init__"} & set(found)
+    assert not {"fold", "systolic", "catalogue", "__init__"} & set(found)
     assert "lpddr5" in registry.modules(STANDARDS)
-    assert registry.modules("archsim.no_such_room") == {}
+    assert registry.modules(registry.Kind("thing", "archsim.no_such_room", "things")) == {}
 
 
 def test_load_by_name_and_nearest_name() -> None:
-    assert registry.load(DATAFLOWS, "weight_stationary").__name__ == f"{DATAFLOWS}.weight_stationary"
+    assert registry.load(DATAFLOWS, "weight_stationary").__name__ == f"{DATAFLOWS.package}.weight_stationary"
     with pytest.raises(ConfigError, match=r"weight_stationry.*it has: dot_product.*did you mean 'weight_stationary'"):
         registry.load(DATAFLOWS, "weight_stationry")
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 from fixtures_result import make_result
 from fixtures_timeline import NS, activity, record
 
-from archsim.ir.activity import LinkFlits, NocStats, Record
+from archsim.ir.activity import LinkFlits, NocStats
+from archsim.ir.rows import Record
 from archsim.report import svg
 from archsim.report.charts.network import RAMP
 from archsim.report.charts.network import network as drawn

@@ -9,7 +9,7 @@ import json
 import pytest
 from fixtures_result import make_result
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.report import files
 from archsim.report.summary import load, summarise, to_text
 from archsim.report.tables import layers_csv

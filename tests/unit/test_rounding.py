@@ -11,11 +11,11 @@ import pytest
 from onnx import TensorProto, helper
 from test_ops_reference import CASES, Array, neutral
 
-from archsim.ops.graph.family import find, operators
-from archsim.ops.graph.nodes import Graph, Node, Value
-from archsim.ops.graph.rounding import CERTAINTY, growth, moved
-from archsim.ops.numeric.constants import Constants
-from archsim.ops.numeric.rough import UNITS, rough
+from archsim.graph.numeric.constants import Constants
+from archsim.graph.numeric.rough import UNITS, rough
+from archsim.ir.graph import Graph, Node, Value
+from archsim.ops.kit.catalogue import find, operators
+from archsim.ops.kit.rounding import CERTAINTY, growth, moved
 
 ROUNDED = [case for case in CASES if (known := find(case[0])) is not None and known.rounding not in (None, moved)]
 ROUNDED = [case for case in ROUNDED if case[2][0] is not None and case[2][0].dtype == np.float32]
@@ -151,7 +151,7 @@ def test_an_operator_that_does_not_say_is_judged_by_the_largest_magnitude(
 ) -> None:
     (tmp_path / "ops").mkdir()
     (tmp_path / "ops" / "thrice.py").write_text(
-        "from archsim.ops.graph.family import Family\n"
+        "from archsim.ops.kit.family import Family\n"
         "FAMILY = Family(('Thrice',), lambda node, inputs: (inputs[0].shape,), lambda node, x: (3 * x,))\n"
     )
     monkeypatch.setenv("ARCHSIM_PLUGINS", str(tmp_path))

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from fixtures_result import make_result
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab import run_tables, tabular
 from archsim.lab.run_export import FORMATS, export
 from archsim.lab.stored import exported, rebuilt

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fixtures_scenario import CHIP, TEXT, scenario
 
-from archsim.errors import ConfigError, ModelError
+from archsim.base.errors import ConfigError, ModelError
 from archsim.frontend.load import names as models
 from archsim.lab.check import check_file
 from archsim.lab.job import Job

@@ -11,8 +11,8 @@ import pytest
 from fixtures_scenario import CHIP, scenario, without
 
 import archsim as ax
+from archsim.base.errors import ConfigError
 from archsim.energy.chip import tables_for
-from archsim.errors import ConfigError
 from archsim.lab.job import Job
 from archsim.lab.options import Requirement, scalars
 from archsim.lab.scenario.find import load

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from archsim.base.errors import ConfigError, NotBuiltError
 from archsim.energy.chip import tables_for
-from archsim.errors import ConfigError, NotBuiltError
 from archsim.spec.load import loads, replace, to_yaml
 from tests.unit.fixtures_gather import CACHE, chip
 

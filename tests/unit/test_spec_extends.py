@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.spec import load
 from archsim.spec.locate import CONFIGS_VARIABLE
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from archsim.errors import ArchsimError, ConfigError
+from archsim.base.errors import ArchsimError, ConfigError
 from archsim.spec import load
 
 pytestmark = pytest.mark.slow  # quantified over many documents

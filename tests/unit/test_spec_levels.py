@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from fixtures_package import PACKAGE, package
 
+from archsim.base.errors import ArchsimError, NotBuiltError
 from archsim.energy.chip import tables_for
-from archsim.errors import ArchsimError, NotBuiltError
-from archsim.noc import attachment
 from archsim.report.noc_rows import where
 from archsim.spec import load, presets
+from archsim.spec import topology as chip_topology
 from archsim.spec.architecture import Architecture
 from archsim.spec.locate import config_files
 from archsim.spec.network import Noc
@@ -30,7 +30,7 @@ def test_cores_are_those_of_all_chiplets() -> None:
     assert (chip.cores, noc.cores, noc.copies, [level.name for level in noc.levels]) == (16, 16, 4, ["mesh", "package"])
     assert chip.instances(chip.memory("l1"))[-1] == "l1[15]" and chip.memory("l1").copies == 16
     assert [part.name for part in chip.parts()][:5] == ["dram", "l2", "l1", "package", "mesh"]
-    topology, _, ports = attachment.network(noc)
+    topology, _, ports = chip_topology.network(noc)
     assert ports == {"dram": (16,), "l2": (17,)}
     assert [topology.nodes[core].router for core in (0, 3, 4, 15)] == [0, 3, 4, 15]
     assert topology.levels == (0,) * 16 + (1,) * 4
@@ -45,7 +45,7 @@ def test_a_flit_takes_a_link_for_what_its_bits_take_the_lanes() -> None:
     assert network(package(package__phy="pcie_gen4_x16")).outer[0].period == Fraction(65, 32)
     wires = package("phy: ucie_standard", "link: 16 B\n      clock: 500 MHz", mesh__clock="1 GHz")
     assert network(wires).outer[0].period == 8
-    topology, _, _ = attachment.network(network(wires))
+    topology, _, _ = chip_topology.network(network(wires))
     assert {link.delay_cycles for link in topology.links if link.level == 1} == {2}
 
 
@@ -69,7 +69,7 @@ def test_the_canonical_text_is_the_same_chip(values: dict[str, object]) -> None:
 def test_routers_are_called_by_their_places_in_each_network() -> None:
     """Not by those of the drawing, which spreads the copies over one plane."""
     noc = network(load.load("simba"))
-    found = attachment.topology(noc)
+    found = chip_topology.topology(noc)
     assert (found.routers, len(found.within)) == (612, 612)
     names = {"places": found.coordinates, "within": found.within, "router_levels": found.levels}
     rows = names | {"levels": [level.name for level in noc.levels]}
@@ -86,7 +86,7 @@ def test_three_levels() -> None:
     noc = network(chip)
     assert (chip.cores, [level.copies for level in noc.levels]) == (32, [8, 2, 1])
     assert load.loads(load.to_yaml(chip)) == chip
-    topology, _, ports = attachment.network(noc)
+    topology, _, ports = chip_topology.network(noc)
     assert (topology.routers, topology.levels[-6:], ports) == (42, (1, 1, 1, 1, 2, 2), {"dram": (32,), "l2": (33,)})
 
 
@@ -96,7 +96,7 @@ def test_one_network_of_chips() -> None:
     with pytest.raises(ArchsimError, match="package.link: missing; allowed the bytes of a flit, also beside `phy`"):
         load.loads(text)
     chip = load.loads(text.replace("phy: ucie", "link: 64 B\n      phy: ucie"))
-    topology, _, _ = attachment.network(network(chip))
+    topology, _, _ = chip_topology.network(network(chip))
     assert chip.cores == 4 and {(link.period, link.delay_cycles) for link in topology.links} == {(Fraction(2), 2)}
     assert load.loads(load.to_yaml(chip)) == chip
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.spec import load
 from archsim.spec.architecture import ROLES, Architecture, Fanout, RegisterFile
 from archsim.spec.dtypes import BITS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from archsim.errors import ConfigError, NotBuiltError
+from archsim.base.errors import ConfigError, NotBuiltError
 from archsim.spec import load
 
 GOOD = """\

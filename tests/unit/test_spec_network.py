@@ -11,8 +11,8 @@ from fixtures_grid import GRID, grid
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.errors import ConfigError
-from archsim.registry import PLUGINS_VARIABLE
+from archsim.base.errors import ConfigError
+from archsim.base.registry import PLUGINS_VARIABLE
 from archsim.spec import load
 from archsim.spec.network import core_of, instance, part_of
 from archsim.spec.peaks import bisection_bytes_per_s, lines, link_bytes_per_s, port_bytes_per_s
@@ -112,7 +112,7 @@ def test_extends_changes_a_network(tmp_path: Path) -> None:
 
 STAR = '''
 """Star: one router in the middle of all nodes."""
-from archsim.noc.topologies.crossbar import build as crossbar
+from archsim.facts.noc.topologies.crossbar import build as crossbar
 
 
 def build(shape, link_delay_cycles=1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fixtures_grid import GRID, grid
 
-from archsim.errors import ConfigError, NotBuiltError
+from archsim.base.errors import ConfigError, NotBuiltError
 from archsim.spec import load
 
 SECOND = "  - noc: {name: two, topology: mesh, shape: [2, 2], link: 8 B, attach: {}}\n  - parallel:"

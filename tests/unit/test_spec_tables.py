@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from archsim.base.errors import ConfigError
 from archsim.energy.chip import MOST_MM2, tables_for
 from archsim.energy.dram import read_dram
 from archsim.energy.technology import read_technology
-from archsim.errors import ConfigError
 from archsim.lab.check import check_file
 from archsim.spec import load
 from archsim.spec.locate import config_files

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab.check import check_file
 from archsim.lab.sweep import clusters
 from archsim.lab.sweep.cluster_form import Batch, Local, read

@@ -16,8 +16,8 @@ from typing import cast
 
 import pytest
 
-from archsim.cli_ending import ending
-from archsim.errors import ConfigError, SimulationError
+from archsim.base.errors import ConfigError, SimulationError
+from archsim.cli.ending import ending
 from archsim.lab import options
 from archsim.lab.sweep import worker
 from archsim.lab.sweep.form import Asked

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from test_sweep_crew import ended, fragile, task
 
-from archsim.errors import ConfigError, SimulationError
+from archsim.base.errors import ConfigError, SimulationError
 from archsim.lab.sweep import dask_crew, keys, outpost
 from archsim.lab.sweep.dask_crew import DaskCrew
 from archsim.lab.sweep.worker import FAILED, OK, Row, Task

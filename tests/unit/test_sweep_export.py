@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab.stored import exported, rebuilt
 from archsim.lab.sweep.export import FORMATS, export
 from archsim.lab.sweep.form import read
@@ -65,15 +65,15 @@ def test_the_front_is_published_with_one_unit_a_column(found: SweepTable) -> Non
         ["a_1", "3", "800", "os", "2", "50", "5.25", "fast"],
         ["b", "1", "800", "os", "0.002", "90", "5.25", "fast"],
     ]
-    text = latex(found)
+    text = latex(found.publication())
     assert r"\begin{tabular}{lrrlrrrl}" in text and r"a\_1 & 1 &" in text and r"utilization (\%)" in text
     assert text.count(r" \\") == 4 and r"\toprule" in text
-    lines = markdown(found).splitlines()
+    lines = markdown(found.publication()).splitlines()
     assert lines[1] == "| --- | ---: | ---: | --- | ---: | ---: | ---: | --- |" and len(lines) == 5
 
 
 def test_files_hold_all_rows(found: SweepTable, tmp_path: Path) -> None:
-    paths = [export(found, tmp_path, name) for name in FORMATS]
+    paths = [export(found, found.pareto(), tmp_path, name) for name in FORMATS]
     assert [path.name for path in paths] == ["results.csv", "results.xlsx", "front.tex", "front.md"]
     csv = pd.read_csv(paths[0])
     pd.testing.assert_frame_equal(csv[["point", "latency_s"]], pd.DataFrame(found)[["point", "latency_s"]])
@@ -82,7 +82,7 @@ def test_files_hold_all_rows(found: SweepTable, tmp_path: Path) -> None:
     assert sheets["results"]["latency_s"].tolist() == found["latency_s"].tolist()
     assert dict(sheets["units"].itertuples(index=False, name=None)) == UNITS
     assert len(sheets["front"]) == 3
-    assert paths[2].read_text(encoding="utf-8") == latex(found)
+    assert paths[2].read_text(encoding="utf-8") == latex(found.publication())
 
 
 def test_sql_asks_the_results_and_pandas_stays_itself(found: SweepTable) -> None:
@@ -106,7 +106,7 @@ def test_what_is_not_installed_is_named_with_its_extra(
     kept = importlib.import_module
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(ConfigError, match=rf"needs {library}: pip install 'archsim\[studies\]'"):
-        found.query("select 1") if library == "duckdb" else export(found, tmp_path, "xlsx")
+        found.query("select 1") if library == "duckdb" else export(found, found.pareto(), tmp_path, "xlsx")
 
 
 def test_exports_of_a_folder(found: SweepTable, tmp_path: Path) -> None:
@@ -122,4 +122,4 @@ def test_exports_of_a_folder(found: SweepTable, tmp_path: Path) -> None:
 def test_an_export_that_cannot_be_written(found: SweepTable, tmp_path: Path) -> None:
     (tmp_path / "front.md").mkdir()
     with pytest.raises(ConfigError, match="front.md: cannot be written"):
-        export(found, tmp_path, "md")
+        export(found, found.pareto(), tmp_path, "md")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from archsim.errors import ConfigError, ModelError
+from archsim.base.errors import ConfigError, ModelError
 from archsim.lab.explore.problem import Problem
 from archsim.lab.sweep import searching
 from archsim.lab.sweep.axis import Axis

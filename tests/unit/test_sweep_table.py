@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab.sweep.digest import digest
 from archsim.lab.sweep.form import read
 from archsim.lab.sweep.questions import RESULTS, SweepTable

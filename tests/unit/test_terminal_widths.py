@@ -10,7 +10,7 @@ import pytest
 from fixtures_result import make_result
 from rich.console import Console
 
-from archsim import cli_sweep
+from archsim.cli import sweep as sweep_command
 from archsim.lab.sweep.form import read as read_sweep
 from archsim.lab.sweep.questions import SweepTable
 from archsim.lab.sweep.table import table as sweep_table
@@ -210,7 +210,7 @@ def test_the_front_of_a_sweep(width: int, monkeypatch: pytest.MonkeyPatch) -> No
     found = SweepTable.of(sweep_table(sweep, [row]))
     out = io.StringIO()
     monkeypatch.setattr(terminal, "console", lambda: Console(file=out, width=width))
-    cli_sweep._print_front(found, axes, ["latency_s", "utilization"])
+    sweep_command._print_front(found, axes, ["latency_s", "utilization"])
     text = out.getvalue()
     assert {"1234", "4.567 ms", "23.4 %"} <= set(cells(text)) and all(len(line) <= width for line in text.splitlines())
     assert "\N{HORIZONTAL ELLIPSIS}" not in headings(text)

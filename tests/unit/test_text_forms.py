@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.ir.mapping import Keep, LayerMapping, Loop, ModelMapping, Placement
 from archsim.ir.text import mapping_from_yaml, mapping_to_yaml, workload_from_yaml, workload_to_yaml
 from archsim.ir.workload import Axis, Guard, Layer, Operand, Tensor, VectorStep, View, ViewNode, Workload

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim import units
-from archsim.errors import ConfigError
+from archsim.base import units
+from archsim.base.errors import ConfigError
 
 KINDS = [kind for kind in vars(units).values() if isinstance(kind, units.Kind)]
 EXACT = [

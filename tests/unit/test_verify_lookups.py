@@ -11,7 +11,7 @@ import pytest
 from fixtures_onnx import random
 from onnx import TensorProto, helper, numpy_helper
 
-from archsim.errors import ConfigError, ModelError
+from archsim.base.errors import ConfigError, ModelError
 from archsim.lab.job import Job
 from archsim.lab.verify.model import verify
 from archsim.lab.verify.numbered import Asked

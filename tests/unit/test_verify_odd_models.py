@@ -12,13 +12,13 @@ import pytest
 from fixtures_onnx import model, save
 from onnx import helper
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.ir.graph import UnsupportedError
 from archsim.lab.job import Job
 from archsim.lab.verify.model import verify
 from archsim.lab.verify.numbered import Asked
 from archsim.lab.verify.outcome import Outcome
 from archsim.lab.verify.program import verify_program
-from archsim.ops.graph.nodes import UnsupportedError
 
 node = helper.make_node
 RANDOM = np.random.default_rng(3)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from archsim import outputs
-from archsim.errors import ConfigError
+from archsim.base import writable
+from archsim.base.errors import ConfigError
 from archsim.lab.sweep.store import FILE
 from tests.tools import weather
 from tests.tools.weather import Case, called
@@ -86,16 +86,16 @@ def test_files_are_replaced_whole(tmp_path: Path) -> None:
     real, link = tmp_path / "real", tmp_path / "link"
     real.write_text("before")
     link.symlink_to(real)
-    outputs.write(link, "after")
+    writable.write(link, "after")
     assert link.is_symlink() and real.read_text() == "after"
-    assert outputs.write(tmp_path / ("n" * 255), b"\x00").read_bytes() == b"\x00"
+    assert writable.write(tmp_path / ("n" * 255), b"\x00").read_bytes() == b"\x00"
     with pytest.raises(ConfigError, match="Is a directory"):
-        outputs.write(tmp_path, "x")
+        writable.write(tmp_path, "x")
     with weather.disk_full(), pytest.raises(ConfigError, match="No space left"):
-        outputs.write_all(tmp_path / "a" / "b", {"one": "1", "two": "2"})
+        writable.write_all(tmp_path / "a" / "b", {"one": "1", "two": "2"})
     assert not (tmp_path / "a").exists()
     with weather.disk_full(1), pytest.raises(ConfigError):
-        outputs.write_all(tmp_path, {"real": "1", "two": "2"})
+        writable.write_all(tmp_path, {"real": "1", "two": "2"})
     assert real.read_text() == "after" and not (tmp_path / "two").exists()
 
 

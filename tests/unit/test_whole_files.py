@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from archsim import entries, outputs, whole_files
-from archsim.errors import ConfigError
+from archsim.base import entries, whole_files, writable
+from archsim.base.errors import ConfigError
 from tests.tools.weather import disk_full, no_rename
 
 
@@ -23,7 +23,7 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_results_wait_for_the_disk_and_caches_do_not(tmp_path: Path, synced: list[int]) -> None:
     entries.replace(tmp_path / "entry", b"1", mode=0o600)
     assert synced == [] and (tmp_path / "entry").stat().st_mode & 0o777 == 0o600
-    outputs.write_all(tmp_path / "out", {"one": "1", "two": b"2"})
+    writable.write_all(tmp_path / "out", {"one": "1", "two": b"2"})
     assert len(synced) == 2
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["entry", "one", "out", "two"]
 
@@ -35,7 +35,7 @@ def test_whatever_fails_nothing_is_left_beside(tmp_path: Path) -> None:
             entries.replace(tmp_path / "file", b"after that")
     for fault in (disk_full(3), no_rename()):
         with fault, pytest.raises(ConfigError, match="file: cannot be written"):
-            outputs.write(tmp_path / "file", "after that")
+            writable.write(tmp_path / "file", "after that")
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"before"]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.facts.noc.catalogue import network
 from archsim.lab.enlarged import variants
 from archsim.lab.job import Job, load_chip
-from archsim.noc.catalogue import network
 from archsim.noc.load import link_loads
 from archsim.noc.traffic import by_name
 from archsim.noc.ways import Ways

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.frontend.load import load_model
 from archsim.ir.workload import Workload
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from archsim.facts.dram.device import Device
 from archsim.lab.validate import dram
 from archsim.lab.validate.dram_configs import read
 from archsim.lab.validate.dram_streams import stream
-from archsim.memory.dram.device import Device
 from archsim.memory.dram.trace import Replayed, replay
 from tests.tools.dram_commands import named
 

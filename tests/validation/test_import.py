@@ -13,6 +13,8 @@ import pytest
 
 import archsim
 from archsim.energy.chip import tables_for
+from archsim.facts.dataflows import catalogue
+from archsim.facts.dataflows.fold import ArrayShape, Nest
 from archsim.frontend.foreign.design import Design
 from archsim.frontend.foreign.load import bring
 from archsim.frontend.load import load_model
@@ -21,8 +23,6 @@ from archsim.lab.validate.mapping_files import Recorded, read
 from archsim.lab.validate.suite import default_reference
 from archsim.lab.validate.zigzag_files import Accelerator, einsum_of
 from archsim.lab.validate.zigzag_files import read as read_zigzag
-from archsim.pe.dataflows import catalog
-from archsim.pe.dataflows.fold import ArrayShape, Nest
 from archsim.spec.load import load
 from mapper.looptree.conventions import ACCELFORGE
 from mapper.looptree.cost import evaluate
@@ -202,7 +202,7 @@ def test_an_imported_array_takes_the_recorded_cycles(dataflow: str, tmp_path: Pa
     for name, written in found.files.items():
         (tmp_path / name).write_text(written, encoding="utf-8")
     array = load(tmp_path / "array128.yaml").arrays[0]
-    fold = catalog.get(array.dataflow).fold
+    fold = catalogue.get(array.dataflow).fold
     layers = load_model(tmp_path / "alexnet.yaml").layers
     with open(default_reference("systolic") / "cases.csv", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["case"].startswith(f"alexnet_{dataflow}_128_CALC/")]

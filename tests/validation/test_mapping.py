@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab.validate.mapping_files import read
 from archsim.lab.validate.suite import default_reference
 from mapper.looptree.conventions import ACCELFORGE

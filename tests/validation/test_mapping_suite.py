@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab.validate import mapping, suite
 from archsim.lab.validate.mapping_files import read
 from mapper.looptree.conventions import ACCELFORGE

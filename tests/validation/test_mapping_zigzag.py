@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab.validate.suite import default_reference
 from archsim.lab.validate.zigzag_compare import ANY_DIMS, best, price
 from archsim.lab.validate.zigzag_files import Accelerator, Layer, read

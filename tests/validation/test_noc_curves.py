@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from archsim.facts.noc.catalogue import network
 from archsim.lab.validate import noc
 from archsim.noc import traffic
-from archsim.noc.catalogue import network
 from archsim.noc.offered import Offered, offer
 from archsim.noc.parameters import RouterParameters
 

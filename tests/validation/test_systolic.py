@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.facts.dataflows import catalogue
+from archsim.facts.dataflows.fold import ArrayShape, Nest
 from archsim.lab.validate import suite, systolic
-from archsim.pe.dataflows import catalog
-from archsim.pe.dataflows.fold import ArrayShape, Nest
 
 REFERENCE = suite.default_reference("systolic")
 NEST = Nest(batch=(), m=("m",), n=("n",), k=("k",))
@@ -51,7 +51,7 @@ def test_edge_counts() -> None:
         rows = [row for row in csv.DictReader(file) if row["sram_input_reads"]]
     for row in rows:
         m, n, k, height, width = (int(row[column]) for column in ("M", "N", "K", "rows", "cols"))
-        dataflow = catalog.get(systolic.DATAFLOWS[row["dataflow"]])
+        dataflow = catalogue.get(systolic.DATAFLOWS[row["dataflow"]])
         fold = dataflow.fold(NEST, {"m": m, "n": n, "k": k}, ArrayShape(height, width), accumulate=False)
         for column, stream in COUNTS.items():
             fault = 0

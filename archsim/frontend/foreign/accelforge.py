@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.frontend.foreign import accelforge_work
 from archsim.frontend.foreign.accelforge_parts import LEAST_HZ, Reader
 from archsim.frontend.foreign.design import Design, Lanes, Spread, Store

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import prod
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.frontend.foreign.accelforge_work import Facts
 from archsim.frontend.foreign.design import ROLES, Lanes, Spread, Store, Units, constant
 from archsim.frontend.foreign.ledger import IGNORED

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.base.units import shown
 from archsim.frontend.foreign.ledger import APPROXIMATED
 from archsim.frontend.foreign.section import MOST, Quantity, Section
 from archsim.frontend.foreign.sets import Roles, roles_of
 from archsim.frontend.foreign.timeloop_chain import usual_role
 from archsim.frontend.foreign.work import Access, Coordinate, Task, Work
 from archsim.spec.nodes import Node
-from archsim.units import shown
 
 _BOUND = re.compile(r"\s*([0-9]{1,15})\s*<=\s*(\w+)\s*(<=?)\s*([0-9]{1,15})\s*")
 _TERM = re.compile(r"\s*(?:([0-9]{1,9})\s*\*\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*\*\s*([0-9]{1,9})|([A-Za-z_]\w*))\s*")

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import isqrt, log
 from typing import Any
 
-from archsim.errors import ArchsimError, ConfigError
+from archsim.base.errors import ArchsimError, ConfigError
 from archsim.frontend.foreign.design import ROLES, Design, Spread
 from archsim.frontend.foreign.emit import Flow, decimal
 from archsim.frontend.foreign.ledger import REFUSED, Ledger

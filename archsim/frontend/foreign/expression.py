@@ -9,8 +9,8 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from math import ceil, floor, inf, log2
 
-from archsim.errors import ConfigError
-from archsim.units import shown
+from archsim.base.errors import ConfigError
+from archsim.base.units import shown
 
 Number = Fraction | float  # a float is infinite
 _LONGEST = 200  # characters of an expression

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from archsim.errors import ConfigError, ModelError, NotBuiltError, nearest
+from archsim.base.errors import ConfigError, ModelError, NotBuiltError, nearest
 from archsim.frontend.foreign import accelforge, chip, scalesim, timeloop, topology, workload, zigzag
 from archsim.frontend.foreign.design import Design
 from archsim.frontend.foreign.emit import text_of

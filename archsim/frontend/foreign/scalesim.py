@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 
-from archsim.errors import ConfigError, nearest
+from archsim.base.errors import ConfigError, nearest
+from archsim.base.units import shown
 from archsim.frontend.foreign.design import Design, Spread, Store, Units, constant
 from archsim.frontend.foreign.section import Quantity, Section
 from archsim.spec.nodes import MAX_NODES, Mark, Node, scalar
-from archsim.units import shown
 
 DATAFLOWS = {"os": "output_stationary", "ws": "weight_stationary", "is": "input_stationary"}
 _SECTION = re.compile(r"\[\s*(\w+)\s*\]")

@@ -10,12 +10,12 @@ from math import inf
 from pathlib import PurePath
 from typing import NoReturn
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.base.plain import visible
+from archsim.base.units import shown
 from archsim.frontend.foreign.expression import evaluate
 from archsim.frontend.foreign.ledger import APPROXIMATED, IGNORED, READ, REFUSED, Ledger
-from archsim.plain import visible
 from archsim.spec.nodes import Mark, Node
-from archsim.units import shown
 
 MOST = 2**40  # of an extent or a number of instances
 _UNIT = re.compile(r"\s*[0-9][0-9_.]*(?:[eE][+-]?[0-9]+)?\s*([A-Za-z\u00b5%][A-Za-z0-9/^]*)\s*")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from archsim.errors import ConfigError, nearest
+from archsim.base.errors import ConfigError, nearest
+from archsim.base.units import shown
 from archsim.frontend.foreign.design import ROLES
 from archsim.frontend.foreign.expression import parsed
-from archsim.units import shown
 
 Roles = frozenset[str]
 EVERY: Roles = frozenset(ROLES)

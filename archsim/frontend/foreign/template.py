@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from archsim.errors import NotBuiltError
+from archsim.base.errors import NotBuiltError
 
 _VALUE = r"""(-?[0-9][0-9_.eE+-]*|"[^"\n]*"|'[^'\n]*')"""
 _NAME = r"([A-Za-z_]\w*)"

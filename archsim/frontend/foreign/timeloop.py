@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.frontend.foreign import timeloop_problem
 from archsim.frontend.foreign.design import Design
 from archsim.frontend.foreign.section import Quantity, Section

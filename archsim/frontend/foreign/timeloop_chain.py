@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from archsim.errors import nearest
+from archsim.base.errors import nearest
 from archsim.frontend.foreign.design import Spread, constant
 from archsim.frontend.foreign.ledger import IGNORED
 from archsim.frontend.foreign.section import Quantity, Section

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from archsim.errors import nearest
+from archsim.base.errors import nearest
+from archsim.base.units import shown
 from archsim.frontend.foreign.section import Section
 from archsim.frontend.foreign.timeloop_chain import usual_role
 from archsim.frontend.foreign.work import Access, Coordinate, Task, Work
-from archsim.units import shown
 
 _DENSE = "densities below 1 are not modelled: everything is computed dense"
 

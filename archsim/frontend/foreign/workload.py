@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.frontend.foreign.emit import Flow
 from archsim.frontend.foreign.ledger import Ledger
 from archsim.frontend.foreign.names import plain_name, unique

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from archsim.errors import nearest
+from archsim.base.errors import nearest
+from archsim.base.units import shown
 from archsim.frontend.foreign.section import MOST, Quantity, Section
 from archsim.frontend.foreign.work import Access, Coordinate, Task, Work
-from archsim.units import shown
 
 _OPERAND = r"([A-Za-z]\w*)((?:\s*\[\s*\w*\s*\])+)"
 _EQUATION = re.compile(rf"\s*{_OPERAND}\s*(\+?=)\s*{_OPERAND}\s*([*+])\s*{_OPERAND}\s*")

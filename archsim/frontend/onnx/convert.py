@@ -11,11 +11,11 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from archsim.errors import ModelError
+from archsim.base.errors import ModelError
 from archsim.frontend.onnx.dtypes import NAMES
 from archsim.frontend.onnx.read import holds_data, opset
 from archsim.frontend.onnx.upgrade import Upgrade, upgrade
-from archsim.ops.graph.nodes import SMALL_ELEMENTS, Array, Attribute, Graph, Node, Shape, Value
+from archsim.ir.graph import SMALL_ELEMENTS, Array, Attribute, Graph, Node, Shape, Value
 
 _GRAPH_TYPES = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 

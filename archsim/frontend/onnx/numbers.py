@@ -9,8 +9,8 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import numpy_helper
 
-from archsim.errors import ModelError
-from archsim.ops.graph.nodes import Array
+from archsim.base.errors import ModelError
+from archsim.ir.graph import Array
 
 
 def load_whole(path: Path) -> onnx.ModelProto:

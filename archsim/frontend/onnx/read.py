@@ -9,7 +9,7 @@ from pathlib import Path
 import onnx
 from google.protobuf.message import DecodeError
 
-from archsim.errors import ModelError
+from archsim.base.errors import ModelError
 from archsim.frontend.onnx.dtypes import BITS
 from archsim.frontend.onnx.skim import Skimmed, skim
 from archsim.frontend.onnx.sound import check_names, check_opset

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from archsim.errors import ModelError
+from archsim.base.errors import ModelError
 
 KEEP_BYTES = 4096  # tensors up to this size keep their contents
 Span = tuple[int, int]  # first byte and end

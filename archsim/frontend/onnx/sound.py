@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import onnx
 
-from archsim.errors import ModelError
+from archsim.base.errors import ModelError
 from archsim.frontend.onnx.dtypes import BITS, NAMES
-from archsim.ops.graph.nodes import Graph, Shape
+from archsim.ir.graph import Graph, Shape
 
 _DEFAULT_DOMAINS = ("", "ai.onnx")
 Declared = Mapping[str, tuple[int | None, ...]]  # shapes by name, None where a dimension is left open

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from archsim.errors import ModelError
-from archsim.ops.graph.nodes import Array, Attribute, Node, Value
+from archsim.base.errors import ModelError
+from archsim.ir.graph import Array, Attribute, Node, Value
 
 
 @dataclass(slots=True)

@@ -8,9 +8,9 @@ from archsim.frontend.workload_yaml.options import Options
 from archsim.frontend.workload_yaml.writer import Writer
 from archsim.ir.asm.lookup import numbers_in
 from archsim.ir.asm.words import indices_text
+from archsim.ir.graph import Attribute
 from archsim.ir.indices import DISTRIBUTIONS, Indices
-from archsim.ops.graph.lookups import ROWS, default_seed
-from archsim.ops.graph.nodes import Attribute
+from archsim.ops.kit.lookups import ROWS, default_seed
 
 IN_ORDER = "in_order"
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from archsim.errors import ConfigError, nearest
+from archsim.base.errors import ConfigError, nearest
 from archsim.frontend.workload_yaml.grammar import SECTIONS
 from archsim.frontend.workload_yaml.layers import KINDS, MAIN
 from archsim.frontend.workload_yaml.options import Options

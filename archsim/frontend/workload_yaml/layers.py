@@ -7,7 +7,7 @@ from collections.abc import Callable
 from archsim.frontend.workload_yaml.embedding import embedding
 from archsim.frontend.workload_yaml.options import Options, Shape
 from archsim.frontend.workload_yaml.writer import ACTIVATIONS, Writer
-from archsim.ops.graph.nodes import Attribute
+from archsim.ir.graph import Attribute
 
 Layer = Callable[[Writer, Options, str], None]
 

@@ -24,16 +24,16 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from archsim.errors import ModelError, nearest, placed
+from archsim.base.errors import ModelError, nearest, placed
 from archsim.frontend.workload_yaml.entries import add_entries
 from archsim.frontend.workload_yaml.grammar import WORKLOAD
 from archsim.frontend.workload_yaml.options import Options
 from archsim.frontend.workload_yaml.parameters import resolved
 from archsim.frontend.workload_yaml.writer import Writer
+from archsim.graph.lowering.lower import Lowered, lower_graph
+from archsim.graph.passes.infer import infer
+from archsim.ir.graph import Graph
 from archsim.ir.text import checked_workload
-from archsim.ops.graph.infer import infer
-from archsim.ops.graph.nodes import Graph
-from archsim.ops.lowering.lower import Lowered, lower_graph
 from archsim.spec.nodes import Node as Text
 from archsim.spec.nodes import decoded, read
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import NoReturn
 
-from archsim.errors import ConfigError, nearest
+from archsim.base.errors import ConfigError, nearest
 from archsim.frontend.workload_yaml.expression import evaluate
 from archsim.spec.nodes import Node as Text
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
 
-from archsim.errors import nearest
+from archsim.base.errors import nearest
 from archsim.frontend.workload_yaml.expression import names_in
 from archsim.frontend.workload_yaml.options import Options
 from archsim.spec.nodes import Node as Text

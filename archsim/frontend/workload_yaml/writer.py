@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from archsim.errors import ModelError, nearest
+from archsim.base.errors import ModelError, nearest
 from archsim.frontend.workload_yaml.options import Options, Shape
-from archsim.ops.graph.family import family
-from archsim.ops.graph.lookups import ROWS
-from archsim.ops.graph.nodes import Attribute, Node, Value
+from archsim.ir.graph import Attribute, Node, Value
+from archsim.ops.kit.catalogue import family
+from archsim.ops.kit.lookups import ROWS
 
 MAX_NODES = 100_000  # after repetition
 ACTIVATIONS: dict[str, tuple[str, dict[str, Attribute]]] = {

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.asm.words import NAME
 
 _WORD = re.compile(

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.asm.cursor import Cursor
 from archsim.ir.asm.fragments import Scope, read_affine
 from archsim.ir.asm.words import affine_text, indices_text

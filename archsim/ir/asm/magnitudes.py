@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.program import Affine, Command, Loop, Node, Program, Region
 
 MOST_COMMANDS = 1 << 24  # that a Program as text runs: some gigabytes of columns

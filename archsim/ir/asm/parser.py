@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from archsim.errors import ProgramError, nearest
+from archsim.base.errors import ProgramError, nearest
 from archsim.ir.asm.commands import read_command
 from archsim.ir.asm.cursor import Clause, Cursor, read_clauses
 from archsim.ir.asm.fragments import Scope

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.check.accesses import Accesses, Store
 from archsim.ir.check.exact import meet, missing_byte
 from archsim.ir.check.tokens import Order

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.check.declarations import describe
 from archsim.ir.check.ledger import Ledger
 from archsim.ir.program import Region, Ring, Tensor

@@ -8,7 +8,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.check.accesses import slot_starts
 from archsim.ir.check.declarations import describe
 from archsim.ir.check.ledger import Ledger

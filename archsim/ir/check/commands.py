@@ -9,7 +9,7 @@ from functools import cache
 from operator import attrgetter
 from typing import get_args
 
-from archsim.errors import ConfigError, ProgramError
+from archsim.base.errors import ConfigError, ProgramError
 from archsim.ir.check.declarations import known_name
 from archsim.ir.check.lookups import check_lookup
 from archsim.ir.program import Command, Loop, Node, Op, Program, Queue, Region

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import NoReturn
 
-from archsim.errors import ProgramError, nearest
+from archsim.base.errors import ProgramError, nearest
 from archsim.ir.dtypes import BYTES
 from archsim.ir.program import Loop, Node, Program, Queue, Ring, Tensor
 from archsim.spec.architecture import ROLES, Architecture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.check.ledger import Ledger, Source
 from archsim.ir.check.sources import Sources
 from archsim.ir.program import Ring

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.check.declarations import known_name
 from archsim.ir.check.unrolled import Unrolled
 from archsim.ir.program import Command, Lookup, Tensor

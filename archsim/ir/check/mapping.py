@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import combinations
 
-from archsim.errors import MappingError, nearest
+from archsim.base.errors import MappingError, nearest
 from archsim.ir.dtypes import BYTES
 from archsim.ir.mapping import Keep, LayerMapping, Loop, ModelMapping, Placement
 from archsim.ir.workload import Layer, Workload

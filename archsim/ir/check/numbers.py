@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.check.commands import MOVES
 from archsim.ir.check.declarations import known_name
 from archsim.ir.dtypes import element_range

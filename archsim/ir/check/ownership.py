@@ -6,7 +6,7 @@ from collections.abc import Collection
 from functools import cached_property
 from typing import NoReturn
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.check.declarations import known_name
 from archsim.ir.program import Command, Loop, Node, Program, Queue, Ring, Tensor, Token
 

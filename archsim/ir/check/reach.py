@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
 from archsim.ir.check.ownership import commands_of
 from archsim.ir.program import Command, Program, Queue, Ring, Tensor
 from archsim.spec.architecture import Architecture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from archsim.errors import ModelError, nearest
+from archsim.base.errors import ModelError, nearest
 from archsim.ir.workload import Axis, Layer, Operand, Rows, Tensor, View, Workload
 
 ROLES = ("inputs", "weights", "outputs", "tables", "kv")

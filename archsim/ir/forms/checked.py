@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from archsim.errors import ModelError
+from archsim.base.errors import ModelError
 from archsim.ir.check.workload import check_workload
 from archsim.ir.forms.fields import MOST
 from archsim.ir.forms.workload import workload_from_yaml

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeVar
 
 import yaml
 
-from archsim.errors import ConfigError, ProgramError, nearest
+from archsim.base.errors import ConfigError, ProgramError, nearest
 from archsim.ir.asm.cursor import Cursor
 from archsim.ir.asm.lexer import phrase
 from archsim.spec.nodes import Node, parse, scalar

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from archsim.errors import ConfigError, ProgramError, nearest
+from archsim.base.errors import ConfigError, ProgramError, nearest
 from archsim.ir.asm.cursor import Cursor
 from archsim.ir.asm.lexer import Line, read_lines
 from archsim.ir.asm.words import quote

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab.compare import shares
 from archsim.lab.compare.figures import figures
 from archsim.lab.compare.match import Pair, match

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab.compare.comparison import compared
 from archsim.lab.run import RunResult
 from archsim.report.headline import title

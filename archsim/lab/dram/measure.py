@@ -8,17 +8,17 @@ from typing import Any, Literal
 
 import numpy as np
 
+from archsim.base.errors import ConfigError
+from archsim.base.units import SIZE, TIME, Kind, parse_whole
 from archsim.energy.dram import DramTable, load_dram
-from archsim.errors import ConfigError
+from archsim.facts.dram import catalogue
+from archsim.facts.dram.bit_order import mapped
+from archsim.facts.dram.device import ROW_TIMEOUT_PS, Device, Dram, Policy
 from archsim.lab.dram.requests import Requests, load
 from archsim.lab.job import Progress, quiet
-from archsim.memory.dram import catalogue
-from archsim.memory.dram.bit_order import mapped
 from archsim.memory.dram.compiled import COMMANDS
-from archsim.memory.dram.device import ROW_TIMEOUT_PS, Device, Dram, Policy
 from archsim.memory.dram.trace import Replayed, offered, replay
 from archsim.report.dram_trace import SCHEMA
-from archsim.units import SIZE, TIME, Kind, parse_whole
 
 PERCENTILES = (50, 90, 99, 99.9)
 BINS_PER_DECADE = 5

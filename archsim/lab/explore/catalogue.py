@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from archsim import registry
+from archsim.base import registry
 from archsim.lab.explore.problem import Method, Problem
 
-PACKAGE = "archsim.lab.explore"
+KIND = registry.Kind("design search", "archsim.lab.explore", "explore", defines="method")
 
 
 def names() -> tuple[str, ...]:
     """Methods that there are."""
-    return tuple(registry.modules(PACKAGE))
+    return tuple(registry.modules(KIND))
 
 
 def make(name: str, problem: Problem) -> Method:
     """A method that has not been asked yet; raises ConfigError where what it needs is not installed."""
-    found: Method = registry.load(PACKAGE, name).method(problem)
+    found: Method = registry.load(KIND, name).method(problem)
     return found

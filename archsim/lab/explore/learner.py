@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab.explore.problem import Choices, Outcome, Problem
 
 if TYPE_CHECKING:

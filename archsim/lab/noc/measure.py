@@ -8,15 +8,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.base.progress import Stretch, each, stretch
+from archsim.facts.noc.catalogue import network
+from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.topology import Topology
 from archsim.noc import load, traffic
-from archsim.noc.catalogue import network
 from archsim.noc.offered import Offered, offer
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
-from archsim.noc.routing import Routes
-from archsim.noc.topology import Topology
-from archsim.progress import Stretch, each, stretch
 from archsim.report.noc import SCHEMA
 
 FIRST, STEP, FINEST = 0.05, 0.05, 0.01  # flits per node and cycle, where no rates are asked for

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from archsim.facts.noc.catalogue import network
 from archsim.lab.noc.measure import Asked, Progress, described, link_rows, quiet
 from archsim.lab.trace_table import Numbers, check, integers, read
-from archsim.noc.catalogue import network
 from archsim.noc.replay import replay
 from archsim.report.noc import SCHEMA
 

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from archsim.base.units import PS_PER_S
 from archsim.lab.scenario import schema
 from archsim.lab.scenario.keys import SCENARIO
 from archsim.spec import settings
@@ -25,7 +26,6 @@ from archsim.spec.nodes import Mark, Node, parse
 from archsim.spec.problems import Problems, validate
 
 SCHEMA = SCENARIO
-PS_PER_S = 10**12
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, lcm
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab.scenario.form import Stream
 
 MOST_FRAMES = 100_000  # of a hyperperiod

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from archsim.base.errors import ConfigError
 from archsim.energy.tables import NW_PER_W, ZJ_PER_J
-from archsim.errors import ConfigError
 from archsim.lab.scenario.form import Scenario, Sleep
 from archsim.lab.scenario.frames import frames_of, hyperperiod_ps
 from archsim.lab.scenario.serve import Service

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from math import fsum
 from typing import Any
 
+from archsim.base.units import PS_PER_S
 from archsim.energy.exact import joules, total_joules
 from archsim.energy.tables import NW_PER_W
-from archsim.lab.scenario.form import PS_PER_S, Scenario
+from archsim.lab.scenario.form import Scenario
 from archsim.lab.scenario.outcome import Outcome
 from archsim.lab.scenario.serve import facts
 from archsim.lab.scenario.steady import Window

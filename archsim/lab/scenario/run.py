@@ -14,9 +14,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from archsim import __version__
+from archsim.base.errors import ConfigError
+from archsim.base.plain import cell
+from archsim.base.progress import each
+from archsim.base.version import __version__
 from archsim.energy.chip import tables_for
-from archsim.errors import ConfigError
 from archsim.lab.job import Job, Progress, load_chip, quiet
 from archsim.lab.run import RunResult
 from archsim.lab.scenario.find import Loaded, load
@@ -26,8 +28,6 @@ from archsim.lab.scenario.outcome import Outcome, check_load, outcome
 from archsim.lab.scenario.outcome import load as load_of
 from archsim.lab.scenario.result import numbers, scalars_of, timeline
 from archsim.lab.scenario.serve import Service, services
-from archsim.plain import cell
-from archsim.progress import each
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:

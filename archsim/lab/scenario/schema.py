@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from archsim import units
-from archsim.errors import ConfigError
+from archsim.base import units
+from archsim.base.errors import ConfigError
 from archsim.lab.options import parse_dtypes
 from archsim.lab.scenario.keys import PREEMPTS, RESERVED, SCENARIO
 from archsim.spec import domains as d

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
+from archsim.base.errors import ConfigError, SimulationError
+from archsim.base.progress import each
 from archsim.energy.tables import ZJ_PER_J
-from archsim.errors import ConfigError, SimulationError
 from archsim.ir.workload import Workload
 from archsim.lab.job import Job, Progress
 from archsim.lab.run import RunResult, execute
 from archsim.lab.scenario.find import Loaded
 from archsim.lab.scenario.form import Stream
-from archsim.progress import each
 
 _PS = 10**12
 

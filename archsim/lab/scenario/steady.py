@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
 from archsim.lab.scenario.form import Stream
 from archsim.lab.scenario.frames import Frame, released
 from archsim.lab.scenario.timeline import Server, Slice

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 
-from archsim import units
-from archsim.errors import ConfigError
+from archsim.base import units
+from archsim.base.errors import ConfigError
 from archsim.ir.forms.fields import Fields, fail
 from archsim.spec.nodes import Node
 from archsim.spec.problems import Problems

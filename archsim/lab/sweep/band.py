@@ -16,7 +16,7 @@ from functools import lru_cache
 from math import exp
 from typing import Any
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab.sweep.cases import CLASSES, FIGURES, class_of
 
 SUITE, FILE, SCHEMA = "cost_band", "bands.json", "archsim.cost_band/1"

@@ -19,7 +19,7 @@ from math import ceil, log
 from pathlib import Path
 from typing import Any
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 
 OK, IMPOSSIBLE, FAILED = "ok", "impossible", "failed"
 ONE_CORE, MANY_CORES = "one_core", "many_cores"

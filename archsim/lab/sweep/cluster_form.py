@@ -26,9 +26,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from archsim import units
-from archsim.errors import ConfigError
-from archsim.lab.sweep.quantity import DURATION, PS_PER_S
+from archsim.base import units
+from archsim.base.errors import ConfigError
+from archsim.base.units import PS_PER_S
+from archsim.lab.sweep.quantity import DURATION
 from archsim.spec import domains as d
 from archsim.spec import json_forms as j
 from archsim.spec.nodes import Node, parse

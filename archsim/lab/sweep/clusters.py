@@ -13,11 +13,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from archsim.errors import ConfigError
-from archsim.lab.job import read_text
+from archsim.base.errors import ConfigError
 from archsim.lab.sweep.cluster_form import Batch, Local, read
 from archsim.lab.sweep.crew import Crew
 from archsim.lab.sweep.processes import Processes
+from archsim.lab.text import read_text
 
 Place = int | str | Local | Batch  # processes here, the address of a scheduler, what a cluster file says
 CONNECT_S = 5.0

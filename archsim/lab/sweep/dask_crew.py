@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any
 
-from archsim.errors import ConfigError, SimulationError
+from archsim.base.errors import ConfigError, SimulationError
 from archsim.lab.sweep import keys, outpost
 from archsim.lab.sweep.chunks import Chunk, Chunks, Hand
 from archsim.lab.sweep.worker import Row, Task, work

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from archsim import units
+from archsim.base import units
 from archsim.lab.account import BOUNDS
 from archsim.lab.options import Requirement
 from archsim.lab.sweep import band, ranks

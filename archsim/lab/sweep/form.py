@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from archsim.errors import ConfigError, nearest
+from archsim.base.errors import ConfigError, nearest
+from archsim.base.units import PS_PER_S
 from archsim.lab.options import Requirement
 from archsim.lab.sweep import schema
 from archsim.lab.sweep.axis import Axis, axis
-from archsim.lab.sweep.quantity import PS_PER_S
 from archsim.lab.sweep.sound import Sound, sound
 from archsim.spec.nodes import Mark, Node, parse
 from archsim.spec.problems import Problems

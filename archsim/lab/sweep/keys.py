@@ -7,7 +7,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-from archsim.caches import code_sha256
+from archsim.base.caches import code_sha256
 from archsim.ir.workload import Workload
 from archsim.lab.scenario.find import Loaded
 from archsim.lab.sweep.points import Point

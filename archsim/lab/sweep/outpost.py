@@ -12,7 +12,7 @@ from multiprocessing import current_process
 from pathlib import Path
 from threading import Lock, Timer
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab.sweep import keys
 from archsim.lab.sweep.processes import Processes
 from archsim.lab.sweep.worker import Row, Task

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pebble import ProcessExpired, ProcessPool
 
-from archsim import units
+from archsim.base import units
 from archsim.lab.sweep.crew import ATTEMPTS
 from archsim.lab.sweep.worker import FAILED, Row, Task, prepare, work
 

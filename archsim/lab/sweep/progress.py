@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 
+from archsim.base.progress import Stretch, stretch
 from archsim.lab.sweep.worker import FAILED, OK, Row
-from archsim.progress import Stretch, stretch
 
 
 class Telling:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import floor, isnan, log10
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
+from archsim.base.plain import visible
 from archsim.lab.account import BOUNDS
 from archsim.lab.options import Requirement
+from archsim.lab.sweep.form import goal_of
 from archsim.lab.sweep.worker import COST
-from archsim.plain import visible
 from archsim.report.format import NONE, number
 from archsim.report.markdown import table as markdown_table
 from archsim.report.quantity import COUNT, PLAIN, SHARE, bare, unit_of
 from archsim.report.sweep_page import WITHIN_HEAD
-
-if TYPE_CHECKING:
-    from archsim.lab.sweep.questions import SweepTable
 
 WITHIN = "within_band"  # column of a table with rows at fidelity cost
 PREFIXES = {-12: "p", -9: "n", -6: "\N{MICRO SIGN}", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T"}
@@ -27,18 +25,18 @@ PREFIXED = ("s", "J", "J s", "W", "Hz", "B", "B/s", "MAC", "MAC/s")
 NAMES = {**PLAIN, "1/s": "1/s", COUNT: ""}
 
 
-def publication(table: SweepTable) -> pd.DataFrame:
-    """The front at its best fidelity as text: axes, objectives, figures of the constraints; units in the heads. Where
-    that is cost, of how many other points its band holds each."""
-    front = table.pareto()
-    figures = [goal.key for goal in table.goals]
-    figures += [Requirement.parse(text).key for text in table.attrs["constraints"]]
+def publication(front: pd.DataFrame) -> pd.DataFrame:
+    """The front of a sweep (``SweepTable.pareto``, with its ``attrs``) as text: axes, objectives, figures of the
+    constraints; units in the heads. At fidelity cost also how many other points the band of each holds."""
+    axes = list(front.attrs["axes"])
+    figures = [goal_of(text).key for text in front.attrs["objectives"]]
+    figures += [Requirement.parse(text).key for text in front.attrs["constraints"]]
     made = pd.DataFrame(index=front.index)
     if front["model"].nunique() > 1:
         made["model"] = front["model"].map(visible)
-    for key in [*table.axis_keys, *dict.fromkeys(figures)]:
-        is_axis = key in table.axis_keys
-        unit = table.attrs["units"].get(key) if is_axis else unit_of(key)
+    for key in [*axes, *dict.fromkeys(figures)]:
+        is_axis = key in axes
+        unit = front.attrs["units"].get(key) if is_axis else unit_of(key)
         head, texts = column(key if is_axis else _worded(key), front[key].tolist(), unit)
         made[visible(head)] = pd.Series([visible(text) for text in texts], index=front.index, dtype=object)
     if WITHIN in front and (front["fidelity"] == COST).any():
@@ -53,18 +51,16 @@ def _worded(key: str) -> str:
     return bare(key) if bound is None else f"{bare(key)}, {bound} bound"
 
 
-def latex(table: SweepTable) -> str:
+def latex(made: pd.DataFrame) -> str:
     """The publication table as a LaTeX tabular (package booktabs), text escaped."""
-    made = publication(table)
     style = made.style.format(escape="latex").format_index(escape="latex", axis="columns").hide(axis="index")
     letters = "".join("l" if letter == "l" else "r" for letter in alignment(made))
     text: str = style.to_latex(hrules=True, column_format=letters)
     return text
 
 
-def markdown(table: SweepTable) -> str:
+def markdown(made: pd.DataFrame) -> str:
     """The publication table as Markdown."""
-    made = publication(table)
     rows = [[str(cell) for cell in row] for row in made.itertuples(index=False, name=None)]
     return markdown_table([*made.columns], alignment(made), rows) + "\n"
 

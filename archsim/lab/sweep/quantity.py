@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from archsim import units
+from archsim.base import units
 
 DURATION = units.Kind(
     "time", "ps", {**units.TIME.units, "min": 60 * units.TIME.units["s"], "h": 3600 * units.TIME.units["s"]}
 )
-PS_PER_S = 10**12

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from archsim.errors import ConfigError, nearest
+from archsim.base.errors import ConfigError, nearest
 from archsim.lab.options import Requirement
 from archsim.lab.sweep import beaten, publish
 from archsim.lab.sweep.band import Bands
@@ -67,7 +67,7 @@ class SweepTable(pd.DataFrame):
 
     def publication(self) -> pd.DataFrame:
         """The front as text to publish: one unit for each column, in its head."""
-        return publish.publication(self)
+        return publish.publication(self.pareto())
 
     def pareto(self) -> SweepTable:
         """The front at the best fidelity that each model's was run at, each by the first objective."""

@@ -9,10 +9,9 @@ from itertools import islice
 from math import prod
 from pathlib import Path
 
-from archsim.errors import ArchsimError, ConfigError, nearest, placed
+from archsim.base.errors import ArchsimError, ConfigError, nearest, placed
 from archsim.ir.workload import Workload
 from archsim.lab.estimate import SIMULATED, SIMULATED_KINDS
-from archsim.lab.job import read_text
 from archsim.lab.options import public_keys
 from archsim.lab.scenario.find import Loaded, is_scenario
 from archsim.lab.scenario.find import load as load_scenario
@@ -20,6 +19,7 @@ from archsim.lab.scenario.keys import KEYS
 from archsim.lab.sweep.form import Asked, Sweep, judge
 from archsim.lab.sweep.points import Grid
 from archsim.lab.sweep.worker import COST
+from archsim.lab.text import read_text
 from archsim.spec import load
 from archsim.spec.locate import is_file
 from archsim.spec.problems import Problems

@@ -12,7 +12,8 @@ from warnings import warn
 
 import pandas as pd
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.base.writable import write_all
 from archsim.lab.explore.problem import Outcome
 from archsim.lab.fidelity import timed
 from archsim.lab.sweep import ranks, searching
@@ -25,7 +26,6 @@ from archsim.lab.sweep.resolve import Resolved
 from archsim.lab.sweep.store import Store, Stored
 from archsim.lab.sweep.table import CORES, table
 from archsim.lab.sweep.worker import COST, OK, Row, Task
-from archsim.outputs import write_all
 from archsim.spec import load
 
 FAST = "fast"

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from archsim import units
-from archsim.errors import ConfigError
+from archsim.base import units
+from archsim.base.errors import ConfigError
 from archsim.lab.explore import catalogue
 from archsim.lab.options import OBJECTIVES
 from archsim.lab.scenario.schema import Batch, Model, Parameters, dtypes

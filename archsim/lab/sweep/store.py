@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab.sweep.form import Limits
 from archsim.lab.sweep.worker import FAILED, Row
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from archsim import units
-from archsim.errors import ConfigError
+from archsim.base import units
+from archsim.base.errors import ConfigError
 from archsim.lab.options import Requirement
 from archsim.lab.sweep import band, beaten
 from archsim.lab.sweep.band import Bands

@@ -12,7 +12,7 @@ from multiprocessing import parent_process
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from archsim.errors import ArchsimError, ProgramError, SimulationError
+from archsim.base.errors import ArchsimError, ProgramError, SimulationError
 from archsim.ir.workload import Workload
 from archsim.lab.sweep.form import Asked
 

@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.base.progress import each
 from archsim.lab.validate.dram_configs import read
 from archsim.lab.validate.dram_energy import OTHERS, beside
 from archsim.lab.validate.dram_streams import stream
 from archsim.lab.validate.suite import SCORING, Scored, Skipped, SuiteResult, summarize
 from archsim.memory.dram.trace import Replayed, replay
-from archsim.progress import each
 
 MEAN_DECIMALS = 4  # as recorded
 _UNREADABLE = (KeyError, TypeError, ValueError)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from archsim.errors import ConfigError
-from archsim.memory.dram.address import by_name
-from archsim.memory.dram.device import AddressMap, Constraint, Device, Level, Policy, Protocol
+from archsim.base.errors import ConfigError
+from archsim.facts.dram.address import by_name
+from archsim.facts.dram.device import AddressMap, Constraint, Device, Level, Policy, Protocol
 
 _LEVELS: dict[str, Level] = {
     "Channel": "channel",

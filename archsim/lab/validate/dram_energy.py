@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from archsim.energy.dram_currents import CommandEnergy, load_currents, per_command
+from archsim.facts.dram.bit_order import mapped
+from archsim.facts.dram.constraints import Timings
+from archsim.facts.dram.device import Device, Dram, Policy, Protocol
+from archsim.facts.dram.families import DDR
 from archsim.lab.validate.dram_streams import stream
 from archsim.lab.validate.suite import Scored
-from archsim.memory.dram.bit_order import mapped
 from archsim.memory.dram.compiled import COMMANDS
-from archsim.memory.dram.constraints import Timings
-from archsim.memory.dram.device import Device, Dram, Policy, Protocol
-from archsim.memory.dram.families import DDR
 from archsim.memory.dram.trace import Replayed, replay
 
 GIB = 1 << 30

@@ -14,10 +14,10 @@ from operator import attrgetter
 from pathlib import Path
 from statistics import median
 
-from archsim.errors import ConfigError, MappingError
+from archsim.base.errors import ConfigError, MappingError
+from archsim.base.progress import each
 from archsim.lab.validate.mapping_files import Recorded, read
 from archsim.lab.validate.suite import SCORING, AtMost, Scored, Skipped, SuiteResult, speed_of, summarize
-from archsim.progress import each
 from mapper.looptree.conventions import ACCELFORGE, Convention
 from mapper.looptree.cost import Cost, evaluate
 from mapper.looptree.search.found import Budget, Found

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from archsim.errors import ConfigError, MappingError, nearest
+from archsim.base.errors import ConfigError, MappingError, nearest
 from archsim.ir.mapping import Keep
 from mapper.looptree.counts import Count
 from mapper.looptree.einsum import Coordinate, Einsum, Operand, convolution, gemm

@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.base.progress import each
 from archsim.lab.validate.noc_configs import Setup, read
 from archsim.lab.validate.suite import SCORING, Scored, Skipped, SuiteResult, summarize
 from archsim.noc import traffic
 from archsim.noc.load import hops
 from archsim.noc.offered import Offered, Procedure, offer
 from archsim.noc.replay import replay
-from archsim.progress import each
 
 THRESHOLD_PCT = 2.0
 KNEE = 0.9  # of the last stable rate: up to there latency has a threshold

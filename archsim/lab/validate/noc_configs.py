@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from archsim.errors import ConfigError
-from archsim.noc import routing
+from archsim.base.errors import ConfigError
+from archsim.facts.noc import routing
+from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.topologies import crossbar, mesh, torus
+from archsim.facts.noc.topology import Topology
 from archsim.noc.offered import Procedure
 from archsim.noc.parameters import RouterParameters
-from archsim.noc.routing import Routes
-from archsim.noc.topologies import crossbar, mesh, torus
-from archsim.noc.topology import Topology
 
 _FIXED: Mapping[str, tuple[Any, ...]] = {  # what the model has no parameter for, and the values that it stands for
     "vc_alloc_delay": (1,),

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import archsim
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 
 SCORING = "scoring"  # what is done to rows, where progress is shown
 
@@ -145,7 +144,7 @@ def default_reference(suite: str) -> Path:
 
     Raises ConfigError when neither has it.
     """
-    package = Path(archsim.__file__).resolve().parent
+    package = Path(__file__).resolve().parents[2]
     places = [root / "studies" / "validation" / suite for root in (package.parent, package)]
     for place in places:
         if place.is_dir():

@@ -11,11 +11,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from archsim.errors import ConfigError, ModelError, nearest
+from archsim.base.errors import ConfigError, ModelError, nearest
+from archsim.base.progress import each
+from archsim.facts.dataflows import catalogue
+from archsim.facts.dataflows.fold import ArrayShape, Nest
 from archsim.lab.validate.suite import SCORING, Scored, Skipped, SuiteResult, speed_of, summarize
-from archsim.pe.dataflows import catalog
-from archsim.pe.dataflows.fold import ArrayShape, Nest
-from archsim.progress import each
 
 FILE = "cases.csv"
 THRESHOLD_PCT = 0.0
@@ -37,7 +37,7 @@ def run(reference: Path) -> SuiteResult:
     path = reference / FILE
     scored: list[Scored] = []
     skipped: list[Skipped] = []
-    folds = {short: catalog.get(name).fold for short, name in DATAFLOWS.items()}
+    folds = {short: catalogue.get(name).fold for short, name in DATAFLOWS.items()}
     start_s = time.process_time()
     for line, row in each(list(_rows(path)), SCORING, "rows"):
         try:

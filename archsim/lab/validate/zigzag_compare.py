@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.lab.validate.zigzag_files import OUTPUT, PJ, Accelerator, Layer
 from mapper.looptree.conventions import ZIGZAG
 from mapper.looptree.cost import Cost, evaluate

@@ -16,7 +16,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.ir.mapping import Keep, Loop, MapNode
 from mapper.looptree.einsum import Coordinate, Einsum, Operand
 from mapper.looptree.hierarchy import READ, WRITE, Action, Axis, Compute, Hierarchy, Memory

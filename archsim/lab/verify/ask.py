@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 from archsim.lab.job import Job, Progress, quiet
 from archsim.lab.verify.model import verify
 from archsim.lab.verify.numbered import Asked

@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy.typing as npt
 
-from archsim.errors import ProgramError
+from archsim.base.errors import ProgramError
+from archsim.base.progress import each
+from archsim.graph.numeric import reference
+from archsim.graph.numeric.contents import contents, to_memory
+from archsim.graph.numeric.formats import LIMITS, Elements
+from archsim.graph.numeric.quantise import Quantised
+from archsim.ir.graph import Format
 from archsim.ir.program import Program
 from archsim.ir.workload import Layer, Workload
 from archsim.lab.job import Progress
@@ -17,12 +23,6 @@ from archsim.lab.verify.judge import Equal, Judge, Near
 from archsim.lab.verify.numbered import Asked, Model
 from archsim.lab.verify.observe import Observer, differences
 from archsim.lab.verify.outcome import CLOSE, EQUAL, ONE_STEP, Check, Row
-from archsim.ops.graph.nodes import Format
-from archsim.ops.numeric import reference
-from archsim.ops.numeric.contents import contents, to_memory
-from archsim.ops.numeric.formats import LIMITS, Elements
-from archsim.ops.numeric.quantise import Quantised
-from archsim.progress import each
 from mapper.execute.run import Executor, unrolled
 from mapper.execute.run import Numbers as Arithmetic
 

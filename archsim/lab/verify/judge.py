@@ -6,7 +6,7 @@ before, rounded: ours = f(a) + r, theirs = f(b) + s. So
     ours - theirs = (f(a) - f(b)) + (r - s)
 
 The first part, passed on from the layers before, is computed (in double precision); the second is bounded, element by
-element, by what each sum added up (``archsim.ops.numeric.rough``). Each layer answers for its own roundings only, so
+element, by what each sum added up (``archsim.graph.numeric.rough``). Each layer answers for its own roundings only, so
 the bound is as tight after a hundred layers as after one, and a result whose true value is zero is judged by its terms.
 """
 
@@ -18,12 +18,12 @@ from typing import Protocol
 
 import numpy as np
 
+from archsim.graph.lowering.lower import Lowered
+from archsim.graph.numeric.contents import from_memory, to_memory
+from archsim.graph.numeric.rough import UNITS, Rough, rough
 from archsim.lab.verify.numbered import Array, Model
 from archsim.lab.verify.observe import Found, differences, is_flat
 from archsim.lab.verify.outcome import Row
-from archsim.ops.lowering.lower import Lowered
-from archsim.ops.numeric.contents import from_memory, to_memory
-from archsim.ops.numeric.rough import UNITS, Rough, rough
 
 
 class Judge(Protocol):

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy.typing as npt
 
-from archsim.errors import ConfigError, ModelError, nearest
+from archsim.base.errors import ConfigError, ModelError, nearest
+from archsim.graph.lowering.lower import Lowered
+from archsim.graph.numeric.constants import Constants, inputs_of
+from archsim.ir.graph import Graph
 from archsim.lab.job import Job, Progress, imported, quiet
-from archsim.ops.graph.nodes import Graph
-from archsim.ops.lowering.lower import Lowered
-from archsim.ops.numeric.constants import Constants, inputs_of
 
 Array = npt.NDArray[Any]
 

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from archsim.errors import ConfigError, ProgramError, nearest
+from archsim.base.errors import ConfigError, ProgramError, nearest
+from archsim.base.progress import each
+from archsim.graph.numeric.constants import numeric
 from archsim.ir.check.program import check
+from archsim.ir.graph import Format
 from archsim.ir.program import Program, Ring, Tensor
 from archsim.lab.job import Built, Progress, build, quiet
 from archsim.lab.verify.checks import NUMPY, check_exact, check_float
 from archsim.lab.verify.numbered import Asked, chosen_layers, load, refuse_unknown
 from archsim.lab.verify.observe import differences, is_flat
 from archsim.lab.verify.outcome import EQUAL, Check, Outcome, Row
-from archsim.ops.graph.nodes import Format
-from archsim.ops.numeric.constants import numeric
-from archsim.progress import each
 from mapper.execute.memory import DTYPES
 from mapper.execute.run import Executor, Numbers, unrolled
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from archsim.errors import ConfigError, ModelError
+from archsim.base.errors import ConfigError, ModelError
 
 Array = npt.NDArray[Any]
 _KINDS: dict[str, np.dtype[Any]] = {

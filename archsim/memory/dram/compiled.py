@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from archsim.errors import ConfigError
-from archsim.memory.dram import address
-from archsim.memory.dram.device import AddressMap, Constraint, Device, Policy
+from archsim.base.errors import ConfigError
+from archsim.base.units import PS_PER_S
+from archsim.facts.dram.device import AddressMap, Constraint, Device, Policy
+from archsim.memory.dram.address_images import images
 from archsim.memory.dram.kernel import layout as k
 
 COMMANDS = {
@@ -30,7 +31,6 @@ COMMANDS = {
 }
 _PROTOCOLS = {"single": k.SINGLE, "split": k.SPLIT, "dual": k.DUAL}
 _ROWS = {"open": k.OPEN, "closed": k.CLOSED, "timeout": k.TIMEOUT}
-_PS_PER_S = 10**12
 _OF_RANK = (k.PREAB, k.REFAB)  # commands to all banks of a rank, kept at its first bank
 _SAME_BANK = (-1, 0, 1)  # mask, flip, size
 LONG_AGO = -(1 << 40)  # cycles; before time 0 by more than any constraint
@@ -46,7 +46,7 @@ def rules(device: Device, policy: Policy, mapping: AddressMap) -> Any:
     found = np.zeros(1, k.RULES)
     for name, value in _scalars(device, policy).items():
         found[name] = value
-    found["images"] = address.images(device, mapping)
+    found["images"] = images(device, mapping)
     _enter_rules(found, device, _used(device, policy))
     found.setflags(write=False)
     return found
@@ -76,7 +76,7 @@ def _scalars(device: Device, policy: Policy) -> dict[str, int]:
         "write_enter": int(policy.write_high * policy.write_queue) + 1,
         "write_leave": int(write_leave) - (write_leave == int(write_leave)),
         "row_policy": _ROWS[policy.rows],
-        "row_timeout": max(1, -(-policy.row_timeout_ps * device.clock_hz // _PS_PER_S)),
+        "row_timeout": max(1, -(-policy.row_timeout_ps * device.clock_hz // PS_PER_S)),
         "refresh_interval": interval or k.NEVER,
         "refresh_scope": scope,
         "refresh_stride": stride,

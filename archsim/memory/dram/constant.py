@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
-from archsim.errors import ConfigError, SimulationError
+from archsim.base.errors import ConfigError, SimulationError
+from archsim.base.units import PS_PER_S
 from archsim.memory.dram.interface import Completion, DramStats, RowList, Transfer, useful_bytes
-from archsim.sim.clock import PS_PER_S, Clock
+from archsim.sim.clock import Clock
 
 NEVER_PS = 1 << 62
 

@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from archsim.errors import ConfigError, SimulationError
-from archsim.memory.dram.address import DEFAULT, by_name
-from archsim.memory.dram.device import AddressMap, Dram, Policy
+from archsim.base.errors import ConfigError, SimulationError
+from archsim.base.units import PS_PER_S
+from archsim.facts.dram.address import DEFAULT, by_name
+from archsim.facts.dram.device import AddressMap, Dram, Policy
 from archsim.memory.dram.interface import Asker, Completion, DramStats, Transfer
 from archsim.memory.dram.kernel.layout import NEVER, NONE
 from archsim.memory.dram.kernel.transfers import ASKER, ASKERS, REQUEST, RUN
 from archsim.memory.dram.pool import Pool
 from archsim.memory.dram.regions import bursts_of_rows, bursts_touched, folded, most_bursts
-from archsim.sim.clock import PS_PER_S, Clock
+from archsim.sim.clock import Clock
 
 
 class DramController:

@@ -24,14 +24,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
+from archsim.base.units import PS_PER_S
+from archsim.facts.dram.device import AddressMap, Dram, Policy
 from archsim.memory.dram.asking import Asking
-from archsim.memory.dram.device import AddressMap, Dram, Policy
 from archsim.memory.dram.interface import Completion, DramStats, RowList, Transfer, useful_bytes
 from archsim.memory.dram.patterns import Pattern
 from archsim.memory.dram.regions import bursts_touched, folded, most_bursts
 from archsim.memory.dram.sampling import Sample, Sampler
-from archsim.sim.clock import PS_PER_S, Clock
+from archsim.sim.clock import Clock
 
 SCALE = 1 << 20  # parts of a picosecond in which work is kept
 REMEMBERED = 64  # ends of transfers, for those that follow them

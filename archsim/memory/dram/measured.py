@@ -2,9 +2,9 @@
 
 Rates follow from the part, the controller and the pattern alone; so a file of them is named by a hash of the part and
 of the code of the model, and holding them or not changes no result. A measurement is one line of JSON, sealed
-(``archsim.entries``), that is added to the file in one write: several processes may add to it. A line that was edited
-or cut short, or whose numbers are none of what was asked, is dropped with a warning, and the file written anew without
-it. A file that cannot be read or written costs the cache alone.
+(``archsim.base.entries``), that is added to the file in one write: several processes may add to it. A line that was
+edited or cut short, or whose numbers are none of what was asked, is dropped with a warning, and the file written anew
+without it. A file that cannot be read or written costs the cache alone.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from archsim import entries
-from archsim.caches import code_sha256, folder
+from archsim.base import entries
+from archsim.base.caches import code_sha256, folder
 
-SOURCES = ("archsim.memory.dram", "archsim.sim.clock", "archsim.kernels")
+SOURCES = ("archsim.memory.dram", "archsim.facts.dram", "archsim.sim.clock", "archsim.base.jit")
 MOST_BYTES = 4 << 20  # of a file: some 40,000 measurements; a larger one is begun anew
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, IntArray, RowList, Transfer, useful_bytes
 
 MOST_ASKERS = 2  # of a transfer: an engine, and the port through which it asks

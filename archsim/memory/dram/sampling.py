@@ -9,14 +9,15 @@ from random import Random
 
 import numpy as np
 
+from archsim.base.units import PS_PER_S
+from archsim.facts.dram.device import AddressMap, Dram, Policy
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.device import AddressMap, Dram, Policy
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion, RowList, Transfer, useful_bytes
 from archsim.memory.dram.measured import Measured
 from archsim.memory.dram.patterns import Kind, Pattern, askers_of, first_of, rows_sha256
 from archsim.memory.dram.patterns import reach as reach_of
 from archsim.memory.dram.regions import bursts_of_rows, bursts_touched
-from archsim.sim.clock import PS_PER_S, Clock
+from archsim.sim.clock import Clock
 
 SAMPLE_BURSTS = 2048
 CROWDS = (64, 16, 8, 4, 2)  # transfers of a pattern at once

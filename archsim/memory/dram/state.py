@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from archsim.errors import SimulationError
+from archsim.base.errors import SimulationError
+from archsim.facts.dram.device import AddressMap, Dram, Policy
 from archsim.memory.dram import compiled
-from archsim.memory.dram.device import AddressMap, Dram, Policy
 from archsim.memory.dram.kernel import layout as k
 from archsim.memory.dram.kernel import transfers as t
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
+from archsim.base.progress import stretch
+from archsim.facts.dram.device import AddressMap, Device, Policy
 from archsim.memory.dram import compiled
-from archsim.memory.dram.device import AddressMap, Device, Policy
-from archsim.progress import stretch
 
 Numbers = npt.NDArray[np.int64]
 _MOST_BURSTS = 1 << 32  # on a channel

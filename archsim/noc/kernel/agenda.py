@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined, njit
+from archsim.base.jit import inlined, njit
 from archsim.noc.kernel.bits import lowest
 from archsim.noc.kernel.heap import pop, push
 from archsim.noc.kernel.layout import INDEX, NEVER

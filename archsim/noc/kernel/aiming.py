@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined, njit
+from archsim.base.jit import inlined, njit
 from archsim.noc.kernel.layout import ALL_VCS, INDEX, NO_PORT, SPREAD, WAITING, WHERE_BITS
 from archsim.noc.kernel.places import slot
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined
+from archsim.base.jit import inlined
 from archsim.noc.kernel.aiming import to_front
 from archsim.noc.kernel.bits import lowest
 from archsim.noc.kernel.layout import ARRIVED, EMPTYING, IDLE, INDEX, MESSAGE_BITS, NO_INDEX, SLOW, SLOW_DIMS, TAIL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined, njit
+from archsim.base.jit import inlined, njit
 from archsim.noc.kernel.bits import lowest, next_of
 from archsim.noc.kernel.layout import INDEX, NO_INDEX, NONE
 

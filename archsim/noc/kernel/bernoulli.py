@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from archsim.kernels import inlined
+from archsim.base.jit import inlined
 from archsim.noc.kernel.knuth import below, fraction
 from archsim.noc.kernel.layout import INDEX, NO_INDEX, NONE
 from archsim.noc.kernel.sources import enqueue

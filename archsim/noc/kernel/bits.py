@@ -6,7 +6,7 @@ from typing import Any
 
 from numba.cpython.unsafe import numbers
 
-from archsim.kernels import inlined
+from archsim.base.jit import inlined
 from archsim.noc.kernel.layout import NUMBER
 
 _trailing_zeros: Any = numbers.trailing_zeros

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined, njit
+from archsim.base.jit import inlined, njit
 from archsim.noc.kernel.aiming import aim_branch
 from archsim.noc.kernel.arrive import update
 from archsim.noc.kernel.bits import lowest, next_of

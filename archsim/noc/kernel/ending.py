@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import njit
+from archsim.base.jit import njit
 from archsim.noc.kernel.layout import AT_SOURCE, COMING, INDEX, NEVER, NO_INDEX, NONE, UNDER_WAY
 
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from archsim.records import record
+from archsim.base.records import record
 
 NEVER = 1 << 62
 NONE = -1
@@ -30,8 +30,6 @@ TAIL, WHERE_BITS, MESSAGE_BITS = 1, 1, 32  # of a flit: bits below ``where`` and
 IDLE, WAITING, ACTIVE = range(3)  # input channel: no packet; its head waits for a channel ahead; some branch has one
 ISLIP, SEPARABLE, WAVEFRONT, MAX_SIZE = range(4)  # allocators
 ALL_VCS = 2  # in class_masks, after the two classes
-WIRE = 1  # cycles in a link beyond its delay: it is written at the end of one cycle and read at the start of another
-CROSSBAR = 1  # cycles through the switch
 SLOW = 0  # in place of cycles on the way: the output's link takes more than a cycle for a flit
 SLOW_DIMS = 2
 # of State.counts: the cycle; messages under way, and of those at their sources; made by synthetic traffic; flits that
@@ -41,7 +39,6 @@ NOW, UNDER_WAY, AT_SOURCE, MADE, ARRIVED, QUIET, COMING, COMING_LAST, SPARE = ra
 COUNTS = 9
 # of a message in a shipment: of its own; others wait for it; waits for the last such one
 PLAIN, ASKS, LED = range(3)
-MOST_PORTS = 60  # sets of ports and of virtual channels are bits of one word
 MOST_VCS = 32
 SPREAD = (1 << 6) - 1  # bits of an output's number
 

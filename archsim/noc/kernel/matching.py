@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.kernels import njit
+from archsim.base.jit import njit
 from archsim.noc.kernel.layout import MAX_SIZE, NONE, SEPARABLE
 
 CHANNELS, SWITCH = range(2)  # what is allocated

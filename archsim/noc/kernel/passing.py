@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined, njit
+from archsim.base.jit import inlined, njit
 from archsim.noc.kernel.aiming import to_front
 from archsim.noc.kernel.arrive import post_credit, post_flit, update
 from archsim.noc.kernel.bits import lowest

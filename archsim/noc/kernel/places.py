@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined
+from archsim.base.jit import inlined
 from archsim.noc.kernel.layout import INDEX
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from archsim.base.records import record
 from archsim.noc.kernel.layout import Index, Small, Tiny
-from archsim.records import record
 
 NUMBER_BITS = 28  # of a record in a heap's entry, below a number that says in which order entries became known
 # of Reservations.sizes: turns to come, all so far, the first unused record; the first cycle of the lists, and how many

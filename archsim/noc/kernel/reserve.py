@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined, njit
+from archsim.base.jit import inlined, njit
 from archsim.noc.kernel.agenda import first_time, move_on, put, take
 from archsim.noc.kernel.bits import lowest
 from archsim.noc.kernel.ending import first_to_come

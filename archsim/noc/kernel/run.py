@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from archsim.kernels import inlined, njit
+from archsim.base.jit import inlined, njit
 from archsim.noc.kernel.aiming import route_fronts
 from archsim.noc.kernel.arrive import receive, take_credits
 from archsim.noc.kernel.bernoulli import Sources, make

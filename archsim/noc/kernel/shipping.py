@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined, njit
+from archsim.base.jit import inlined, njit
 from archsim.noc.kernel.layout import ASKS, COMING, COMING_LAST, INDEX, LED, NO_INDEX, NONE, SPARE, UNDER_WAY
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined
+from archsim.base.jit import inlined
 from archsim.noc.kernel.arrive import post_flit
 from archsim.noc.kernel.bits import next_of
 from archsim.noc.kernel.layout import (

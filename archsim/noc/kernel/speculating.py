@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined, njit
+from archsim.base.jit import inlined, njit
 from archsim.noc.kernel.arrive import list_port
 from archsim.noc.kernel.bits import lowest
 from archsim.noc.kernel.layout import INDEX, WAITING

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined, njit
+from archsim.base.jit import inlined, njit
 from archsim.noc.kernel.asking import ask
 from archsim.noc.kernel.bits import lowest, next_of
 from archsim.noc.kernel.holding import hold, pass_held

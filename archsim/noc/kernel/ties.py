@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import njit
+from archsim.base.jit import njit
 from archsim.noc.kernel.aiming import aim, where_to
 from archsim.noc.kernel.knuth import below
 from archsim.noc.kernel.layout import INDEX

@@ -8,8 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from archsim import plain
-from archsim.plain import html as escaped
+from archsim.base import plain
+from archsim.base.plain import html as escaped
 from archsim.report.assumptions import estimated, sourced
 from archsim.report.charts.frames import MISSED, WAKE, colours, frames
 from archsim.report.charts.parts import parts

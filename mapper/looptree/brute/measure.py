@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import allocating
+from archsim.base.jit import allocating
 from mapper.looptree.brute.layout import BUSIEST
 from mapper.looptree.brute.skeletons import WINDOW
 from mapper.looptree.brute.tables import footprint

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.kernels import allocating
+from archsim.base.jit import allocating
 from mapper.looptree.brute.layout import FIRST_READS, Layout
 from mapper.looptree.brute.problem import Ints, Problem
 from mapper.looptree.brute.skeletons import WINDOW

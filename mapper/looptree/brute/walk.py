@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.kernels import allocating
+from archsim.base.jit import allocating
 from mapper.looptree.brute.measure import cost, fits, hold, window_below
 from mapper.looptree.brute.problem import Floats, Ints
 from mapper.looptree.brute.skeletons import WINDOW

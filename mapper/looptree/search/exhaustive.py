@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.ir.mapping import Keep, Loop, MapNode
 from mapper.looptree.brute.chains import Chain, chains, irrelevant_masks, orders
 from mapper.looptree.brute.layout import Layout, lay

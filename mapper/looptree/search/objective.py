@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from archsim.errors import ConfigError
+from archsim.base.errors import ConfigError
 
 SAME = 1e-12  # relative difference of figures that are equal but for rounding
 

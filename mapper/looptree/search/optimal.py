@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from mapper.looptree.cost import evaluate
 from mapper.looptree.nest import Nest
 from mapper.looptree.search.branch.axes import apart, joined

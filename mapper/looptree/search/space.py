@@ -15,7 +15,7 @@ from itertools import pairwise, product
 from math import prod
 from typing import Literal
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from archsim.ir.mapping import Keep, Loop
 from mapper.looptree.conventions import ARCHSIM, Convention
 from mapper.looptree.einsum import Einsum, Operand, touched

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from archsim.errors import ConfigError, MappingError
+from archsim.base.errors import ConfigError, MappingError
 from mapper.looptree.cost import Cost, evaluate
 from mapper.looptree.nest import Nest
 from mapper.looptree.search import optimal

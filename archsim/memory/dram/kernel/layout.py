@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from archsim.records import record
+from archsim.base.records import record
 
 NEVER = 1 << 62
 IMPLIED = -NEVER

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined, njit
+from archsim.base.jit import inlined, njit
+from archsim.base.units import PS_PER_S
 from archsim.memory.dram.kernel.layout import NEVER, NONE
 from archsim.memory.dram.kernel.pace import scaled
 from archsim.memory.dram.kernel.transfers import (
     ASKER,
     ASKERS,
     HZ,
-    PS_PER_S,
     READY,
     REQUESTS,
     TAKEN,

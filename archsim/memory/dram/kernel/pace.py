@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined, njit
+from archsim.base.jit import inlined, njit
+from archsim.base.units import PS_PER_S
 from archsim.memory.dram.kernel.layout import NEVER, NONE
-from archsim.memory.dram.kernel.transfers import PS_PER_S, REQUEST, Spread, Transfer
+from archsim.memory.dram.kernel.transfers import REQUEST, Spread, Transfer
 
 _HALF = 20  # bits by which factors are cut in two
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from archsim.kernels import inlined, njit
+from archsim.base.jit import inlined, njit
 from archsim.memory.dram.kernel.layout import (
     BANK_BITS,
     CHUNK_BITS,

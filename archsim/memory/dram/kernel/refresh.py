@@ -6,7 +6,7 @@ the queued accesses of these banks alone waiting.
 
 from __future__ import annotations
 
-from archsim.kernels import inlined, njit
+from archsim.base.jit import inlined, njit
 from archsim.memory.dram.kernel.layout import NONE, PRE, PREAB, REFAB, REFPB, REFRESH, Channel, Rules
 from archsim.memory.dram.kernel.queues import reconsider
 from archsim.memory.dram.kernel.timing import code_of, command_of, legal_at

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined, njit
+from archsim.base.jit import inlined, njit
 from archsim.memory.dram.kernel.layout import NONE
 from archsim.memory.dram.kernel.transfers import RUN, Cursor, Spread, Transfer
 

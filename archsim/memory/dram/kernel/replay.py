@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined, njit
+from archsim.base.jit import inlined, njit
 from archsim.memory.dram.kernel.issue import tick
 from archsim.memory.dram.kernel.layout import NEVER, NONE, UNSIGNED, Channel, Log, Request, Rules
 from archsim.memory.dram.kernel.queues import FORWARDED, FULL, QUEUED, has_room, release, take_in

@@ -7,7 +7,7 @@ issued; the queue to drain is chosen in the cycle after any of those in which no
 
 from __future__ import annotations
 
-from archsim.kernels import inlined, njit
+from archsim.base.jit import inlined, njit
 from archsim.memory.dram.kernel.layout import (
     ACTIVE,
     CLOSING,

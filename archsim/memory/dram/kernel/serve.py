@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined, njit
+from archsim.base.jit import inlined, njit
 from archsim.memory.dram.kernel.issue import tick
 from archsim.memory.dram.kernel.layout import (
     CONFLICT,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from archsim.kernels import inlined
+from archsim.base.jit import inlined
 from archsim.memory.dram.kernel.layout import COMMAND_BITS, UNSIGNED, Channel, Rules
 
 _OF_RANK = 1 << COMMAND_BITS

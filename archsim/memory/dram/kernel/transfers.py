@@ -12,8 +12,8 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from archsim.base.records import record
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS
-from archsim.records import record
 
 OuterLoops = Annotated[Any, np.int64, (MAX_OUTER_EXTENTS - 1,)]  # outside the innermost one, outermost first
 ByDirection = Annotated[Any, np.int64, (2,)]  # reads, writes
@@ -22,7 +22,6 @@ ByDirection = Annotated[Any, np.int64, (2,)]  # reads, writes
 REQUEST = 3  # words of a request: the cycle from which it may be asked for, bursts that have no end yet, last end
 RUN = 3  # words of a run: address, bytes, row
 OWNER_BITS = 24  # of a transfer's slot in the owner of a queued burst; above: which of its requests
-PS_PER_S = 10**12
 ASKERS = 2  # of a transfer at most: an engine, and the port through which it asks
 ASKER = 5  # words of an asker, by their places:
 REQUESTS, HZ = 0, 1  # so many in a cycle of this clock

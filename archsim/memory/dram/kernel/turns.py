@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import njit
+from archsim.base.jit import njit
+from archsim.base.units import PS_PER_S
 from archsim.memory.dram.kernel.layout import NEVER
 from archsim.memory.dram.kernel.pace import scaled
 from archsim.memory.dram.kernel.serve import advance
-from archsim.memory.dram.kernel.transfers import PS_PER_S, State
+from archsim.memory.dram.kernel.transfers import State
 
 
 @njit

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from archsim.base.jit import allocating
 from archsim.ir.mapping import Keep, Loop, MapNode
-from archsim.kernels import allocating
 from mapper.looptree.hierarchy import Axis, Memory
 from mapper.looptree.nest import Nest
 from mapper.looptree.search.branch.whole import order_matters

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.kernels import allocating
+from archsim.base.jit import allocating
 from mapper.looptree.search.branch.store import Shelf
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from archsim.kernels import allocating, inlined
+from archsim.base.jit import allocating, inlined
 
 RUN = 16  # rows of which the least figures are known
 ALIKE = 1e-12  # relative difference of figures that are equal but for rounding

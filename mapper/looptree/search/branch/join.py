@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.kernels import allocating, inlined
+from archsim.base.jit import allocating, inlined
 from mapper.looptree.search.branch.bounds import Problem
 from mapper.looptree.search.branch.form import Form, form_of
 from mapper.looptree.search.branch.keys import fill_bound, fill_key, fits, is_better

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.kernels import inlined
+from archsim.base.jit import inlined
 from mapper.looptree.search.objective import SAME
 
 FIT = 1 + 1e-9  # of a size in bits, which need not be whole

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.kernels import allocating, inlined
+from archsim.base.jit import allocating, inlined
 from mapper.looptree.search.branch.costing import COUNT, LARGEST, ONE, SUM
 from mapper.looptree.search.branch.plan import MOST_DIMS, MOST_LOOPS, PLAIN, RATIO, WINDOW
 from mapper.looptree.search.branch.ranges import known_loops

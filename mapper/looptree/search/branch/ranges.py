@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from archsim.kernels import allocating, inlined
+from archsim.base.jit import allocating, inlined
 from mapper.looptree.search.branch.costing import LARGEST
 from mapper.looptree.search.branch.keys import FIT
 from mapper.looptree.search.branch.plan import MOVING

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from archsim.kernels import allocating
+from archsim.base.jit import allocating
 from mapper.looptree.search.branch.bounds import Problem, fits_axes, used_enough
 from mapper.looptree.search.branch.tilings import ANY, kind_of, spread_below, temporal_from, tilings
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.kernels import allocating
+from archsim.base.jit import allocating
 from mapper.looptree.search.branch.front import classes
 from mapper.looptree.search.branch.plan import MOST_DIMS, Arrays
 from mapper.looptree.search.branch.tables import EXTRA, table

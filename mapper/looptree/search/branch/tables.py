@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from archsim.kernels import allocating, inlined
+from archsim.base.jit import allocating, inlined
 from mapper.looptree.search.branch.costing import COUNT, LARGEST, ONE, SUM
 from mapper.looptree.search.branch.front import best_rows
 from mapper.looptree.search.branch.keys import FIT

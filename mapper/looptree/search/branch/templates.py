@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, product
 
-from archsim.errors import MappingError
+from archsim.base.errors import MappingError
 from mapper.looptree.einsum import Coordinate, Operand
 from mapper.looptree.hierarchy import Axis, Memory
 from mapper.looptree.search.branch.whole import axis_orders, uneven_dims

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from archsim.kernels import allocating, inlined
+from archsim.base.jit import allocating, inlined
 from mapper.looptree.search.branch.costing import LARGEST, ONE
 from mapper.looptree.search.branch.plan import MOST_LOOPS, MOVING, NO_LOOP, TEMPORAL
 

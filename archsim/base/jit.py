@@ -1,0 +1,106 @@
+"""Compiled kernels: one ``njit`` for all, whose cache is keyed by the text of every kernel in the tree."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from numba.core import event
+from numba.core.registry import CPUDispatcher
+
+from archsim.base import compiled, entries, progress
+
+OURS = ("kernels.py", "compiled.py")  # beside this file
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _sources_digest() -> str:
+    """Of every file in a folder with kernels, whose constants and layouts are compiled into them, of this one and the
+    one that keeps them, and of what compiles them; alike in every clone."""
+    roots = (Path(__file__).parent, Path(__file__).parents[1] / "mapper")
+    files = {path: path.read_bytes() for root in roots for path in sorted(root.rglob("*.py"))}
+    made_here = f"from {__name__} import".encode()
+    folders = {path.parent for path, text in files.items() if made_here in text}
+    digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {sys.version_info[:2]}".encode())
+    for path, text in files.items():
+        if path.parent in folders or path.name in OURS and path.parent == Path(__file__).parent:
+            digest.update(text)
+    return digest.hexdigest()
+
+
+def _load_without_blas() -> None:
+    """Load numba's array functions without SciPy: they look in it for BLAS, and its import takes longer than a run.
+
+    No kernel here multiplies matrices. Kernels of others still find BLAS: numba asks again at each product.
+    """
+    blas = "scipy.linalg.cython_blas"
+    if blas in sys.modules:
+        return
+    sys.modules[blas] = None  # type: ignore[assignment]
+    try:
+        importlib.import_module("numba.np.arraymath")
+    finally:
+        del sys.modules[blas]
+
+
+class Announcer(event.Listener):
+    """Says that a kernel is being compiled, once it is certain: it is in no cache, and somebody waits for it.
+
+    Who shows progress is told; where there is nobody it is said on stderr, once a process.
+    """
+
+    def on_start(self, event: Any) -> None:
+        """A kernel begins to be compiled."""
+        self._tell(event, 1)
+
+    def on_end(self, event: Any) -> None:
+        """A kernel has been compiled."""
+        self._tell(event, -1)
+
+    def _tell(self, event: Any, kernels: int) -> None:
+        if not event.data["dispatcher"].py_func.__module__.startswith(("archsim.", "mapper.")):
+            return
+        told = progress.watcher()
+        if told is not None:
+            told.compiling(kernels)
+        elif kernels > 0:
+            entries.note(progress.COMPILING)
+
+
+event.register("numba:compile", Announcer())  # type: ignore[no-untyped-call]
+_load_without_blas()
+PLACE = compiled.place(_sources_digest())  # where compiled kernels lie, None where they are not kept
+
+
+# Without Python objects; ``_nrt``: without reference counts either, which cost an atomic operation at every array that
+# is passed on. A kernel therefore allocates nothing.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+
+
+def _kept(kernel: Any) -> Any:
+    """The same kernel with its cache, unless there is none or it is not compiled (NUMBA_DISABLE_JIT)."""
+    is_compiled = isinstance(kernel, CPUDispatcher)
+    if PLACE is not None and is_compiled:
+        kernel._cache = compiled.KernelCache(kernel.py_func, PLACE)
+    return kernel
+
+
+def njit(function: _Function) -> _Function:
+    """Compile ``function`` on first call, to allocate nothing; kept on disk unless ARCHSIM_NO_CACHE=1."""
+    return cast(_Function, _kept(numba.njit(**_OPTIONS)(function)))
+
+
+def allocating(function: _Function) -> _Function:
+    """Compile ``function`` on first call; it may make arrays. Kept on disk unless ARCHSIM_NO_CACHE=1."""
+    return cast(_Function, _kept(numba.njit(nogil=True, error_model="numpy")(function)))
+
+
+def inlined(function: _Function) -> _Function:
+    """A part of compiled functions that is put in the place of each call; worth it where calls are the cost."""
+    return cast(_Function, numba.njit(forceinline=True, **_OPTIONS)(function))

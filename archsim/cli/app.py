@@ -1,0 +1,249 @@
+"""The command line. Commands are thin: they read options, call the lab and print; libraries load when needed.
+
+Exit codes: 0 good; 1 a threshold missed or a simulation failed; 2 bad usage or bad input, with one message.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from errno import EDQUOT, EFBIG, EIO, ENOSPC, EROFS
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from archsim.base.errors import ArchsimError
+from archsim.cli import ending, importing, model, noc, report, sweep
+from archsim.cli import options as opt
+from archsim.cli.printing import progress, put, say_error
+from archsim.lab import uncollected
+
+FULL = (ENOSPC, EDQUOT, EFBIG, EIO, EROFS)  # errors of the system that are a disk's
+
+app = typer.Typer(cls=opt.Group, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        from archsim.base.version import __version__
+
+        put(f"archsim {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error; works anywhere.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and end.", callback=_tell_version, is_eager=True)
+    ] = False,
+) -> None:
+    """From a model and a chip to cycles, joules and mm2, with every lost cycle explained."""
+
+
+app.command("run")(model.run)
+app.command("map")(model.map_)
+app.command("asm")(model.asm)
+app.command("verify")(model.verify)
+app.command("noc")(noc.noc)
+app.command("sweep")(sweep.sweep)
+app.command("compare")(report.compare)
+app.command("report")(report.report)
+app.command("import")(importing.import_)
+
+
+@app.command()
+def dram(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="CSV or parquet: cycle or time_ns, address, write.")],
+    standard: Annotated[str, typer.Option(metavar="NAME", help="A DRAM standard; 'show dram' lists them.")],
+    speed: Annotated[int, typer.Option(metavar="MT/S", min=1, help="Transfers per second and pin, in millions.")],
+    channels: Annotated[int, typer.Option(min=1, metavar="N", help="The address bits above a burst choose one.")] = 1,
+    width: Annotated[int | None, typer.Option(metavar="BITS", min=1, help="Of a channel; as usual if absent.")] = None,
+    capacity: Annotated[str | None, typer.Option(metavar="SIZE", help="Of all channels, such as '8 GiB'.")] = None,
+    map_: Annotated[
+        str, typer.Option("--map", metavar="MAP", help="RoBaRaCoCh, MOP4CLXOR or fields from the highest bit down.")
+    ] = "RoBaRaCoCh",
+    rows: Annotated[opt.Rows, typer.Option(help="Keep rows open, close them behind the last access, or idle ones.")] = (
+        opt.Rows.OPEN
+    ),
+    row_timeout: Annotated[
+        str | None, typer.Option(metavar="TIME", help="With --rows timeout: idle time of a row, 100 ns if absent.")
+    ] = None,
+    refresh: Annotated[opt.Refresh, typer.Option(help="All banks of a rank at once, bank by bank, or never.")] = (
+        opt.Refresh.ALL_BANK
+    ),
+    ipc: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Requests offered a cycle over all channels; 8 for each if absent."),
+    ] = None,
+    out: opt.PartOutOption = None,
+    format_: opt.FormatOption = opt.Format.TABLE,
+) -> None:
+    """Replay a request trace on the memory model alone: bandwidth, latency, rows, commands, energy."""
+    from archsim.base.writable import check_directory
+    from archsim.lab.dram.measure import Asked, measure
+    from archsim.report import dram_page, dram_trace, part_page
+    from archsim.report.console import columns, folded
+
+    if out is not None:
+        check_directory(out)
+        part_page.check_free(out, dram_page.KIND)
+    asked = Asked(
+        trace=trace, standard=standard, speed_mts=speed, channels=channels, width_bits=width, capacity=capacity,
+        mapping=map_, rows=rows.value, row_timeout=row_timeout, refresh=refresh.value, requests_per_cycle=ipc,
+    )  # fmt: skip
+    with progress() as say:
+        found = measure(asked, say)
+    paths = part_page.save(out, found, dram_page.KIND) if out is not None else []
+    table = "\n".join([folded(dram_trace.to_table(found), columns()), *map(str, paths)])
+    put(dram_trace.to_json(found) if format_ is opt.Format.JSON else table)
+
+
+@app.command()
+def validate(
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help="dram, mapping, noc or systolic")],
+    reference: Annotated[Path | None, typer.Option(metavar="DIR", help="Reference data in the same format.")] = None,
+    allow_skipped: Annotated[
+        bool, typer.Option("--allow-skipped", help="Rows that have a threshold and could not be scored are no failure.")
+    ] = False,
+    format_: opt.FormatOption = opt.Format.TABLE,
+) -> None:
+    """Compare with reference data measured elsewhere; exit 1 when a threshold is missed or a row is not scored."""
+    from archsim.lab import suites
+    from archsim.report import validation
+    from archsim.report.console import columns, folded
+
+    with progress():
+        result = suites.run(suite, reference)
+    table = folded(validation.to_table(result), columns())
+    put(validation.to_json(result) if format_ is opt.Format.JSON else table)
+    refused = result.incomplete if not allow_skipped else ""
+    if refused:
+        say_error(f"error: validate {suite}: {refused}; --allow-skipped accepts that")
+    if refused or not result.met:
+        raise typer.Exit(1)
+
+
+@app.command()
+def show(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND", help="chips, models, scenarios, dram, technologies, dataflows, topologies or schema"
+        ),
+    ],
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="With 'chips': print this one resolved; with 'schema': its JSON."),
+    ] = None,
+) -> None:
+    """What exists, one line each."""
+    from archsim.lab import show as lists
+
+    if name is None:
+        lines = lists.listing(kind)
+        width = max((len(entry) for entry, _ in lines), default=0)
+        put("\n".join(f"{entry:{width}}  {about}".rstrip() for entry, about in lines))
+        return
+    printed = {"chips": lists.chip, "schema": lists.schema}
+    if kind not in printed:
+        said = f"only 'show chips NAME' and 'show schema NAME' print one; 'show {kind}' lists them"
+        raise typer.BadParameter(said, param_hint="NAME")
+    put(printed[kind](name), end="")
+
+
+@app.command()
+def check(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Chips, workloads, models, mappings, sweeps, Programs, ...")
+    ],
+    on: Annotated[
+        str | None,
+        typer.Option(metavar="CHIP", help="The FILEs are models, by name too: has this chip all that they need?"),
+    ] = None,
+    dtype: opt.DtypeOption = None,
+    set_: opt.SetOption = None,
+) -> None:
+    """Check files without running them, or models against a chip without mapping them."""
+    from archsim.lab.check import check_file, check_model
+    from archsim.spec.load import assignments
+
+    if on is None and (dtype or set_):
+        raise typer.BadParameter("of a model on a chip; add --on CHIP", param_hint="--dtype" if dtype else "--set")
+    values = assignments(set_ or [])
+    failed = False
+    for path in files:
+        try:
+            put(f"{path}: {check_file(path) if on is None else check_model(str(path), on, dtype, values)}")
+        except ArchsimError as error:
+            failed = True
+            say_error(str(error))
+    if failed:
+        raise typer.Exit(2)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point: runs the command, turns errors into one message and an exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    uncollected.seldom()
+    atexit.register(gc.freeze)  # the process gives all back at once: nothing is looked through for that
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    with ending.ending() as end_of_command:
+        try:
+            _run([arg for arg in given if arg != "--debug"], debug)
+        except SystemExit as end:
+            unwritten = ending.flush()
+            if unwritten:
+                say_error(unwritten)
+                sys.exit(end_of_command.code(end.code) or ending.UNWRITTEN)
+            sys.exit(end_of_command.code(end.code))
+
+
+def _run(arguments: list[str], debug: bool) -> None:
+    """The command; always raises SystemExit."""
+    try:
+        app(arguments, prog_name="archsim")
+    except KeyboardInterrupt:
+        sys.exit(ending.INTERRUPTED)
+    except ArchsimError as error:
+        _fail(f"error: {error}", error.exit_code, debug)
+    except MemoryError as error:
+        _fail(f"error: {' '.join(['no memory is left', *getattr(error, '__notes__', ())])}", 1, debug)
+    except OSError as error:
+        _fail(_of_system(error), ending.UNWRITTEN, debug)
+    except Exception as error:
+        _fail(_internal(error), 1, debug)
+
+
+def _of_system(error: OSError) -> str:
+    """What is said of a disk that is full or broken, wherever that was met."""
+    if error.errno not in FULL:
+        return _internal(error)
+    if error.filename:
+        return f"error: {error.filename}: cannot be written ({error.strerror})"
+    return ending.unwritten(error)
+
+
+def _internal(error: Exception) -> str:
+    return f"internal error: {type(error).__name__}: {error}; --debug shows where"
+
+
+def _fail(message: str, code: int, debug: bool) -> None:
+    if debug:
+        traceback.print_exc()
+        message = message.removesuffix("; --debug shows where")
+    with suppress(OSError):
+        say_error(message)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

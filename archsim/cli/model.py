@@ -1,0 +1,277 @@
+"""The commands that take a model and a chip: run, map, asm, verify. They read options, call the lab and print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from archsim.cli import options as opt
+from archsim.cli import scenario
+from archsim.cli.printing import put, say_error, say_missed, work
+
+if TYPE_CHECKING:
+    from archsim.lab.job import Job
+
+
+def run(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model, a scenario, or a Program text (.asm).")],
+    on: opt.ChipOption,
+    batch: opt.BatchOption = None,
+    objective: opt.ObjectiveOption = opt.Objective.LATENCY,
+    dtype: opt.DtypeOption = None,
+    set_: opt.SetOption = None,
+    require: Annotated[
+        list[str] | None, typer.Option(metavar="'KEY<=NUMBER'", help="Exit 1 unless it holds; repeatable.")
+    ] = None,
+    why: Annotated[
+        bool, typer.Option("--why", help="What would help? Simulate again with each part enlarged.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write results and reports into DIR.")] = None,
+    format_: opt.FormatOption = opt.Format.TABLE,
+    trace: Annotated[bool, typer.Option("--trace", help="Also write trace.json (Perfetto) into DIR.")] = False,
+    no_cache: opt.CacheOption = False,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is drawn at random.")] = 0,
+    on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
+    fidelity: Annotated[
+        opt.Fidelity | None,
+        typer.Option(help="DRAM by commands and network by flits, or measured rates and links. Default: the chip's."),
+    ] = None,
+    warm: Annotated[
+        int | None, typer.Option(min=2, metavar="N", help="Run N times; the last interval gives the throughput.")
+    ] = None,
+    repeat: Annotated[
+        opt.Repeat, typer.Option(help="With --warm: simulate every run, or reuse equal ones.")
+    ] = opt.Repeat.EXACT,
+    lookups: opt.LookupsOption = None,
+    parameter: opt.ParameterOption = None,
+    mapping: opt.MappingOption = None,
+    refine: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="K", help="Simulate up to K mappings of each layer and take the fastest."),
+    ] = None,
+    workers: opt.WorkersOption = 1,
+    limit_memory: opt.MemoryOption = None,
+) -> None:
+    """Map, simulate and account for a model, or a scenario of several, on a chip."""
+    if trace and out is None:
+        raise typer.BadParameter("trace.json goes into a directory: add --out DIR", param_hint="--trace")
+    if refine is not None and workers > 1:
+        raise typer.BadParameter("one process simulates and searches; leave out --jobs", param_hint="--refine")
+    from archsim.base.writable import check_directory
+    from archsim.lab.options import Requirement, public_keys
+    from archsim.lab.run import execute
+    from archsim.lab.scenario.find import is_scenario
+
+    job = _job(
+        no_cache,
+        model,
+        on,
+        batch,
+        objective,
+        dtype,
+        set_,
+        seed,
+        on_unsupported,
+        lookups,
+        parameter,
+        mapping,
+        workers,
+    )
+    job = replace(
+        job, refine=refine or 0, fidelity=fidelity.value if fidelity else None, warm=warm, repeat=repeat.value
+    )
+    if is_scenario(model):
+        if why or trace:
+            raise typer.BadParameter("a scenario has none; run its models", param_hint="--why" if why else "--trace")
+        scenario.run(job, require or [], out, format_, limit_memory)
+        return
+    requirements = [Requirement.parse(text, public_keys()) for text in require or []]
+    if out is not None:
+        check_directory(out)
+    with work(limit_memory, workers) as say:
+        done = execute(job, say)
+        if why:
+            done = done.explained(job)
+    missed = [item for item in requirements if not item.met(done.summary)]
+    paths = done.save(out, trace=trace) if out is not None else []
+    _print_run(done.summary, format_, paths)
+    say_missed(missed, done.summary)
+
+
+def map_(
+    model: opt.ModelArgument,
+    on: opt.ChipOption,
+    layer: Annotated[str | None, typer.Option(metavar="NAME", help="Only this layer.")] = None,
+    export: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the mapping as .yaml, or as .txt with a line per level.")
+    ] = None,
+    batch: opt.BatchOption = None,
+    objective: opt.ObjectiveOption = opt.Objective.LATENCY,
+    dtype: opt.DtypeOption = None,
+    set_: opt.SetOption = None,
+    no_cache: opt.CacheOption = False,
+    on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
+    lookups: opt.LookupsOption = None,
+    parameter: opt.ParameterOption = None,
+    mapping: opt.MappingOption = None,
+    workers: opt.WorkersOption = 1,
+    explain: Annotated[
+        str | None, typer.Option(metavar="LAYER", help="What bounds a layer, what came second, what would help it.")
+    ] = None,
+    format_: opt.FormatOption = opt.Format.TABLE,
+    limit_memory: opt.MemoryOption = None,
+) -> None:
+    """Only map: loop nests, bounds, and how far the search went."""
+    from archsim.lab.mapping import mapped, texts
+    from archsim.lab.mapping_file import check_writable, write
+
+    if explain is None and format_ is opt.Format.JSON:
+        raise typer.BadParameter("loop nests are text; JSON is what --explain LAYER prints", param_hint="--format")
+    if explain is not None and layer is not None:
+        raise typer.BadParameter("give the layer to one of --layer and --explain", param_hint="--explain")
+    if export is not None:
+        check_writable(export)
+    with work(limit_memory, workers) as say:
+        job = _job(
+            no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported, lookups, parameter, mapping, workers
+        )
+        found = mapped(job, say)
+        told = _explained(job, explain, format_, say) if explain is not None else None
+    for warning in found.warnings:
+        say_error(f"warning: {warning}")
+    for text in texts(found.mapping, layer) if told is None else (told,):
+        put(text)
+    if export is not None:
+        write(found.mapping, found.workload, export)
+
+
+def _explained(job: Job, layer: str, format_: opt.Format, say: Callable[[str], None]) -> str:
+    from archsim.lab.explain import explained
+    from archsim.report import explanation
+    from archsim.report.console import columns, folded
+
+    told = explained(job, layer, say).to_json()
+    if format_ is opt.Format.JSON:
+        return explanation.to_json(told)
+    width = columns()
+    return folded(explanation.to_table(told, width), width)
+
+
+def asm(
+    model: opt.ModelArgument,
+    on: opt.ChipOption,
+    batch: opt.BatchOption = None,
+    objective: opt.ObjectiveOption = opt.Objective.LATENCY,
+    dtype: opt.DtypeOption = None,
+    set_: opt.SetOption = None,
+    no_cache: opt.CacheOption = False,
+    on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
+    lookups: opt.LookupsOption = None,
+    parameter: opt.ParameterOption = None,
+    mapping: opt.MappingOption = None,
+    numbers: Annotated[
+        bool, typer.Option("--numbers", help="State what elements stand for: calibrates the model on seeded inputs.")
+    ] = False,
+    limit_memory: opt.MemoryOption = None,
+) -> None:
+    """Print the Program as an assembly listing, which 'run' and 'verify' accept as MODEL."""
+    from archsim.ir.asm.printer import print_program
+    from archsim.lab.job import build
+    from archsim.lab.verify.model import with_numbers
+
+    with work(limit_memory) as say:
+        job = _job(no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported, lookups, parameter, mapping)
+        program = with_numbers(job, say) if numbers else build(job, say).program
+    put(print_program(program), end="")
+
+
+def verify(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model, or a Program text (.asm).")],
+    on: opt.ChipOption,
+    layers: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Compare only these layers; stop when they are done.")
+    ] = None,
+    interleavings: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Orders of commands to try. Default: 1; 20 for a Program text."),
+    ] = None,
+    numbers: Annotated[
+        opt.VerifyNumbers, typer.Option(help="In real numbers, in the chip's integers, or both.")
+    ] = opt.VerifyNumbers.BOTH,
+    inputs: Annotated[
+        Path | None, typer.Option(metavar="FILE.npz", help="Inputs and weights by name; the others are drawn.")
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="What a Program text computes; tensors are matched by name.")
+    ] = None,
+    objective: opt.ObjectiveOption = opt.Objective.LATENCY,
+    dtype: opt.DtypeOption = None,
+    set_: opt.SetOption = None,
+    format_: opt.FormatOption = opt.Format.TABLE,
+    no_cache: opt.CacheOption = False,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is drawn at random.")] = 0,
+    lookups: opt.LookupsOption = None,
+    parameter: opt.ParameterOption = None,
+    mapping: opt.MappingOption = None,
+    limit_memory: opt.MemoryOption = None,
+) -> None:
+    """Execute the Program in numbers and hold every layer against the model; exit 1 where they differ."""
+    from archsim.lab.verify.ask import ask, verified
+    from archsim.report import verification
+    from archsim.report.console import columns, folded
+
+    with work(limit_memory) as say:
+        job = _job(
+            no_cache, model, on, None, objective, dtype, set_, seed, opt.Unsupported.ERROR, lookups, parameter, mapping
+        )
+        asked = ask(job, layers, interleavings, numbers.value, inputs, against)
+        outcome = verified(asked, say)
+    table = folded(verification.to_table(outcome), columns())
+    put(verification.to_json(outcome) if format_ is opt.Format.JSON else table)
+    if not outcome.met:
+        raise typer.Exit(1)
+
+
+def _job(
+    no_cache: bool,
+    model: str,
+    on: str,
+    batch: int | None,
+    objective: opt.Objective,
+    dtype: str | None,
+    set_: Sequence[str] | None,
+    seed: int,
+    on_unsupported: opt.Unsupported,
+    lookups: Sequence[str] | None,
+    parameter: Sequence[str] | None,
+    mapping: Path | None,
+    workers: int = 1,
+) -> Job:
+    from archsim.base.caches import switch_off
+    from archsim.lab.job import Job
+    from archsim.lab.options import parse_lookups, parse_parameters
+    from archsim.spec.load import assignments
+
+    if no_cache:
+        switch_off()
+    values = assignments(set_ or [])
+    patterns = parse_lookups(lookups or [])
+    job = Job(model, on, batch, objective.value, dtype, values, seed, on_unsupported.value, lookups=patterns)
+    return replace(job, parameters=parse_parameters(parameter or []), mapping=mapping, workers=workers)
+
+
+def _print_run(summary: dict[str, Any], format_: opt.Format, paths: Sequence[Path]) -> None:
+    if format_ is opt.Format.JSON:
+        from archsim.report.summary import to_text
+
+        put(to_text(summary), end="")
+        return
+    from archsim.report import terminal
+
+    terminal.show(summary, terminal.console())
+    for path in paths:
+        put(str(path))

@@ -1,0 +1,121 @@
+"""The command ``sweep``: a chip over axes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from archsim.cli.printing import put, say_error, shown
+
+MOST_SHOWN = 20  # rows of the front on a terminal
+
+if TYPE_CHECKING:
+    from archsim.lab.sweep.questions import SweepTable
+
+
+def sweep(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="Chip, models, axes, constraints, objectives.")],
+    jobs: Annotated[
+        int | None,
+        typer.Option("-j", "--jobs", min=1, metavar="N", help="Processes; one a processor if absent."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a sweep into the same --out stopped.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where results go; the folder NAME of the sweep if absent.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS|FILE", help="Instead of -j: a Dask scheduler (tcp://host:8786) or a cluster file."
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say how many rows there are and what jobs would be submitted.")
+    ] = False,
+) -> None:
+    """Simulate every point of a sweep file, and the best ones again in more detail."""
+    from archsim.base.writable import check_directory
+    from archsim.lab.sweep import clusters, preview
+    from archsim.lab.sweep.pace import Pace
+    from archsim.lab.sweep.progress import Telling
+    from archsim.lab.sweep.questions import RESULTS
+    from archsim.lab.sweep.resolve import resolve
+    from archsim.lab.sweep.run import Sweeping
+
+    place = clusters.place(jobs, cluster)
+    with shown() as say:
+        say("reading what the sweep names")
+        resolved = resolve(spec)
+    for note in resolved.sweep.notes:
+        say_error(f"note: {note}")
+    folder = out or Path(resolved.sweep.name)
+    check_directory(folder)
+    if dry_run:
+        put("\n".join(preview.lines(resolved, folder, place)))
+        return
+    try:
+        with (
+            Sweeping(resolved, folder, resume=resume, say=say_error) as sweeping,
+            clusters.crew(place) as crew,
+            shown(),
+            Telling(sweeping.goal, put) as telling,
+        ):
+            pace = Pace(telling)
+            table = sweeping.run(crew, pace)
+    except KeyboardInterrupt:
+        say_error(f"stopped; {folder} keeps what was done: go on with --resume")
+        raise typer.Exit(130) from None
+    _print(table, [axis.key for axis in resolved.sweep.axes], [goal.key for goal in resolved.sweep.goals])
+    put(str(pace))
+    put(str(folder / RESULTS))
+
+
+def _print(table: SweepTable, axes: list[str], goals: list[str]) -> None:
+    """The front at the best fidelity, or why there is none, and how many rows came to nothing."""
+    from archsim.lab.sweep import ranks
+    from archsim.lab.sweep.digest import digest
+    from archsim.report.console import columns, folded
+
+    width = columns()
+    if table["front"].any():
+        _print_front(table, axes, goals)
+        for model in dict.fromkeys(table["model"]):
+            for sentence in ranks.left(table, str(model)):
+                put(folded(f"{model}: {sentence}", width))
+    else:
+        for model in digest(table)["models"]:
+            put(folded(f"{model['model']}: {' '.join(model['says'])}", width))
+    counts = table["status"].value_counts()
+    told = f"{table.attrs['search']}; rows: {', '.join(f'{counts[status]} {status}' for status in counts.index)}"
+    put(folded(told, width))
+    for _, row in table[table["status"] == "failed"].iterrows():
+        say_error(f"failed: point {row['point']} of {row['model']}: {row['reason']}")
+
+
+def _print_front(table: SweepTable, axes: list[str], goals: list[str]) -> None:
+    from rich.text import Text
+
+    from archsim.lab.sweep.digest import shown, within
+    from archsim.lab.sweep.questions import RESULTS
+    from archsim.lab.sweep.worker import COST
+    from archsim.report import terminal
+    from archsim.report.grid import Column, Grid
+    from archsim.report.sweep_page import WITHIN_HEAD
+
+    front = table.pareto()
+    columns, at_cost = ["model", "point", *axes, *goals], (front["fidelity"] == COST).any()
+    title = f"front ({', '.join(front['fidelity'].unique())})"
+    heads = [Column("model", "name"), Column("point"), *(Column(key, rank=1) for key in axes), *map(Column, goals)]
+    heads += [Column(WITHIN_HEAD)] if at_cost else []
+    front_rows = []
+    for _, row in front.head(MOST_SHOWN).iterrows():
+        cells = [shown(table, key, row[key]) for key in columns[2:]]
+        cells += [str(within(row))] if at_cost else []
+        front_rows.append((str(row["model"]), str(row["point"]), *cells))
+    console = terminal.console()
+    console.print(Text(title, style="italic"))
+    console.print(Grid(heads, front_rows, f"{RESULTS} has all"))
+    if len(front) > MOST_SHOWN:
+        put(f"and {len(front) - MOST_SHOWN} more")

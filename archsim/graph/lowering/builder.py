@@ -1,0 +1,269 @@
+"""What operator families call to emit layers and views: the Builder of ``archsim.ops.kit.builder``.
+
+It keeps where every value lies, cuts dims so that factored views can be read in place, copies values that cannot, and
+declares tensors. Operators speak logical axes; layers come out in memory order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from archsim.graph.lowering.order import CHANNELS_LAST_FROM, images, memory_order
+from archsim.graph.lowering.place import place, same_elements
+from archsim.graph.lowering.reading import Reading, by_stride, read_all
+from archsim.graph.lowering.tensors import Content, Tensors
+from archsim.graph.passes.fuse import folds_shift
+from archsim.ir.graph import Graph, Node, Shape, Value
+from archsim.ir.workload import Guard, Layer, Operand, VectorStep, ViewNode
+from archsim.ops.kit.access import Access, Splits, at, rename, substitute
+from archsim.ops.kit.builder import NO_PARTS, SPATIAL, Kind, Parts
+from archsim.ops.kit.catalogue import find
+from archsim.ops.kit.layout import Layout, dense
+from archsim.ops.kit.steps import join, requantise
+
+
+class LayerBuilder:
+    """The Builder (``archsim.ops.kit.builder``) of one graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        """``graph``: inferred, without aliases, fused."""
+        self.graph = graph
+        self.layers: list[Layer] = []
+        self.views: dict[str, ViewNode] = {}
+        self.tensors = Tensors()
+        self._images = images(graph)
+        self._values: dict[str, Value] = dict(graph.values)
+        self._home = place(graph, self._images)
+        self._layouts: dict[str, Layout] = {}
+        self._origins: dict[str, str] = {}
+        self._producer = {name: node for node in graph.nodes for name in node.outputs}
+        for name, layout in self._home.items():
+            if layout.root == name:
+                self.tensors.root(self._values[name], layout)
+        for name in graph.inputs:
+            self._settle(name, self._dense(name, name))
+
+    # what operators ask
+
+    def shape(self, name: str) -> Shape:
+        """Logical shape of a value."""
+        return self._values[name].shape
+
+    def value(self, name: str) -> Value:
+        """A value of the graph, or one added by ``constant``."""
+        return self._values[name]
+
+    def dims(self, name: str) -> tuple[str, ...]:
+        """Dim names for the logical axes of a value: n, c, (o,) p, q for images, d0, d1, ... otherwise."""
+        rank = len(self.shape(name))
+        if name in self._images and CHANNELS_LAST_FROM <= rank <= CHANNELS_LAST_FROM + 2:
+            return ("n", "c", *SPATIAL[len(SPATIAL) - (rank - 2) :])
+        return tuple(f"d{axis}" for axis in range(rank))
+
+    def extents(self, name: str) -> dict[str, int]:
+        """Dims of a value with their extents, in memory order."""
+        shape, dims = self.shape(name), self.dims(name)
+        return {dims[axis]: shape[axis] for axis in memory_order(shape, name in self._images)}
+
+    def layout(self, name: str) -> Layout | None:
+        """Where an input or activation lies now; None for constants."""
+        return self._layouts.get(name)
+
+    def home(self, name: str) -> Layout | None:
+        """Where a layer writes a value; None for inputs, constants and views."""
+        return self._home.get(name)
+
+    def folded_shift(self, node: Node) -> bool:
+        """Whether a fused scale and shift needs a bias."""
+        return folds_shift(self.graph, node)
+
+    def steps(self, node: Node, first: VectorStep) -> tuple[VectorStep, ...]:
+        """``first`` followed by the activation fused into ``node``."""
+        following: list[VectorStep] = []
+        for other in node.fused:
+            found = find(other.op)
+            if found is not None and found.epilogue is not None:
+                following.extend(found.epilogue(other, self.graph) or ())
+        return join(first, tuple(following))
+
+    def original(self, name: str) -> str:
+        """The value of the graph that ``name`` is, or is a copy of."""
+        while name in self._origins:
+            name = self._origins[name]
+        return name
+
+    # what operators emit
+
+    def constant(self, name: str, shape: Shape) -> str:
+        """Declare a constant made by folding (a bias from a batch normalisation); returns its name, a new one."""
+        while name in self._values:
+            name += ".folded"
+        self._values[name] = Value(name, shape, "constant")
+        return name
+
+    def layer(
+        self,
+        node: Node,
+        kind: Kind,
+        extents: Mapping[str, int],
+        reads: tuple[Access, ...],
+        write: Access,
+        *,
+        parts: Parts = NO_PARTS,
+        steps: tuple[VectorStep, ...] = (),
+        guards: tuple[Guard, ...] = (),
+        name: str = "",
+    ) -> None:
+        """Emit one layer. Dims are cut where an input is a factored view; inputs that cannot be read so are copied."""
+        readings, splits = read_all(reads, self.layout, self.copied, parts.free)
+        dims = _cut(extents, splits)
+        order = _packing(parts, readings, splits)
+        inputs = tuple(self._operand(node, kind, reading, splits, order, dims) for reading in readings)
+        value = self._values[write.value]
+        layout = self._layouts.get(write.value) or self._home[write.value]
+        self._layouts[write.value] = layout
+        self.layers.append(
+            Layer(
+                name=self._unused(name or node.name),
+                op=node.op,
+                kind=kind,
+                dims=dims,
+                inputs=inputs,
+                output=self.tensors.activation(write, value, layout, splits, "outputs"),
+                m=rename(parts.m, splits),
+                n=rename(parts.n, splits),
+                k=rename(parts.k, splits),
+                batch=rename(parts.batch, splits),
+                whole=rename(parts.whole, splits),
+                steps=tuple(_renamed(step, splits) for step in steps),
+                guards=tuple(Guard(substitute(guard.axis, splits), guard.length) for guard in guards),
+                fused=tuple(other.name for other in node.fused),
+                attributes=_attributes(node),
+            )
+        )
+
+    def view(self, node: Node, output: str, transform: Callable[[Layout], Layout | None]) -> None:
+        """Declare ``output`` a view of the node's first input; where ``transform`` says None, of a row-major copy of
+        it.
+        """
+        source = node.inputs[0]
+        if source not in self._layouts:
+            node.unsupported(f"its input '{source}' is a constant used with a shape computed at run time")
+        layout = transform(self._layouts[source]) or transform(self.copied(source, rows=True))
+        if layout is None:
+            node.fail(f"shape {list(self.shape(source))} does not fit {list(self.shape(output))}")
+        self._layouts[output] = layout
+        self.views[node.name] = ViewNode(node.name, node.op, layout.root)
+
+    def joined(self, node: Node) -> None:
+        """Declare a joining node's output present: its inputs were written or copied into their parts of it."""
+        output = node.outputs[0]
+        self._layouts[output] = self._home[output]
+        if not any(layer.name == node.name or layer.name.startswith(f"{node.name}[") for layer in self.layers):
+            self.views[node.name] = ViewNode(node.name, node.op, self._home[output].root)
+
+    def copy_into(self, node: Node, index: int, target: Layout) -> None:
+        """Copy input ``index`` of a joining node into its part ``target`` of the output."""
+        source, output = node.inputs[index], node.outputs[0]
+        part_name = f"{output}[{index}]"
+        self._origins[part_name] = source
+        self._values[part_name] = replace(self._values[output], name=part_name, shape=self.shape(source))
+        self._layouts[part_name] = target
+        self._copy(node, source, part_name, output, f"{node.name}[{index}]")
+
+    def copied(self, name: str, *, rows: bool = False) -> Layout:
+        """Copy a value into a tensor of its own (row-major if ``rows``); later readers use the copy."""
+        node = self._producer.get(name) or Node(name, "Input", (), (name,))
+        target = f"{name}.copy"
+        while target in self._values:
+            target += ".copy"
+        self._origins[target] = name
+        self._values[target] = replace(self._values[name], name=target, kind="activation")
+        self._settle(target, self._dense(name, target, rows=rows))
+        of_view = self.views.get(node.name) is not None and len(node.outputs) == 1
+        self._copy(node, name, target, name, node.name if of_view else target)
+        if of_view:
+            del self.views[node.name]
+        self._layouts[name] = self._layouts[target]
+        return self._layouts[name]
+
+    # inside
+
+    def _copy(self, node: Node, source: str, target: str, like: str, name: str) -> None:
+        """One copy layer; dims are named and ordered as those of the value ``like``. A vector layer where the file
+        gives the two other elements: one pass that requantises.
+        """
+        dims, shape = self.dims(like), self.shape(source)
+        index = tuple(at(dim) for dim in dims)
+        order = memory_order(shape, like in self._images)
+        extents = {dims[axis]: shape[axis] for axis in order}
+        bare = replace(node, fused=(), attributes={})
+        reads, write = (Access("in0", source, index),), Access("out", target, index)
+        same = same_elements(self.graph, source, like)
+        kind: Kind = "copy" if same else "vector"
+        steps = () if same else (requantise(),)
+        self.layer(bare, kind, extents, reads, write, parts=Parts(free=dims), steps=steps, name=name)
+
+    def _operand(
+        self, node: Node, kind: Kind, reading: Reading, splits: Splits, order: tuple[str, ...], dims: Mapping[str, int]
+    ) -> Operand:
+        access, value = reading.access, self._values[reading.access.value]
+        own = access.value if access.value in self.graph.values else ""
+        content = Content(own, access.part, node.name if access.part else "", access.channel)
+        if reading.layout is not None:
+            return self.tensors.activation(access, value, reading.layout, splits, "inputs")
+        if kind == "matmul" and access.operand == "b":
+            return self.tensors.packed(access, value, content, splits, order, dims)
+        return self.tensors.natural(access, value, content, splits)
+
+    def _dense(self, name: str, root: str, *, rows: bool = False) -> Layout:
+        shape = self.shape(name)
+        return dense(root, shape, memory_order(shape, name in self._images and not rows))
+
+    def _settle(self, name: str, layout: Layout) -> None:
+        self._layouts[name] = layout
+        self.tensors.root(self._values[name], layout)
+
+    def _unused(self, name: str) -> str:
+        taken = {layer.name for layer in self.layers if layer.name.startswith(name)}
+        number, found = 2, name
+        while found in taken:
+            found, number = f"{name}#{number}", number + 1
+        return found
+
+
+def _cut(extents: Mapping[str, int], splits: Splits) -> dict[str, int]:
+    dims: dict[str, int] = {}
+    for dim, extent in extents.items():
+        dims.update(dict(splits[dim].parts) if dim in splits else {dim: extent})
+    return dims
+
+
+def _renamed(step: VectorStep, splits: Splits) -> VectorStep:
+    """The step with the parts of cut dims in place of them."""
+    functions = []
+    for function in step.functions:
+        parameters = (
+            (key, rename(value, splits) if isinstance(value, tuple) else value) for key, value in function.parameters
+        )
+        functions.append(replace(function, parameters=tuple(parameters)))
+    return replace(step, functions=tuple(functions))
+
+
+def _packing(parts: Parts, readings: tuple[Reading, ...], splits: Splits) -> tuple[str, ...]:
+    """Dims in the order of packed weights: batch, columns, then the reduction as the other operand steps through it."""
+    reduction = rename(parts.k, splits)
+    if readings:
+        reduction = by_stride(reduction, readings[0], splits)
+    return (*rename((*parts.batch, *parts.n), splits), *reduction)
+
+
+def _attributes(node: Node) -> dict[str, object]:
+    """Plain attributes of the node, and of fused ones as ``Operator.attribute``."""
+    found = {key: value for key, value in node.attributes.items() if isinstance(value, int | float | str | tuple)}
+    found.pop("indices", None)  # an access pattern is the operand's
+    for other in node.fused:
+        plain = {k: v for k, v in other.attributes.items() if isinstance(v, int | float | str | tuple)}
+        found.update({f"{other.op}.{key}": value for key, value in plain.items()})
+    return dict(found)

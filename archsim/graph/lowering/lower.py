@@ -1,0 +1,110 @@
+"""A graph to a Workload: canonical form, then each node in turn through its family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from archsim.base.errors import ModelError
+from archsim.graph.lowering.builder import LayerBuilder
+from archsim.graph.lowering.host import lower_host
+from archsim.graph.lowering.tensors import Content
+from archsim.graph.passes.alias import remove_aliases
+from archsim.graph.passes.fuse import fuse
+from archsim.graph.passes.lookups import with_lookups
+from archsim.ir.graph import Graph, Node, UnsupportedError
+from archsim.ir.workload import ViewNode, Workload
+from archsim.ops.kit.catalogue import family, find
+
+ON_UNSUPPORTED = ("error", "host")
+_WEIGHT_DTYPES = ("float", "bfloat", "int8", "uint8", "int4", "uint4")  # wider integers steer shapes
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A Workload with where its numbers come from.
+
+    ``graph``: without aliases, fused (None where the file states einsums alone); ``contents``: of every constant
+    tensor; ``values``: the value of the graph that any other tensor holds.
+    """
+
+    workload: Workload
+    graph: Graph | None
+    contents: Mapping[str, Content]
+    values: Mapping[str, str]
+
+
+def lower_graph(
+    graph: Graph, *, batch: int, sha256: str, on_unsupported: str = "error", lookups: Mapping[str, str] | None = None
+) -> Lowered:
+    """Lower an inferred graph (``archsim.graph.passes.infer``).
+
+    ``on_unsupported``: 'error' raises UnsupportedError for operators without a rule; 'host' makes host layers of them.
+    ``lookups``: access patterns by node name (``archsim.graph.passes.lookups``). Raises ModelError naming node and
+    operator for anything else that does not fit, ConfigError for a pattern that does not.
+    """
+    if on_unsupported not in ON_UNSUPPORTED:
+        raise ModelError(f"on_unsupported: found '{on_unsupported}'; allowed {', '.join(ON_UNSUPPORTED)}")
+    canonical = with_lookups(fuse(remove_aliases(graph)), lookups or {})
+    build = LayerBuilder(canonical)
+    for node in canonical.nodes:
+        _lower(node, build, on_unsupported)
+    if not build.layers:
+        raise ModelError(f"model '{graph.name}' has no operator that computes or moves anything")
+    for name in canonical.outputs:
+        layout = build.layout(name)
+        if layout is not None:
+            build.tensors.output(build.value(name), layout)
+    workload = Workload(
+        name=graph.name,
+        layers=tuple(build.layers),
+        tensors=dict(build.tensors.declared),
+        views=_views(canonical, build),
+        batch=batch,
+        parameters=parameters(graph),
+        sha256=sha256,
+        warnings=canonical.warnings,
+        dtype=canonical.values[canonical.inputs[0]].dtype if canonical.inputs else "",
+    )
+    values = {name: build.original(value) for name, value in build.tensors.values.items()}
+    return Lowered(workload, canonical, build.tensors.contents, values)
+
+
+def to_workload(graph: Graph, *, batch: int, sha256: str, on_unsupported: str = "error") -> Workload:
+    """The Workload of ``lower_graph``."""
+    return lower_graph(graph, batch=batch, sha256=sha256, on_unsupported=on_unsupported).workload
+
+
+def parameters(graph: Graph) -> int:
+    """Elements of the model's own float constants of rank 1 and above that its nodes use.
+
+    Running means and variances of batch normalisations are statistics, not parameters.
+    """
+    names: set[str] = set()
+    for node in graph.nodes:
+        found = find(node.op)
+        skipped = found.statistics if found is not None else ()
+        for index, value in enumerate(graph.inputs_of(node)):
+            if value is not None and index not in skipped:
+                names.update(value.sources)
+    used = (graph.values[name] for name in sorted(names))
+    return sum(value.elements for value in used if value.shape and value.dtype.startswith(_WEIGHT_DTYPES))
+
+
+def _lower(node: Node, build: LayerBuilder, on_unsupported: str) -> None:
+    try:
+        family(node).lower(node, build)
+    except UnsupportedError:
+        if on_unsupported != "host":
+            raise
+        lower_host(node, build)
+
+
+def _views(graph: Graph, build: LayerBuilder) -> tuple[ViewNode, ...]:
+    """Every node that costs nothing, in graph order where known: aliases first, then views."""
+    inner = {name: node.outputs[0] for node in graph.nodes for other in node.fused for name in other.inputs}
+    aliases = []
+    for alias in graph.aliases:
+        layout = build.layout(inner.get(alias.of, alias.of))
+        aliases.append(ViewNode(alias.name, alias.op, layout.root if layout is not None else alias.of))
+    return (*aliases, *build.views.values())

@@ -1,0 +1,65 @@
+"""Placement: producers of a concatenation write straight into their part of its result, so that it costs nothing.
+
+An input can be placed when a layer writes it (or it is itself a concatenation), it is read nowhere as a part of another
+placed result, it is not a graph output, and the file does not give it other elements. The rest is copied. Nested
+concatenations (DenseNet) share one tensor.
+"""
+
+from __future__ import annotations
+
+from archsim.graph.lowering.order import memory_order
+from archsim.ir.graph import Graph, Node
+from archsim.ops.kit.catalogue import find
+from archsim.ops.kit.family import Slots
+from archsim.ops.kit.layout import Layout, dense, part
+
+
+def place(graph: Graph, images: frozenset[str]) -> dict[str, Layout]:
+    """Home layout of every value that a layer writes: a tensor of its own, or a part of a concatenation's."""
+    home: dict[str, Layout] = {}
+    movable = _movable(graph)
+    for node in reversed(graph.nodes):
+        for name in node.outputs:
+            if name in movable:
+                shape = graph.shape(name)
+                home.setdefault(name, dense(name, shape, memory_order(shape, name in images)))
+        joined = slots_of(graph, node)
+        if joined is not None:
+            _claim(graph, node, joined, movable, home)
+    return home
+
+
+def slots_of(graph: Graph, node: Node) -> Slots | None:
+    """Where the inputs of a joining node lie in its output; None for other nodes."""
+    found = find(node.op)
+    return found.slots(node, graph.inputs_of(node)) if found is not None and found.slots is not None else None
+
+
+def data_inputs(node: Node, joined: Slots) -> tuple[str, ...]:
+    """The inputs that a joining node lays side by side."""
+    return node.inputs[: len(joined.starts)]
+
+
+def same_elements(graph: Graph, first: str, second: str) -> bool:
+    """Whether elements of one value can stand in the other as they are: no two different formats are stated."""
+    formats = [graph.formats[name] for name in (first, second) if name in graph.formats]
+    return len(formats) < 2 or (formats[0].scale, formats[0].zero) == (formats[1].scale, formats[1].zero)
+
+
+def _movable(graph: Graph) -> frozenset[str]:
+    """Values written by layers."""
+    names: list[str] = []
+    for node in graph.nodes:
+        found = find(node.op)
+        if found is None or found.result == "layer":
+            names.extend(name for name in node.outputs if name)
+    return frozenset(names)
+
+
+def _claim(graph: Graph, node: Node, joined: Slots, movable: frozenset[str], home: dict[str, Layout]) -> None:
+    whole = home[node.outputs[0]]
+    names = data_inputs(node, joined)
+    for name, start in zip(names, joined.starts, strict=True):
+        free = name in movable and name not in home and name not in graph.outputs and names.count(name) == 1
+        if free and same_elements(graph, name, node.outputs[0]):
+            home[name] = part(whole, graph.shape(name), joined.axis, start)

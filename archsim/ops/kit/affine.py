@@ -1,0 +1,43 @@
+"""A scale and shift by constants as a vector layer of its own (where no layer before it takes it up)."""
+
+from __future__ import annotations
+
+from archsim.ir.functions import Function
+from archsim.ir.graph import Node
+from archsim.ir.workload import VectorStep
+from archsim.ops.kit.access import Access, at
+from archsim.ops.kit.builder import Builder
+from archsim.ops.kit.folding import Chain, chain_of
+
+
+def lower_affine(node: Node, build: Builder, axis: int) -> None:
+    """One vector layer, one lane pass (multiply-add) for the constant scales and shifts of ``node`` and behind it.
+
+    They are folded: to one element per channel where they vary along the logical ``axis``, else to immediates.
+    """
+    source, out = node.inputs[0], node.outputs[0]
+    if build.value(source).constant:
+        source = node.inputs[1]
+    dims, shape = build.dims(out), build.shape(out)
+    chain = chain_of(build.graph, node)
+    reads = [Access("in0", source, tuple(at(dim) for dim in dims))]
+    functions: list[Function] = []
+    for name, part, kind in (("multiply", "scale", chain.scale), ("add", "shift", chain.shift)):
+        if not kind:
+            continue
+        operand: str | float = f"in{len(reads)}"
+        if kind == "channel":
+            constant = build.constant(f"{node.name}.{part}", (shape[axis],))
+            reads.append(Access(str(operand), constant, (at(dims[axis]),), part))
+        else:
+            operand = _immediate(chain, part)
+        functions.append(Function(name, (operand,) if functions else ("in0", operand)))
+    steps = build.steps(node, VectorStep(tuple(functions), 1))
+    write = Access("out", out, tuple(at(dim) for dim in dims))
+    build.layer(node, "vector", build.extents(out), tuple(reads), write, steps=steps)
+
+
+def _immediate(chain: Chain, part: str) -> float:
+    """The one number that all channels share."""
+    scale, shift = chain.values(lambda name: None)
+    return float((scale if part == "scale" else shift).reshape(-1)[0])
