@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,20 +17,27 @@ from numba.core.registry import CPUDispatcher
 
 from archsim.base import compiled, entries, progress
 
-OURS = ("kernels.py", "compiled.py")  # beside this file
+OURS = ("jit.py", "compiled.py")  # beside this file
+_CONSTANTS = re.compile(
+    rb"^from ((?:archsim|mapper)[.\w]*) import (?:\([^)]*?|[^(\n]*?)\b[A-Z][A-Z_0-9]+\b", re.MULTILINE
+)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def _sources_digest() -> str:
-    """Of every file in a folder with kernels, whose constants and layouts are compiled into them, of this one and the
-    one that keeps them, and of what compiles them; alike in every clone."""
-    roots = (Path(__file__).parent, Path(__file__).parents[1] / "mapper")
-    files = {path: path.read_bytes() for root in roots for path in sorted(root.rglob("*.py"))}
+    """Of every file in a folder with kernels and of those that such a file has constants from, which are compiled into
+    them as layouts are, of this file and the one that keeps them, and of what compiles them; alike in every clone."""
+    here = Path(__file__).resolve()
+    root = here.parents[2]
+    files = {path: path.read_bytes() for name in ("archsim", "mapper") for path in sorted((root / name).rglob("*.py"))}
     made_here = f"from {__name__} import".encode()
     folders = {path.parent for path, text in files.items() if made_here in text}
+    compiled_in = {path for path in files if path.parent in folders}
+    named = {name.decode() for path in compiled_in for name in _CONSTANTS.findall(files[path])}
+    compiled_in |= {root / f"{name.replace('.', '/')}.py" for name in named} | {here.with_name(name) for name in OURS}
     digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {sys.version_info[:2]}".encode())
     for path, text in files.items():
-        if path.parent in folders or path.name in OURS and path.parent == Path(__file__).parent:
+        if path in compiled_in:
             digest.update(text)
     return digest.hexdigest()
 

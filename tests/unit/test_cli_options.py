@@ -14,7 +14,7 @@ from fixtures_result import make_result
 import archsim
 from archsim.base.caches import folder
 from archsim.base.errors import ConfigError, NotBuiltError
-from archsim.cli.app import app
+from archsim.cli.app import main
 from archsim.lab import show, suites
 from archsim.lab.job import Job, build
 from archsim.lab.options import Requirement, parse_dtypes, parse_lookups, parse_parameters, public_keys, scalars
@@ -25,7 +25,7 @@ from tests.tools.commands import ROOT
 
 def status(*arguments: str) -> int:
     with pytest.raises(SystemExit) as caught:
-        app.main(arguments)
+        main(arguments)
     code = caught.value.code
     return code if isinstance(code, int) else 0
 

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from archsim.base.errors import ConfigError
 from archsim.facts.dram import catalogue
-from archsim.facts.dram.address import by_name, images
+from archsim.facts.dram.address import by_name
 from archsim.facts.dram.bit_order import mapped
 from archsim.facts.dram.device import Dram, Policy
+from archsim.memory.dram.address_images import images
 from archsim.memory.dram.kernel.layout import BANK_BITS, CHUNK_BITS, COLUMN_BITS
 from archsim.memory.dram.trace import replay
 

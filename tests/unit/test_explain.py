@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from archsim.cli.app import app
+from archsim.cli.app import main
 from archsim.lab.explain import Explanation, explained
 from archsim.lab.job import Job, build
 from archsim.report import explanation
@@ -53,7 +53,7 @@ def test_larger_chips_never_do_worse(told: Explanation) -> None:
 
 def test_json_and_table_say_the_same(told: Explanation, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
-        app.main(["map", "eye_tracking", "--on", "edge_npu", "--explain", "stage1", "--format", "json"])
+        main(["map", "eye_tracking", "--on", "edge_npu", "--explain", "stage1", "--format", "json"])
     assert not caught.value.code
     found = json.loads(capsys.readouterr().out)
     assert found["schema"] == "archsim.explain/1" and found == json.loads(explanation.to_json(told.to_json()))
@@ -88,6 +88,6 @@ def test_layers_without_a_least_say_why() -> None:
 )
 def test_bad_use_exits_2(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
-        app.main(["map", "eye_tracking", "--on", "edge_npu", *arguments])
+        main(["map", "eye_tracking", "--on", "edge_npu", *arguments])
     out, err = capsys.readouterr()
     assert caught.value.code == 2 and out == "" and words in " ".join(err.replace("\u2502", " ").split())

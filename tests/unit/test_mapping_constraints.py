@@ -10,7 +10,7 @@ import pytest
 
 import archsim
 from archsim.base.errors import ArchsimError
-from archsim.cli.app import app
+from archsim.cli.app import main
 from archsim.ir.mapping import Constraint, Loop
 from archsim.ir.workload import Workload
 from archsim.lab.explain import explained
@@ -136,7 +136,7 @@ def test_the_example_of_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["--explain", "stage1"], [f"takes at least {less} cycles"]),
     ):
         with pytest.raises(SystemExit) as caught:
-            app.main(["map", "eye_tracking", "--on", "scalesim_32x32", *arguments])
+            main(["map", "eye_tracking", "--on", "scalesim_32x32", *arguments])
         assert not caught.value.code
         out = capsys.readouterr().out
         assert all(word in out for word in words), out

@@ -9,7 +9,7 @@ import pytest
 
 import archsim
 from archsim.base.errors import ArchsimError
-from archsim.cli.app import app
+from archsim.cli.app import main
 from archsim.ir.asm.printer import print_program
 from archsim.lab import mapping_file
 from archsim.lab.job import Built, Job, build
@@ -221,12 +221,12 @@ def test_the_command_line_exports_and_takes_files(tmp_path: Path, capsys: pytest
     path = tmp_path / "m.txt"
     for arguments in (["--export", str(path)], ["--mapping", str(path), "--layer", "stem"]):
         with pytest.raises(SystemExit) as caught:
-            app.main(["map", "eye_tracking", "--on", "edge_npu", *arguments])
+            main(["map", "eye_tracking", "--on", "edge_npu", *arguments])
         assert not caught.value.code
     assert "stated, not searched" in capsys.readouterr().out
     with pytest.raises(SystemExit) as caught:
-        app.main(["map", "eye_tracking", "--on", "edge_npu", "--export", str(tmp_path / "m.csv")])
+        main(["map", "eye_tracking", "--on", "edge_npu", "--export", str(tmp_path / "m.csv")])
     assert caught.value.code == 2 and "allowed mapping files end in" in capsys.readouterr().err
     with pytest.raises(SystemExit) as caught:
-        app.main(["check", str(path)])
+        main(["check", str(path)])
     assert not caught.value.code and "mapping of 'eye_tracking' on 'edge_npu'" in capsys.readouterr().out

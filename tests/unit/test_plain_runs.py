@@ -14,7 +14,7 @@ from fixtures_onnx import model, random, save
 from onnx import helper
 
 from archsim.base.errors import ModelError
-from archsim.cli.app import app
+from archsim.cli.app import main
 from archsim.frontend.onnx.read import read_model
 from tests.unit.fixtures_scenario import CHIP
 
@@ -30,7 +30,7 @@ NAMES = [
 def call(*arguments: str) -> object:
     """The exit code of a command in this process."""
     with pytest.raises(SystemExit) as ended:
-        app.main(arguments)
+        main(arguments)
     return ended.value.code
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from archsim.cli.app import app
+from archsim.cli.app import main
 from archsim.ir.asm.printer import print_program
 from archsim.lab.job import Job
 from archsim.lab.run import RunResult, execute
@@ -70,6 +70,6 @@ def test_mappings_of_a_refined_run_can_be_taken_back(refined: RunResult, tmp_pat
 
 def test_the_command_line_refines(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
-        app.main(["run", "eye_tracking", "--on", "edge_npu", "--refine", "4"])
+        main(["run", "eye_tracking", "--on", "edge_npu", "--refine", "4"])
     assert not caught.value.code
     assert "Refined over up to 4 mappings a layer" in " ".join(capsys.readouterr().out.split())

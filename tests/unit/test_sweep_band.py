@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import archsim
-from archsim.cli.app import app
+from archsim.cli.app import main
 from archsim.cli.printing import put
 from archsim.lab.sweep import preview, ranks
 from archsim.lab.sweep.digest import digest
@@ -185,7 +185,7 @@ def test_the_command_line_and_the_package_name_the_set(
     monkeypatch.chdir(tmp_path)
     Path("planted.yaml").write_text(PLANTED)
     with pytest.raises(SystemExit) as ended:
-        app.main(["sweep", "planted.yaml", "-j", "1"])
+        main(["sweep", "planted.yaml", "-j", "1"])
     said = capsys.readouterr().out
     assert ended.value.code == 0
     assert "Point 1 is best in latency_s, within the band of 1 other (point 0)" in said
