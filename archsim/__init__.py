@@ -49,8 +49,8 @@ __getattr__, __dir__, _ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "base.errors": _ERRORS,
-        "lab.front": _FUNCTIONS,
-        "lab.run": ["RunResult"],
+        "lab.api": _FUNCTIONS,
+        "lab.run.run": ["RunResult"],
         "lab.scenario.run": ["ScenarioRun"],
         "spec.architecture": ["Architecture"],
         "ir.workload": ["Workload"],
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     )
     from archsim.ir.result import Result
     from archsim.ir.workload import Workload
-    from archsim.lab.front import (
+    from archsim.lab.api import (
         compare,
         list_chips,
         list_models,
@@ -81,6 +81,6 @@ if TYPE_CHECKING:
         run_scenario,
         sweep,
     )
-    from archsim.lab.run import RunResult
+    from archsim.lab.run.run import RunResult
     from archsim.lab.scenario.run import ScenarioRun
     from archsim.spec.architecture import Architecture

@@ -23,12 +23,12 @@ from archsim.noc.fabric import Fabric
 from archsim.noc.network import Network
 from archsim.pe.core import compute_engine, core_number, idle_names
 from archsim.sim.deadlock import report
-from archsim.sim.engine import Engine
-from archsim.sim.kernel import Kernel, ProcessBody
-from archsim.sim.machine import Surroundings
+from archsim.sim.events import Kernel, ProcessBody
+from archsim.sim.protocols import Engine
 from archsim.sim.queue import CommandQueue, PipelinedQueue
 from archsim.sim.stores import Stores
 from archsim.sim.tally import Tally
+from archsim.sim.tile_engine import Surroundings
 from archsim.sim.wiring import Wiring
 from archsim.spec.architecture import Architecture
 

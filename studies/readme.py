@@ -12,9 +12,9 @@ from pathlib import Path
 from rich.console import Console
 
 import archsim
-from archsim.report import terminal
-from archsim.report.markdown import table
-from archsim.report.promise import HEADINGS, PROMISES
+from archsim.report.kit.promises import HEADINGS, PROMISES
+from archsim.report.run import terminal
+from archsim.report.run.markdown import table
 
 ROOT = Path(__file__).resolve().parents[1]
 MODEL, CHIP = "resnet50", "edge_npu"

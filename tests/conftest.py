@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from archsim.base import caches
-from archsim.lab import uncollected
+from archsim.lab.kit import gc_pause
 
 settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fixed")
@@ -38,7 +38,7 @@ def _caches_as_before() -> Generator[None, None, None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests that open pages as skipped where there is no browser to open them with."""
     from archsim.base.errors import ConfigError
-    from archsim.report.pdf import browser
+    from archsim.report.kit.pdf import browser
 
     opens_pages = [item for item in items if item.get_closest_marker("browser")]
     if not opens_pages:
@@ -52,7 +52,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Thousands of collected tests live to the end: the search for garbage need not look through them each time."""
-    uncollected.seldom()
+    gc_pause.seldom()
     gc.collect()
     gc.freeze()
 

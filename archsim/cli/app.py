@@ -21,7 +21,7 @@ from archsim.base.errors import ArchsimError
 from archsim.cli import ending, importing, model, noc, report, sweep
 from archsim.cli import options as opt
 from archsim.cli.printing import progress, put, say_error
-from archsim.lab import uncollected
+from archsim.lab.kit import gc_pause
 
 FULL = (ENOSPC, EDQUOT, EFBIG, EIO, EROFS)  # errors of the system that are a disk's
 
@@ -87,21 +87,22 @@ def dram(
     """Replay a request trace on the memory model alone: bandwidth, latency, rows, commands, energy."""
     from archsim.base.writable import check_directory
     from archsim.lab.dram.measure import Asked, measure
-    from archsim.report import dram_page, dram_trace, part_page
-    from archsim.report.console import columns, folded
+    from archsim.report.dram import page, terminal
+    from archsim.report.kit import part_page
+    from archsim.report.kit.console import columns, folded
 
     if out is not None:
         check_directory(out)
-        part_page.check_free(out, dram_page.KIND)
+        part_page.check_free(out, page.KIND)
     asked = Asked(
         trace=trace, standard=standard, speed_mts=speed, channels=channels, width_bits=width, capacity=capacity,
         mapping=map_, rows=rows.value, row_timeout=row_timeout, refresh=refresh.value, requests_per_cycle=ipc,
     )  # fmt: skip
     with progress() as say:
         found = measure(asked, say)
-    paths = part_page.save(out, found, dram_page.KIND) if out is not None else []
-    table = "\n".join([folded(dram_trace.to_table(found), columns()), *map(str, paths)])
-    put(dram_trace.to_json(found) if format_ is opt.Format.JSON else table)
+    paths = part_page.save(out, found, page.KIND) if out is not None else []
+    table = "\n".join([folded(terminal.to_table(found), columns()), *map(str, paths)])
+    put(terminal.to_json(found) if format_ is opt.Format.JSON else table)
 
 
 @app.command()
@@ -114,9 +115,9 @@ def validate(
     format_: opt.FormatOption = opt.Format.TABLE,
 ) -> None:
     """Compare with reference data measured elsewhere; exit 1 when a threshold is missed or a row is not scored."""
-    from archsim.lab import suites
-    from archsim.report import validation
-    from archsim.report.console import columns, folded
+    from archsim.lab.validate import suites
+    from archsim.report.checks import validation
+    from archsim.report.kit.console import columns, folded
 
     with progress():
         result = suites.run(suite, reference)
@@ -143,7 +144,7 @@ def show(
     ] = None,
 ) -> None:
     """What exists, one line each."""
-    from archsim.lab import show as lists
+    from archsim.lab.files import show as lists
 
     if name is None:
         lines = lists.listing(kind)
@@ -170,7 +171,7 @@ def check(
     set_: opt.SetOption = None,
 ) -> None:
     """Check files without running them, or models against a chip without mapping them."""
-    from archsim.lab.check import check_file, check_model
+    from archsim.lab.files.check_files import check_file, check_model
     from archsim.spec.load import assignments
 
     if on is None and (dtype or set_):
@@ -191,7 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: runs the command, turns errors into one message and an exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
-    uncollected.seldom()
+    gc_pause.seldom()
     atexit.register(gc.freeze)  # the process gives all back at once: nothing is looked through for that
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

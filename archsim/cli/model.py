@@ -14,7 +14,7 @@ from archsim.cli import scenario
 from archsim.cli.printing import put, say_error, say_missed, work
 
 if TYPE_CHECKING:
-    from archsim.lab.job import Job
+    from archsim.lab.run.job import Job
 
 
 def run(
@@ -62,8 +62,8 @@ def run(
     if refine is not None and workers > 1:
         raise typer.BadParameter("one process simulates and searches; leave out --jobs", param_hint="--refine")
     from archsim.base.writable import check_directory
-    from archsim.lab.options import Requirement, public_keys
-    from archsim.lab.run import execute
+    from archsim.lab.kit.options import Requirement, public_keys
+    from archsim.lab.run.run import execute
     from archsim.lab.scenario.find import is_scenario
 
     job = _job(
@@ -126,8 +126,8 @@ def map_(
     limit_memory: opt.MemoryOption = None,
 ) -> None:
     """Only map: loop nests, bounds, and how far the search went."""
-    from archsim.lab.mapping import mapped, texts
-    from archsim.lab.mapping_file import check_writable, write
+    from archsim.lab.run.map_only import mapped, texts
+    from archsim.lab.run.mapping_file import check_writable, write
 
     if explain is None and format_ is opt.Format.JSON:
         raise typer.BadParameter("loop nests are text; JSON is what --explain LAYER prints", param_hint="--format")
@@ -150,9 +150,9 @@ def map_(
 
 
 def _explained(job: Job, layer: str, format_: opt.Format, say: Callable[[str], None]) -> str:
-    from archsim.lab.explain import explained
-    from archsim.report import explanation
-    from archsim.report.console import columns, folded
+    from archsim.lab.what_if.explain import explained
+    from archsim.report.kit.console import columns, folded
+    from archsim.report.run import explanation
 
     told = explained(job, layer, say).to_json()
     if format_ is opt.Format.JSON:
@@ -180,7 +180,7 @@ def asm(
 ) -> None:
     """Print the Program as an assembly listing, which 'run' and 'verify' accept as MODEL."""
     from archsim.ir.asm.printer import print_program
-    from archsim.lab.job import build
+    from archsim.lab.run.job import build
     from archsim.lab.verify.model import with_numbers
 
     with work(limit_memory) as say:
@@ -221,8 +221,8 @@ def verify(
 ) -> None:
     """Execute the Program in numbers and hold every layer against the model; exit 1 where they differ."""
     from archsim.lab.verify.ask import ask, verified
-    from archsim.report import verification
-    from archsim.report.console import columns, folded
+    from archsim.report.checks import verification
+    from archsim.report.kit.console import columns, folded
 
     with work(limit_memory) as say:
         job = _job(
@@ -252,8 +252,8 @@ def _job(
     workers: int = 1,
 ) -> Job:
     from archsim.base.caches import switch_off
-    from archsim.lab.job import Job
-    from archsim.lab.options import parse_lookups, parse_parameters
+    from archsim.lab.kit.options import parse_lookups, parse_parameters
+    from archsim.lab.run.job import Job
     from archsim.spec.load import assignments
 
     if no_cache:
@@ -266,11 +266,11 @@ def _job(
 
 def _print_run(summary: dict[str, Any], format_: opt.Format, paths: Sequence[Path]) -> None:
     if format_ is opt.Format.JSON:
-        from archsim.report.summary import to_text
+        from archsim.report.run.summary import to_text
 
         put(to_text(summary), end="")
         return
-    from archsim.report import terminal
+    from archsim.report.run import terminal
 
     terminal.show(summary, terminal.console())
     for path in paths:

@@ -68,8 +68,8 @@ def noc(
     from archsim.lab.noc.measure import Asked, measure
     from archsim.lab.noc.packets import deliver
     from archsim.noc.parameters import RouterParameters
-    from archsim.report import noc as page
-    from archsim.report.console import columns, folded
+    from archsim.report.kit.console import columns, folded
+    from archsim.report.noc import terminal as page
 
     if plot is not None and (trace is not None or plot.suffix not in _PLOTS):
         wrong = "with --trace" if trace is not None else f"'{plot.name}'"
@@ -106,16 +106,16 @@ def noc(
 
 
 def _check_out(out: Path) -> None:
-    from archsim.report.noc_page import KIND
-    from archsim.report.part_page import check_free
+    from archsim.report.kit.part_page import check_free
+    from archsim.report.noc.page import KIND
 
     check_directory(out)
     check_free(out, KIND)
 
 
 def _saved(out: Path, found: Mapping[str, Any]) -> list[Path]:
-    from archsim.report.noc_page import KIND
-    from archsim.report.part_page import save
+    from archsim.report.kit.part_page import save
+    from archsim.report.noc.page import KIND
 
     return save(out, found, KIND)
 

@@ -11,13 +11,13 @@ from archsim.base.plain import visible
 from archsim.base.progress import aside, watched
 
 if TYPE_CHECKING:
-    from archsim.lab.options import Requirement
+    from archsim.lab.kit.options import Requirement
 
 
 @contextmanager
 def work(limit_memory: str | None, processes: int = 1) -> Iterator[Callable[[str], None]]:
     """``progress`` within a limit of memory, which ``processes`` share."""
-    from archsim.lab.limit import limited
+    from archsim.lab.kit.memory_limit import limited
 
     with progress() as say, limited(limit_memory, processes):
         yield say

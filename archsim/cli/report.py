@@ -23,7 +23,8 @@ def compare(
         raise typer.BadParameter("give two runs or more", param_hint="A B ...")
     from archsim.base.writable import check_directory
     from archsim.lab.compare.runs import compare as compared
-    from archsim.report import compare_table, terminal
+    from archsim.report.compare import terminal as compare_table
+    from archsim.report.run import terminal
 
     if out is not None:
         check_directory(out)
@@ -51,7 +52,7 @@ def report(
     ] = None,
 ) -> None:
     """Make report.html and report.md again from stored results, and export them."""
-    from archsim.lab.stored import exported, rebuilt
+    from archsim.lab.files.stored_results import exported, rebuilt
 
     with progress() as say:
         say("making the pages")

@@ -12,7 +12,7 @@ from archsim.cli import options as opt
 from archsim.cli.printing import put, say_missed, work
 
 if TYPE_CHECKING:
-    from archsim.lab.job import Job
+    from archsim.lab.run.job import Job
 
 _OF_STREAMS = ("batch", "dtype", "parameters")
 
@@ -22,9 +22,9 @@ def run(
 ) -> None:
     """Run the scenario that the job names, print it, write it, and hold it to its requirements."""
     from archsim.base.writable import check_directory
-    from archsim.lab.options import Requirement
-    from archsim.lab.scenario.keys import KEYS
+    from archsim.lab.kit.options import Requirement
     from archsim.lab.scenario.run import execute
+    from archsim.lab.scenario.words import KEYS
 
     _check(job)
     requirements = [Requirement.parse(text, KEYS) for text in require]
@@ -35,12 +35,12 @@ def run(
     missed = [item for item in requirements if not item.met(done.summary)]
     paths = done.save(out) if out is not None else []
     if format_ is opt.Format.JSON:
-        from archsim.report.summary import to_text
+        from archsim.report.run.summary import to_text
 
         put(to_text(done.summary), end="")
     else:
+        from archsim.report.run.terminal import console
         from archsim.report.scenario import terminal
-        from archsim.report.terminal import console
 
         terminal.show(done.summary, console())
         for path in paths:
@@ -50,7 +50,7 @@ def run(
 
 def _check(job: Job) -> None:
     """Refuse options that are a stream's to state, or that a scenario has no use for."""
-    from archsim.lab.job import FLAGS, Job
+    from archsim.lab.run.job import FLAGS, Job
 
     kept = ("model", "chip", "objective", "values", "seed", "on_unsupported", "fidelity", "workers")
     plain = replace(Job(job.model, job.chip), **{name: getattr(job, name) for name in kept})

@@ -38,8 +38,7 @@ def sweep(
     """Simulate every point of a sweep file, and the best ones again in more detail."""
     from archsim.base.writable import check_directory
     from archsim.lab.sweep import clusters, preview
-    from archsim.lab.sweep.pace import Pace
-    from archsim.lab.sweep.progress import Telling
+    from archsim.lab.sweep.progress import Pace, Telling
     from archsim.lab.sweep.questions import RESULTS
     from archsim.lab.sweep.resolve import resolve
     from archsim.lab.sweep.run import Sweeping
@@ -76,7 +75,7 @@ def _print(table: SweepTable, axes: list[str], goals: list[str]) -> None:
     """The front at the best fidelity, or why there is none, and how many rows came to nothing."""
     from archsim.lab.sweep import ranks
     from archsim.lab.sweep.digest import digest
-    from archsim.report.console import columns, folded
+    from archsim.report.kit.console import columns, folded
 
     width = columns()
     if table["front"].any():
@@ -100,9 +99,9 @@ def _print_front(table: SweepTable, axes: list[str], goals: list[str]) -> None:
     from archsim.lab.sweep.digest import shown, within
     from archsim.lab.sweep.questions import RESULTS
     from archsim.lab.sweep.worker import COST
-    from archsim.report import terminal
-    from archsim.report.grid import Column, Grid
-    from archsim.report.sweep_page import WITHIN_HEAD
+    from archsim.report.kit.text_grid import Column, Grid
+    from archsim.report.run import terminal
+    from archsim.report.sweep.page import WITHIN_HEAD
 
     front = table.pareto()
     columns, at_cost = ["model", "point", *axes, *goals], (front["fidelity"] == COST).any()

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from archsim.base.errors import SimulationError
-from archsim.energy.exact import joules, total_joules
-from archsim.energy.tables import Tables
+from archsim.energy.chip_tables import Tables
+from archsim.energy.exact_sums import joules, total_joules
 from archsim.ir.activity import CountKey
 from archsim.spec.architecture import Architecture
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from archsim.base.errors import ConfigError, nearest
-from archsim.energy.network import price_noc
-from archsim.energy.parts import (
+from archsim.energy.chip_tables import ZJ_PER_PJ, PartTable, Tables
+from archsim.energy.part_prices import (
     Context,
     Priced,
     Rate,
@@ -23,9 +23,9 @@ from archsim.energy.parts import (
     price_dma,
     price_host,
     price_memory,
+    price_noc,
     price_vector,
 )
-from archsim.energy.tables import ZJ_PER_PJ, PartTable, Tables
 from archsim.energy.technology import load_technology
 from archsim.spec.architecture import Architecture, Array, Dma, Host, Vector
 from archsim.spec.memories import Cache, Memory

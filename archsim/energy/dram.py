@@ -44,16 +44,16 @@ def widths(part: Memory, table: DramTable) -> tuple[float, float]:
 
 def load_dram(standard: str) -> DramTable:
     """The table of a DRAM standard in configs/dram; raises ConfigError naming those that exist."""
-    from archsim.spec import tables
+    from archsim.spec import table_files
 
-    return read_dram(tables.find("dram", standard, "DRAM energy table"))
+    return read_dram(table_files.find("dram", standard, "DRAM energy table"))
 
 
 def read_dram(path: Path) -> DramTable:
     """The table of a file, called by its stem; raises ConfigError with file:line:column and key path."""
-    from archsim.spec import schema_tables, tables
+    from archsim.spec import schema_tables, table_files
 
-    table = tables.load(path, schema_tables.DramEnergyTable)
+    table = table_files.load(path, schema_tables.DramEnergyTable)
     figure = Figures(table.sources)
     return DramTable(
         path.stem,

@@ -43,10 +43,10 @@ class CommandEnergy:
 
 def load_currents(standard: str) -> Currents:
     """The currents of a standard in configs/dram; raises ConfigError where its table has none."""
-    from archsim.spec import schema_tables, tables
+    from archsim.spec import schema_tables, table_files
 
-    path = tables.find("dram", standard, "DRAM energy table")
-    table = tables.load(path, schema_tables.DramEnergyTable)
+    path = table_files.find("dram", standard, "DRAM energy table")
+    table = table_files.load(path, schema_tables.DramEnergyTable)
     if table.currents is None:
         raise ConfigError(f"{path}:1: currents: missing; allowed a mapping of the currents of a data sheet")
     stated = table.currents.model_dump()

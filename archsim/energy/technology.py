@@ -54,16 +54,16 @@ class Technology:
 
 def load_technology(name: str) -> Technology:
     """The table ``name`` of configs/technology; raises ConfigError naming those that exist."""
-    from archsim.spec import tables
+    from archsim.spec import table_files
 
-    return read_technology(tables.find("technology", name, "technology table"))
+    return read_technology(table_files.find("technology", name, "technology table"))
 
 
 def read_technology(path: Path) -> Technology:
     """The table of a file, called by its stem; raises ConfigError with file:line:column and key path."""
-    from archsim.spec import schema_tables, tables
+    from archsim.spec import schema_tables, table_files
 
-    table = tables.load(path, schema_tables.TechnologyTable)
+    table = table_files.load(path, schema_tables.TechnologyTable)
     figure = Figures(table.sources)
     return Technology(
         path.stem,

@@ -16,7 +16,7 @@ from collections import deque
 from archsim.base.errors import ProgramError
 from archsim.ir.unroll import Step
 from archsim.sim.clock import Clock
-from archsim.sim.engine import Launch
+from archsim.sim.protocols import Launch
 from archsim.sim.tally import Tally
 from archsim.spec.architecture import Host
 

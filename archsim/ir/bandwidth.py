@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from archsim.base.arrays import IntArray
 from archsim.ir.rows import Bandwidth
 
 FIELDS = Bandwidth._fields[1:]
 ON_CHIP = FIELDS[: FIELDS.index("pin_bytes")]  # what is not 0 of memories that are not DRAM
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,6 @@
 """What is said of a key where it is defined: the unit and the meaning of its value, as ``Annotated[type, Key(...)]``.
 
-The JSON Schema of results is made of these (``archsim.lab.result_schema``); there is no other list of keys.
+The JSON Schema of results is made of these (``archsim.lab.run.result_schema``); there is no other list of keys.
 """
 
 from __future__ import annotations

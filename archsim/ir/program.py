@@ -21,16 +21,29 @@ Numbers. A store holds elements of its ``dtype``; an element q stands for (q - `
 elements as they are, so both ends have one scale and zero; accumulators have the product of their factors' scales; the
 vector unit computes in real numbers, rounds half to even into its destination's elements and clamps there. An element
 of 0 in a clipped place means the destination's ``zero``.
+
+Classes of values that many things share, so that nobody may change one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, TypeVar, dataclass_transform
 
 from archsim.ir.functions import Functions, names
 from archsim.ir.indices import Indices
-from archsim.ir.shared import shared
+
+Class = TypeVar("Class")
+
+
+@dataclass_transform(frozen_default=True)
+def shared(cls: type[Class]) -> type[Class]:
+    """A dataclass with slots and a hash that the type checker holds to be frozen; at run time it is not, since frozen
+    ones take three times as long to make, and a Program has a million of them.
+    """
+    return dataclass(slots=True, unsafe_hash=True)(cls)
+
 
 Op = Literal["MOVE", "GATHER", "SCATTER", "MATMUL", "VECTOR", "SETUP", "HOST", "SYNC"]
 Engine = Literal["load", "store", "array", "vector", "host"]

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
+from archsim.base.arrays import IntArray
 from archsim.ir.rows import Record
-
-IntArray = NDArray[np.int64]
 
 
 class Text(NamedTuple):

@@ -44,6 +44,8 @@ RENDERING = (  # not public keys
 )
 OPTIONAL = ("per_sample",)  # absent from the summary where there is nothing to say
 
+Summary = Mapping[str, Any]  # a result as JSON: summary.json of a run or scenario
+
 
 @dataclass(frozen=True, slots=True)
 class LayerResult:

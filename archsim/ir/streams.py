@@ -16,10 +16,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from archsim.base.arrays import IntArray
 from archsim.ir.indices import Indices
 from archsim.ir.unroll import Step
 
-IntArray = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 GAMMA = np.uint64(0x9E3779B97F4A7C15)

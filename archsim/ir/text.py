@@ -12,10 +12,9 @@ have a text form of their own (``archsim.ir.asm``).
 
 from __future__ import annotations
 
-from archsim.ir.forms.checked import checked_workload
 from archsim.ir.forms.mapping import mapping_file_from_yaml, mapping_from_yaml, mapping_to_yaml
 from archsim.ir.forms.mapping_text import mapping_file_from_text, mapping_to_text
-from archsim.ir.forms.workload import workload_from_yaml, workload_to_yaml
+from archsim.ir.forms.workload import checked_workload, workload_from_yaml, workload_to_yaml
 
 __all__ = [
     "checked_workload",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
+from archsim.base.arrays import IntArray
 
 
 class State(NamedTuple):

@@ -38,12 +38,11 @@ from math import gcd, lcm, prod
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from archsim.base.arrays import IntArray
 from archsim.spec.memories import Memory
 
 Axes = tuple[tuple[int, int], ...]  # (extent, stride in bytes), outermost first
-IntArray = NDArray[np.int64]
 
 
 class Banking(NamedTuple):

@@ -18,7 +18,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from archsim.facts.lru.lines import BoolArray, IntArray, Lines, Touches, first_line, touches
+from archsim.base.arrays import BoolArray, IntArray
+from archsim.facts.lru.lines import Lines, Touches, first_line, touches
 from archsim.ir.activity import CacheStats
 from archsim.ir.footprint import Footprint
 from archsim.sim.clock import Clock

@@ -21,22 +21,35 @@ first edge after that.
 
 Not modelled: a shared SRAM that is slower than the network does not hold up messages; the streams on ports go on evenly
 beside them, no faster than the link of a core carries the flits.
+
+Rows by index over the network: which of them go together, and from where to where.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
+import numpy as np
+
+from archsim.base.arrays import IntArray
+from archsim.base.errors import NotBuiltError
+from archsim.ir.footprint import footprint
+from archsim.ir.program import Region
+from archsim.ir.streams import rows_of
 from archsim.ir.unroll import Step
+from archsim.memory.byte_runs import Runs
+from archsim.memory.dram.interface import RowList
+from archsim.memory.dram_side import Leg
 from archsim.memory.journey import Freight, Journey
-from archsim.memory.leg import Leg
-from archsim.memory.offchip import Shape, asker_of
-from archsim.memory.routes import Fabric, Route, Routes, Side
+from archsim.memory.move_routes import Fabric, Route, Routes, Side, Way
+from archsim.memory.offchip import OffChip, Shape, asker_of
 from archsim.sim.clock import Clock
-from archsim.sim.kernel import Event
-from archsim.sim.machine import Surroundings
+from archsim.sim.events import Event
+from archsim.sim.stores import Stores
+from archsim.sim.tile_engine import Surroundings
 from archsim.spec.architecture import Dma
+from archsim.spec.network import core_of
 
 
 class Crossings:
@@ -91,3 +104,107 @@ class Crossings:
         address = stores.address(step, region) + region.offset.at(step.env) + side.shift
         side.leg.drop(address)
         return address
+
+
+class RowCrossing:
+    """Sends the rows of GATHERs and SCATTERs for a DMA engine."""
+
+    def __init__(self, crossings: Crossings, stores: Stores, spec: Dma) -> None:
+        self._crossings = crossings
+        self._stores = stores
+        self._spec = spec
+
+    def begin(self, step: Step, table: Region, dram: OffChip | None, runs: Runs | None) -> Journey | None:
+        """Start to move the rows of ``table``; None when none of them cross.
+
+        ``dram``: where the table is, if there, and ``runs``: what moves there.
+        """
+        rows, row_bytes = rows_of(step), footprint(table, step).size_bytes
+        journey = self._crossings.journey(step)
+        for way, side in self._ways(step):
+            if (
+                side is step.command.table
+                and dram is not None
+                and step.command.op == "SCATTER"
+                and step.command.combine
+            ):
+                raise NotBuiltError(
+                    f"{step.where} of {step.queue}: combine '{step.command.combine}' onto rows in DRAM over a network; "
+                    "combine in a memory of a core and scatter what results"
+                )
+            there = dram if side is table else None
+            freight = self._freight(step, journey, self._addresses(step, side, rows, row_bytes), row_bytes, there, runs)
+            journey.start(way, list(freight))
+        return journey if journey.left else None
+
+    def _ways(self, step: Step) -> Iterator[tuple[Way, Region | None]]:
+        """Each way with the operand at its end above the network (None: between cores)."""
+        node, memory = self._crossings.fabric.node, self._stores.memory
+        (source,) = step.command.reads
+        home = core_of(memory(step, source))
+        cores = dict.fromkeys(core_of(memory(step, target)) for target in step.command.writes)
+        nodes = tuple(node(core) for core in cores if core not in (None, home))
+        if home is None:
+            if nodes:
+                yield Way(memory(step, source), None, nodes), source
+            return
+        if nodes:
+            yield Way("", node(home), nodes), None
+        for target in step.command.writes:
+            if core_of(memory(step, target)) is None:
+                yield Way(memory(step, target), node(home), ()), target
+
+    def _addresses(self, step: Step, side: Region | None, rows: IntArray, row_bytes: int) -> IntArray:
+        """Of the first byte of each row above the network."""
+        if side is None:
+            return np.zeros(len(rows), dtype=np.int64)
+        start = self._stores.slot_address(step, side) + side.offset.at(step.env)
+        if side is step.command.table and step.command.index is not None:
+            return start + rows * step.command.index.row_bytes
+        return start + np.arange(len(rows), dtype=np.int64) * row_bytes
+
+    def _freight(
+        self,
+        step: Step,
+        journey: Journey,
+        addresses: IntArray,
+        row_bytes: int,
+        dram: OffChip | None,
+        runs: Runs | None,
+    ) -> Iterator[Freight]:
+        """Parts of whole rows: read in DRAM as the engine comes to them, else sent when it has been through them."""
+        fabric, setup = self._crossings.fabric, self._spec.row_setup_cycles
+        together = max(1, fabric.message_bytes // max(1, row_bytes))
+        for low in range(0, len(addresses), together):
+            high = min(len(addresses), low + together)
+            messages = self._messages((high - low) * row_bytes)
+            at, part = int(addresses[low]), _between(runs, low, high) if dram is not None else None
+            if dram is None or part is None:
+                yield Freight(at, messages, after_cycles=high * setup)
+                continue
+            paced = 0 if part.write else setup
+            transfer = partial(self._transfer, journey, dram, part, high - low, paced)
+            yield Freight(at, messages, dram, transfer, high - low, (high if part.write else low) * setup)
+
+    def _transfer(
+        self, journey: Journey, dram: OffChip, part: Runs, rows: int, setup_cycles: int, clock: Clock, port: int
+    ) -> Event:
+        asked = RowList(rows, part.address, part.size_bytes, part.row, setup_cycles, self._spec.clock_hz)
+        limit, engine = self._spec.outstanding, self._crossings.asker
+        order = journey.order()
+        return dram.submit_rows(order, asked, clock, write=part.write, outstanding=limit, engine=engine, port=port)
+
+    def _messages(self, size_bytes: int) -> tuple[int, ...]:
+        most, fabric = self._crossings.fabric.message_bytes, self._crossings.fabric
+        return tuple(fabric.flits(min(most, size_bytes - at)) for at in range(0, size_bytes, most))
+
+
+def _between(runs: Runs | None, low: int, high: int) -> Runs | None:
+    """The runs of rows ``low`` to ``high``, counted from there; None where there are none."""
+    if runs is None:
+        return None
+    first, last = np.searchsorted(runs.row, (low, high)).tolist()
+    if first == last:
+        return None
+    part: Sequence[IntArray] = (runs.address[first:last], runs.size_bytes[first:last], runs.row[first:last] - low)
+    return Runs(runs.write, *part)

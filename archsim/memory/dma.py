@@ -18,7 +18,7 @@ the first beat does not delay the on-chip stream; DRAM and stream do not slow ea
 before burst i - n has had its last beat (``memory.dram.kernel.pace``). With ``requests`` n it offers at most n bursts a
 cycle, over all channels and in order (``memory.dram.kernel.offers``).
 
-GATHER and SCATTER are in ``archsim.memory.gather``, what goes over a network in ``archsim.memory.crossing``. A move
+GATHER and SCATTER are in ``archsim.memory.row_engine``, what goes over a network in ``archsim.memory.crossing``. A move
 passes caches by; it drops their lines that it writes.
 """
 
@@ -36,15 +36,15 @@ from archsim.memory.cache import TableCache
 from archsim.memory.combined import combined
 from archsim.memory.crossing import Crossings
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion
-from archsim.memory.gather import RowEngine
-from archsim.memory.leg import Leg
+from archsim.memory.dram_side import Leg
+from archsim.memory.move_routes import Fabric, Route, Side
 from archsim.memory.offchip import OffChip, asker_of
-from archsim.memory.routes import Fabric, Route, Side
+from archsim.memory.row_engine import RowEngine
 from archsim.sim.clock import Clock
-from archsim.sim.engine import Demand, Execution, Outcome, Streams
-from archsim.sim.kernel import Event
-from archsim.sim.machine import Surroundings, TileEngine
+from archsim.sim.events import Event
+from archsim.sim.protocols import Demand, Execution, Outcome, Streams
 from archsim.sim.tally import Bill, Entry, memory_entries
+from archsim.sim.tile_engine import Surroundings, TileEngine
 from archsim.spec.architecture import Dma
 from archsim.spec.network import core_of
 

@@ -20,10 +20,10 @@ from archsim.ir.footprint import Footprint
 from archsim.ir.rows import Bandwidth
 from archsim.memory.dram.constant import ConstantRateMemory
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.fast import FastDram
+from archsim.memory.dram.fast_model import FastDram
 from archsim.memory.dram.interface import Asker, Completion, DramModel, RowList, Transfer
 from archsim.sim.clock import Clock
-from archsim.sim.kernel import Event, Kernel
+from archsim.sim.events import Event, Kernel
 from archsim.sim.tally import Tally
 from archsim.spec.architecture import Dma
 from archsim.spec.memories import DramControl, Memory

@@ -24,11 +24,11 @@ from typing import NamedTuple
 
 from archsim.base.errors import ProgramError
 from archsim.memory.banks import bank_loads, banking, lost_cycles, stream_cycles
-from archsim.memory.port import Conflict, Port, PortStreams
-from archsim.memory.ports import Ports
+from archsim.memory.chip_ports import Ports
+from archsim.memory.memory_port import Conflict, Port, PortStreams
 from archsim.sim.clock import Clock
-from archsim.sim.engine import Cycles, Demand, Place
-from archsim.sim.kernel import Kernel
+from archsim.sim.events import Kernel
+from archsim.sim.protocols import Cycles, Demand, Place
 from archsim.spec.memories import Memory
 from archsim.spec.network import core_of, instance, part_of
 

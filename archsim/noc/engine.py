@@ -1,6 +1,12 @@
 """A network's compiled kernel with the messages in it, at one of the fidelities: the frame that all users share.
 
 The states of both kernels have the same records of messages and trees, the same lists and the same counts.
+
+Packets to several nodes: trees of the routes to each, one copy of a flit on each link.
+
+The tree is the union of the routes, so each router has one way in. Branches go on as they can; a flit leaves a buffer
+when all have sent it. A packet must fit in one buffer: then a branch that is held up holds up no more than its router.
+Source: Duato, Yalamanchili, Ni: Interconnection Networks, section 5.5 (tree-based multicast with virtual cut-through).
 """
 
 from __future__ import annotations
@@ -10,11 +16,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from archsim.base.errors import ConfigError
+from archsim.facts.noc.routers import MOST_PORTS
 from archsim.facts.noc.routing import Routes
 from archsim.facts.noc.topology import Topology
-from archsim.noc import multicast
-from archsim.noc.kernel.layout import ARRIVED, COMING, COMING_LAST, MESSAGE, NO_INDEX, NONE, NOW, SPARE, UNDER_WAY
+from archsim.noc.compiled.records import ARRIVED, COMING, COMING_LAST, MESSAGE, NO_INDEX, NONE, NOW, SPARE, UNDER_WAY
 from archsim.noc.parameters import WHOLE, Packets, RouterParameters
+from archsim.noc.ways import Ways
 
 FIDELITIES = ("flit", "link")
 FIRST_TREES = 4
@@ -46,7 +53,7 @@ def engine(
     if fidelity not in FIDELITIES:
         raise ConfigError(f"fidelity: found '{fidelity}'; allowed {', '.join(FIDELITIES)}")
     if fidelity == "link":
-        from archsim.noc.reserved import Reserved
+        from archsim.noc.link_fidelity import Reserved
 
         return Reserved(topology, routes, parameters, packets, seed)
     from archsim.noc.routers import Routers
@@ -90,12 +97,12 @@ class Trees:
         """What a message to ``targets`` says in its record. Raises ConfigError on a node that is not there."""
         key = (source, targets)
         if key not in self._known:
-            tree = multicast.tree(self._ways, source, targets)
+            found = tree(self._ways, source, targets)
             state, count = self._engine.state, len(self._known)
             if count == len(state.trees):
                 more = np.zeros((max(FIRST_TREES, count), *state.trees.shape[1:]), np.int64)
                 state = self._engine.state = state._replace(trees=np.concatenate([state.trees, more]))
-            state.trees[count] = tree
+            state.trees[count] = found
             self._known[key] = len(self._ways.topology.nodes) + count
         return self._known[key]
 
@@ -113,3 +120,26 @@ def under_way(state: Any) -> int:
 def progress(state: Any) -> tuple[int, int]:
     """Messages under way, and flits that have arrived so far: of those that stand still neither changes."""
     return under_way(state), int(state.counts[ARRIVED])
+
+
+def tree(ways: Ways, source: int, targets: tuple[int, ...]) -> Any:
+    """(routers, 2): by router the set of output ports, and of those where packets take the upper class.
+
+    Of two equally short ways the first; a packet in a ring keeps the class with which it entered it, so a router from
+    which both classes would leave by one link takes the upper one. Raises ConfigError on an unknown or repeated node,
+    and on routers of more ports than such a set has.
+    """
+    topology = ways.topology
+    nodes = len(topology.nodes)
+    if not targets or len(set(targets)) != len(targets) or not all(0 <= target < nodes for target in targets):
+        raise ConfigError(f"multicast to {list(targets)}: allowed different nodes of 0 to {nodes - 1}")
+    if topology.ports > MOST_PORTS:
+        raise ConfigError(f"multicast: routers of {topology.ports} ports; allowed at most {MOST_PORTS}")
+    found = np.zeros((topology.routers, 2), np.int64)
+    for target in targets:
+        for link in ways.links(source, target):
+            found[link.source, 0] |= 1 << link.source_port
+            found[link.source, 1] |= int(ways.routes.upper[link.source, target]) << link.source_port
+        end = topology.nodes[target]
+        found[end.sink, 0] |= 1 << end.port
+    return found

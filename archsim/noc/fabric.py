@@ -15,10 +15,10 @@ from typing import Protocol
 from archsim.base.errors import ProgramError
 from archsim.facts.noc.topology import Topology
 from archsim.ir.activity import LinkFlits, NocStats
-from archsim.noc.interface import Delivery, Load, Shipment
 from archsim.noc.network import NetworkStats
+from archsim.noc.shipments import Delivery, Load, Shipment
 from archsim.sim.clock import Clock
-from archsim.sim.kernel import Event, Kernel
+from archsim.sim.events import Event, Kernel
 from archsim.sim.messages import Batch, Message
 from archsim.sim.tally import Tally
 from archsim.spec.network import Noc

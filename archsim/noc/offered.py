@@ -18,8 +18,8 @@ import numpy as np
 from archsim.base.progress import stretch
 from archsim.facts.noc.routing import Routes
 from archsim.facts.noc.topology import Topology
-from archsim.noc import compiled
-from archsim.noc.kernel.layout import ARRIVED, MADE, MESSAGE, NEVER, NONE, NOW, State
+from archsim.noc import network_records
+from archsim.noc.compiled.records import ARRIVED, MADE, MESSAGE, NEVER, NONE, NOW, State
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay, through_links, through_routers
 from archsim.noc.traffic import Traffic, arrivals
@@ -78,7 +78,7 @@ class _Run:
         return int(self.state.counts[NOW])
 
     def advance(self, cycles: int) -> None:
-        from archsim.noc.kernel import run  # the compiler is slow to import: only now
+        from archsim.noc.compiled import run  # the compiler is slow to import: only now
 
         until = self.now + cycles
         while self.now < until:
@@ -125,7 +125,7 @@ def offer(
     procedure: Procedure | None = None,
 ) -> Offered:
     """Offer ``rate`` flits per node and cycle in packets of ``flits``."""
-    from archsim.noc.kernel.bernoulli import Sources
+    from archsim.noc.compiled.node_queues import Sources
 
     how = procedure or Procedure()
     if fidelity == "link":
@@ -138,7 +138,7 @@ def offer(
     )
     nodes = len(topology.nodes)
     expected = sources.probability * nodes * how.period_cycles * (how.warm_up + SETTLED + 1)
-    state = compiled.initial(topology, routes, parameters, seed)
+    state = network_records.initial(topology, routes, parameters, seed)
     run = _Run(state._replace(messages=np.empty(int(expected) + ROOM, MESSAGE)), sources, nodes, flits)
     most = how.periods * how.period_cycles
     with stretch("simulating", "cycles", most, done=lambda: run.now, at_most=True):
@@ -200,7 +200,7 @@ def _result(run: _Run, topology: Topology, rate: float, stable: bool) -> Offered
     made = run.made()
     counted = made[run.counts(made)]
     counted = counted[counted["ended"] != NONE]
-    flow = compiled.flits_by_port(run.state)
+    flow = network_records.flits_by_port(run.state)
     return _offered(
         rate, stable, counted["ended"] - counted["time"], _so_far(run, warm=False)[2], run.now,
         through_links(topology, flow), through_routers(topology, flow),

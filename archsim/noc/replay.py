@@ -11,8 +11,8 @@ from archsim.base.errors import ConfigError, SimulationError
 from archsim.base.progress import stretch
 from archsim.facts.noc.routing import Routes
 from archsim.facts.noc.topology import Topology
+from archsim.noc.compiled.records import ARRIVED, COMING, MESSAGE, NO_INDEX, NONE
 from archsim.noc.engine import Engine, Trees, engine, now, send_all, under_way, with_records
-from archsim.noc.kernel.layout import ARRIVED, COMING, MESSAGE, NO_INDEX, NONE
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.ways import Ways
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from archsim.facts.noc.routing import Routes
 from archsim.facts.noc.topology import Topology
-from archsim.noc import compiled
+from archsim.noc import network_records
 from archsim.noc.parameters import Packets, RouterParameters
 
 
@@ -16,10 +16,10 @@ class Routers:
     def __init__(
         self, topology: Topology, routes: Routes, parameters: RouterParameters, packets: Packets, seed: int
     ) -> None:
-        from archsim.noc.kernel import run  # the compiler is slow to import: only now
+        from archsim.noc.compiled import run  # the compiler is slow to import: only now
 
         self._kernel = run
-        self.state: Any = compiled.initial(topology, routes, parameters, seed, packets)
+        self.state: Any = network_records.initial(topology, routes, parameters, seed, packets)
 
     def advance(self, until: int, *, stops: bool) -> tuple[int, int]:
         """See ``Engine.advance``."""
@@ -27,4 +27,4 @@ class Routers:
 
     def flits(self) -> Any:
         """See ``Engine.flits``."""
-        return compiled.flits_by_port(self.state)
+        return network_records.flits_by_port(self.state)

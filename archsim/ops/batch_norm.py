@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from archsim.ir.graph import Array, Graph, Inputs, Node, Shape
-from archsim.ops.kit.affine import lower_affine
 from archsim.ops.kit.builder import Builder
 from archsim.ops.kit.family import Affine, Family
 from archsim.ops.kit.rounding import EPILOGUE, Sums
+from archsim.ops.kit.scale_shift_layer import lower_affine
 
 PARAMETERS = 4
 

@@ -14,7 +14,7 @@ from archsim.ir.graph import Array, Graph, Inputs, Node, Shape
 from archsim.ops.kit.access import Access, at
 from archsim.ops.kit.builder import Builder
 from archsim.ops.kit.family import Family
-from archsim.ops.kit.matmul import bias_of, emit_matmul
+from archsim.ops.kit.product import bias_of, emit_matmul
 from archsim.ops.kit.rounding import EPILOGUE, Sums, growth
 
 Terms = tuple[tuple[str, ...], ...]

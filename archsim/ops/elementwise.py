@@ -13,11 +13,11 @@ import numpy as np
 from archsim.ir.graph import Array, Graph, Inputs, Node, Shape, Value, known_data, scalar
 from archsim.ir.workload import Axis, VectorStep
 from archsim.ops.kit.access import HERE, Access, at
-from archsim.ops.kit.affine import lower_affine
 from archsim.ops.kit.builder import Builder
 from archsim.ops.kit.family import Affine, Family
 from archsim.ops.kit.meaning import elementwise
 from archsim.ops.kit.rounding import EPILOGUE, FUNCTION, Sums
+from archsim.ops.kit.scale_shift_layer import lower_affine
 from archsim.ops.kit.steps import LOG_PASSES, step
 
 _UFUNCS = {

@@ -19,9 +19,9 @@ from archsim.facts.dataflows import catalogue
 from archsim.facts.dataflows.fold import ArrayShape, Fold, Nest, streams_of
 from archsim.ir.unroll import Step
 from archsim.sim.clock import Clock
-from archsim.sim.engine import Demand, Execution, Outcome, Streams
-from archsim.sim.machine import Surroundings, TileEngine, elements_of, number_of
+from archsim.sim.protocols import Demand, Execution, Outcome, Streams
 from archsim.sim.tally import Bill, Entry, memory_entries
+from archsim.sim.tile_engine import Surroundings, TileEngine, elements_of, number_of
 from archsim.spec.architecture import Array
 
 NOTHING = Fold(0, 0, 0, 0, streams_of(a=0, b=0, acc_read=0, acc_write=0), {"mac": 0})  # of a tile without any work

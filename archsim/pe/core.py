@@ -15,8 +15,8 @@ from archsim.base.errors import ProgramError, nearest
 from archsim.ir.program import Queue
 from archsim.pe.array import ArrayEngine
 from archsim.pe.vector import VectorEngine
-from archsim.sim.engine import Engine
-from archsim.sim.machine import Surroundings
+from archsim.sim.protocols import Engine
+from archsim.sim.tile_engine import Surroundings
 from archsim.spec.architecture import Architecture
 from archsim.spec.network import queue_core
 from archsim.spec.part import Part

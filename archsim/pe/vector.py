@@ -14,9 +14,9 @@ from archsim.base.errors import ProgramError
 from archsim.facts.vector_cost import vector_cycles
 from archsim.ir.unroll import Step
 from archsim.sim.clock import Clock
-from archsim.sim.engine import Execution, Outcome, Streams
-from archsim.sim.machine import Surroundings, TileEngine, elements_of
+from archsim.sim.protocols import Execution, Outcome, Streams
 from archsim.sim.tally import Bill, Entry, memory_entries
+from archsim.sim.tile_engine import Surroundings, TileEngine, elements_of
 from archsim.spec.architecture import Vector
 
 MAC = "mac"  # the function whose every element is a multiply-accumulate

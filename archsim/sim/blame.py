@@ -35,8 +35,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from archsim.base.arrays import IntArray
 from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.records import Columns, Records
@@ -44,7 +44,6 @@ from archsim.ir.rows import Record
 from archsim.ir.timeline import State, Timeline
 from archsim.sim.holders import IDLE, NOBODY, Holders, core_and_kind
 
-IntArray = NDArray[np.int64]
 # Of a command that waited: its number, end of the one before, its start, producing unit or -1, producing command, its
 # end, its last holder, the waiter.
 Wait = tuple[int, int, int, int, int, int, int, int]

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from archsim.base.arrays import IntArray
 from archsim.ir.activity import CAUSES
 from archsim.ir.records import Columns, Records, Stretches
 from archsim.ir.timeline import State, Timeline
 
-IntArray = NDArray[np.int64]
 MOVES = ("MOVE", "GATHER", "SCATTER")
 MOVE_STALLS = {"dram": "stall_dram", "noc": "stall_noc", "sram_port": "stall_sram_port"}
 NOBODY = 0  # the holder where no command is to blame

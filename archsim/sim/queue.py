@@ -14,8 +14,8 @@ from archsim.base.errors import ProgramError
 from archsim.ir.program import Queue
 from archsim.ir.records import Records, Text
 from archsim.ir.unroll import Resolved, Step, unroll
-from archsim.sim.engine import Engine, Outcome, Pipeline
-from archsim.sim.kernel import Event, Kernel, ProcessBody
+from archsim.sim.events import Event, Kernel, ProcessBody
+from archsim.sim.protocols import Engine, Outcome, Pipeline
 from archsim.sim.tokens import INITIAL, Arrival, Counter, Sink
 from archsim.sim.wiring import Wiring
 

@@ -16,7 +16,7 @@ import numpy as np
 from archsim.ir.activity import CountKey
 from archsim.ir.bandwidth import FIELDS, ON_CHIP, BandwidthTrace, Streams
 from archsim.ir.rows import Bandwidth
-from archsim.sim.engine import Demand
+from archsim.sim.protocols import Demand
 from archsim.spec.network import part_of
 
 

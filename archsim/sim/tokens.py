@@ -13,7 +13,7 @@ from typing import Protocol
 
 from archsim.base.errors import SimulationError
 from archsim.sim.clock import Clock
-from archsim.sim.kernel import Kernel
+from archsim.sim.events import Kernel
 
 Arrival = tuple[int, str, int]  # when a token was seen (ps), and the command (unit, number in its queue) that gave it
 INITIAL: Arrival = (-1, "", -1)  # of tokens that are there before time 0

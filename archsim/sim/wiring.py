@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from archsim.base.errors import ProgramError, nearest
 from archsim.ir.program import Command, Loop, Node, Program, Ring
 from archsim.sim.clock import Clock
-from archsim.sim.kernel import Kernel
+from archsim.sim.events import Kernel
 from archsim.sim.tokens import Counter, Crossing, Held, Sink, Slots
 
 

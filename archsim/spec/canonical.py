@@ -1,4 +1,9 @@
-"""The Architecture as text: the resolved chip in the grammar of chip files; it loads to an equal one."""
+"""The Architecture as text: the resolved chip in the grammar of chip files; it loads to an equal one.
+
+Values and keys that all parts share, as canonical text states them.
+
+Networks as canonical text states them.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +16,106 @@ import yaml
 from archsim.base import units
 from archsim.spec import peaks
 from archsim.spec.architecture import ROLES, Architecture, Array, Dma, Host, Vector
-from archsim.spec.canonical_noc import network
-from archsim.spec.canonical_values import Section, common, cycles, one_or_each, overrides, pair, ratio, real
 from archsim.spec.dtypes import BITS
 from archsim.spec.memories import Cache, Memory, PortSet
+from archsim.spec.network import Level, Noc, Outer, Phy
+from archsim.spec.part import Part
+
+Section = dict[str, Any]
+
+
+def common(part: Part, above_hz: int) -> Section:
+    """Keys that parts begin with; a clock where it is not the one above."""
+    section: Section = {"name": part.name}
+    if part.clock_hz != above_hz:
+        section["clock"] = units.exact(part.clock_hz, units.FREQUENCY)
+    section["sync_stages"] = part.sync_stages
+    return section
+
+
+def overrides(part: Part) -> Section:
+    """Energies, area and powers that the file states itself."""
+    section: Section = {}
+    if part.energy_pj:
+        section["energy"] = {action: f"{real(item.value)} pJ" for action, item in part.energy_pj.items()}
+    if part.area_mm2 is not None:
+        section["area"] = f"{real(part.area_mm2.value)} mm2"
+    if part.leakage_w is not None:
+        section["leakage"] = f"{real(part.leakage_w.value)} W"
+    if part.idle_w is not None:
+        section["idle"] = f"{real(part.idle_w.value)} W"
+    return section
+
+
+def one_or_each(values: dict[str, int], everything: tuple[str, ...]) -> int | dict[str, int]:
+    """One number when it holds for all of ``everything``, else a number for each."""
+    if set(values) == set(everything) and len(set(values.values())) == 1:
+        return next(iter(values.values()))
+    return values
+
+
+def pair(inputs: str, weights: str) -> str:
+    """Of dtypes."""
+    return inputs if inputs == weights else f"{inputs}x{weights}"
+
+
+def ratio(value: Fraction) -> int | str:
+    """An exact number."""
+    return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+
+
+def cycles(count: int) -> str:
+    """A number of cycles."""
+    return f"{count} cycles"
+
+
+def real(value: float) -> str:
+    """A float, exactly."""
+    return units.rational(Fraction(repr(value)))
+
+
+def network(part: Level, above_hz: int) -> Section:
+    """A network, or one around it."""
+    return _noc(part, above_hz) if isinstance(part, Noc) else _outer(part, above_hz)
+
+
+def _noc(part: Noc, above_hz: int) -> Section:
+    section = common(part, above_hz) | _level(part, part.link_bytes)
+    section |= {"multicast": part.multicast, "vcs": part.vcs, "buffer": part.buffer_flits}
+    section |= {"routing_delay": part.routing_delay_cycles, "credit_delay": part.credit_delay_cycles}
+    section |= {"vc_allocator": part.vc_allocator, "switch_allocator": part.switch_allocator}
+    section |= {"speculative": part.speculative, "packet": units.exact(part.packet_bytes, units.SIZE)}
+    section |= {"header": part.header_flits, "message": units.exact(part.message_bytes, units.SIZE)}
+    return section | {"request": part.request_flits, "fidelity": part.fidelity} | overrides(part)
+
+
+def _outer(part: Level, above_hz: int) -> Section:
+    section = common(part, above_hz) | _level(part, part.width_bytes if isinstance(part, Outer) else 0)
+    del section["sync_stages"]
+    return section | overrides(part)
+
+
+def _level(part: Level, width_bytes: int) -> Section:
+    """What networks on all levels state; ``width_bytes`` of their links, 0: that follows from the phy."""
+    section: Section = {"topology": part.topology, "shape": list(part.shape)}
+    if width_bytes:
+        section["link"] = units.exact(width_bytes, units.SIZE)
+    if part.phy is not None:
+        section["phy"] = _phy(part.phy)
+    if part.link_delay_cycles is not None:
+        section["link_delay"] = part.link_delay_cycles
+    if part.links and part.phy is None:
+        section["link_length"] = f"{real(part.link_mm)} mm"
+    section["attach"] = {name: [list(place) for place in places] for name, places in part.attach.items()}
+    return section | {"routing": part.routing}
+
+
+def _phy(part: Phy) -> Section:
+    section: Section = {"lanes": part.lanes, "rate": units.exact(part.transfers_per_s, units.TRANSFER_RATE)}
+    section |= {"coding": ratio(part.coding), "latency": units.exact(part.latency_ps, units.TIME)}
+    section["energy"] = f"{real(part.pj_per_bit.value)} pJ"
+    return section | {"power": f"{real(part.static_w.value)} W"}
+
 
 _LINE = 100  # characters of a mapping or list that goes on one line
 _NOT_NUMBERS = frozenset(

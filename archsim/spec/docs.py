@@ -11,9 +11,9 @@ from pydantic.fields import FieldInfo
 
 from archsim.base import units
 from archsim.spec import schema
-from archsim.spec.domains import Measured
 from archsim.spec.problems import allowed_text
 from archsim.spec.schema_base import KEYS_LATER
+from archsim.spec.value_domains import Measured
 
 _HEAD = """# Chip files
 

@@ -14,9 +14,9 @@ from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
 from archsim.spec import json_forms as j
-from archsim.spec.domain import Domain
 from archsim.spec.problems import allowed_text
 from archsim.spec.schema_base import Short
+from archsim.spec.value_domains import Domain
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 

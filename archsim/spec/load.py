@@ -135,11 +135,11 @@ def assignments(texts: Iterable[str]) -> dict[str, object]:
 def _resolve(
     document: Node, values: Mapping[str, object] | None, facts: DataflowFacts | None, origin: str
 ) -> Architecture:
-    from archsim.spec import expand, merge, presets, resolve
+    from archsim.spec import expand, merge, resolve, table_files
 
     if values:
         document = merge.override(document, values, origin)
-        presets.expand(document)
+        table_files.expand(document)
     return dataclasses.replace(resolve.resolve(document, facts or expand.dataflow_facts), variant=replace)
 
 
@@ -163,12 +163,12 @@ def _find(name: str, folder: Path) -> Path:
 
 def _extended(document: Node, file: str, chain: tuple[Path, ...]) -> Node:
     """A document over the one it extends, with the sources of all of them written into their leaves."""
-    from archsim.spec import declared, merge, presets, sources
+    from archsim.spec import declared, merge, sources, table_files
     from archsim.spec.problems import Problems
 
     problems = Problems()
     sources.annotate(document, problems)
-    presets.expand(document)
+    table_files.expand(document)
     entry = document.mapping.get("extends")
     if problems.found and entry is None:
         declared.declare(document, problems)  # a misspelt key is told beside the source that misses it

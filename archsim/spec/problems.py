@@ -13,10 +13,9 @@ from pydantic.fields import FieldInfo
 
 from archsim.base import units
 from archsim.base.errors import ArchsimError, ConfigError, NotBuiltError, nearest_name
-from archsim.spec.domain import Words
-from archsim.spec.domains import Domain
 from archsim.spec.nodes import Mark, Node
 from archsim.spec.schema_base import KEYS_LATER, Section
+from archsim.spec.value_domains import Domain, Words
 
 M = TypeVar("M", bound=BaseModel)
 _SEVERAL = re.compile(r"\d+ problems")

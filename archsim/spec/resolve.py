@@ -8,16 +8,16 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from archsim.spec import build, build_noc, canonical, rules_noc, rules_parts, rules_tree, schema
+from archsim.spec import build, canonical, rules_noc, rules_parts, rules_tree, schema
 from archsim.spec import sources as origins
 from archsim.spec.architecture import ROLES, Architecture
 from archsim.spec.declared import Declared, File, clocks, declare
 from archsim.spec.dtypes import BITS
 from archsim.spec.expand import DataflowFacts, Facts, dataflow_facts
-from archsim.spec.fabric import Fabric
 from archsim.spec.network import Noc
 from archsim.spec.nodes import Node
 from archsim.spec.problems import Problems
+from archsim.spec.topology_facts import Fabric
 from archsim.spec.tree import check as check_tree
 
 
@@ -67,7 +67,7 @@ def _architecture(file: File, facts: dict[str, Facts], fabrics: list[Fabric]) ->
     def noc() -> Noc | None:
         levels = [(part.spec, base(part), fabric) for part, fabric in zip(file.of(schema.Noc), fabrics, strict=False)]
         inside = tuple(item.spec.name for item in below if isinstance(item.spec, schema.Storage))
-        return build_noc.noc(levels, inside, stated) if levels else None
+        return build.noc(levels, inside, stated) if levels else None
 
     bare = Architecture(
         name=chip.name,

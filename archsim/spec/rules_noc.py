@@ -1,21 +1,26 @@
-"""Rules on networks: what they join, where shared memories are attached, and what fits in their routers."""
+"""Rules on networks: what they join, where shared memories are attached, and what fits in their routers.
+
+Rules on networks in networks, and on links between chips: what each level states, and how fast its links are.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from math import prod
 
 from archsim.base import units
 from archsim.base.errors import ConfigError, NotBuiltError, nearest
-from archsim.facts.noc.catalogue import names
+from archsim.facts.noc.catalogue import MOST_NODES, names
 from archsim.facts.noc.routers import MOST_PORTS
-from archsim.spec import rules_levels, schema
+from archsim.spec import schema
 from archsim.spec.architecture import ROLES
-from archsim.spec.declared import Declared, File, explicit
-from archsim.spec.fabric import Fabric, fabric
+from archsim.spec.declared import Declared, File, clocks, explicit
+from archsim.spec.links import MOST_DELAY, MOST_PERIOD, MOST_TERM, bytes_per_s, delay_cycles, period
 from archsim.spec.network import Noc
 from archsim.spec.nodes import Mark
 from archsim.spec.topology import network
+from archsim.spec.topology_facts import Fabric, fabric
 
 _NEEDS = {"cache": "a cache in a chip with a network", "dram": "a dram below a network"}
 _KEYS = ("topology", "shape")
@@ -31,14 +36,14 @@ def check(file: File) -> list[Fabric]:
     if not networks:
         return []
     inner = networks[-1]
-    if not rules_levels.check_between(file, inner):
+    if not check_between(file, inner):
         return []
-    for rule in (_kinds, _keepers, _ports_of_cores, _packets, rules_levels.check):
+    for rule in (_kinds, _keepers, _ports_of_cores, _packets, check_levels):
         rule(file, inner)
     found = [fabric for part in networks if (fabric := _fabric(file, part)) is not None]
     if len(found) != len(networks):
         return []
-    rules_levels.check_nodes(file, inner, prod(each.cores for each in found))
+    check_nodes(file, inner, prod(each.cores for each in found))
     for part, each in zip(networks, found, strict=True):
         for routed in (_routes, _attached, _unattached, _switches):
             routed(file, part, each)
@@ -174,13 +179,13 @@ def _attached(file: File, part: _Noc, found: Fabric) -> None:
 
 def _attachable(file: File, part: _Noc) -> list[str]:
     """What has ports at a network: the network around it, or of the outermost one the memories above."""
-    around = rules_levels.around(file, part)
-    return [memory.spec.name for memory in _split(file)[0]] if around is None else [around.spec.name]
+    outer = around(file, part)
+    return [memory.spec.name for memory in _split(file)[0]] if outer is None else [outer.spec.name]
 
 
 def _not_attachable(file: File, part: _Noc, name: str, other: _Part | None, allowed: list[str]) -> None:
-    around = rules_levels.around(file, part)
-    what = "the network around it" if around is not None else "explicit memories above the network"
+    outer = around(file, part)
+    what = "the network around it" if outer is not None else "explicit memories above the network"
     hint = f"allowed {what}: {', '.join(allowed) or 'none'}"
     key = f"attach.{name}"
     if other is None:
@@ -203,8 +208,8 @@ def _at(file: File, part: _Noc, name: str, index: int, message: str) -> None:
 
 def _unattached(file: File, part: _Noc, found: Fabric) -> None:
     """What sends to memories below the network, or receives from them, needs a port."""
-    if rules_levels.around(file, part) is not None:
-        rules_levels.check_gateway(file, part, found)
+    if around(file, part) is not None:
+        check_gateway(file, part, found)
         return
     above, inner = _split(file)
     sending: dict[str, list[str]] = {}
@@ -230,3 +235,121 @@ def _switches(file: File, part: _Noc, found: Fabric) -> None:
     if ports > MOST_PORTS:
         message = f"found a router of {ports} ports, attached ones among them; allowed at most {MOST_PORTS}"
         file.add(part, "shape", f"{message}, or `fidelity: link` with `multicast: false`")
+
+
+_OF_ALL = (
+    "name",
+    "source",
+    "sources",
+    "clock",
+    "energy",
+    "area",
+    "leakage",
+    "idle",
+    "topology",
+    "shape",
+    "attach",
+    "routing",
+)
+_OF_LINKS = ("link", "phy", "link_delay", "link_length")
+_WIRES = ("link_delay", "link_length")  # have no meaning beside a phy
+
+
+def check_levels(file: File, inner: _Noc) -> None:
+    """Add a problem for every broken rule on what the levels state."""
+    for part in file.of(schema.Noc):
+        _links(file, part, inner)
+        if part is not inner:
+            _keys(file, part, inner)
+    if inner.spec.link is not None:
+        for part in file.of(schema.Noc):
+            _rates(file, part, inner, inner.spec.link)
+
+
+def around(file: File, part: _Noc) -> _Noc | None:
+    """The network around a network; None of the outermost one."""
+    found = list(file.of(schema.Noc))
+    place = next(number for number, other in enumerate(found) if other is part)
+    return found[place - 1] if place else None
+
+
+def check_nodes(file: File, inner: _Noc, cores: int) -> None:
+    """No more cores in all copies than tables have room for."""
+    if around(file, inner) is not None and cores > MOST_NODES:
+        file.add(inner, "shape", f"found {cores} cores in all copies of the network; allowed at most {MOST_NODES}")
+
+
+def check_gateway(file: File, part: _Noc, found: Fabric) -> None:
+    """A network inside another one is joined to it at one router."""
+    outer = around(file, part)
+    if outer is None:
+        return
+    name = outer.spec.name
+    places = part.spec.attach.get(name, ())
+    if not places:
+        message = f"no router that is joined to the network '{name}' around it"
+        file.add(part, "attach", f"{message}; allowed `{name}: [{list(found.places[0])}]` or another router")
+    if len(places) > 1:
+        message = f"{len(places)} routers joined to the network around it are not built yet; this version has one"
+        file.problems.not_built(part.mark(f"attach.{name}"), f"{part.spec.name}.attach.{name}", message)
+
+
+def check_between(file: File, inner: _Noc) -> bool:
+    """Whether no memory stands between networks, of which each chiplet would have its own."""
+    places = [number for number, part in enumerate(file.parts) if isinstance(part.spec, schema.Noc)]
+    found = [
+        part for part in file.parts[places[0] : places[-1]] if isinstance(part.spec, (schema.Storage, schema.Cache))
+    ]
+    outer = file.parts[places[0]].spec.name
+    for part in found:
+        message = f"a {part.at.kind} between the networks '{outer}' and '{inner.spec.name}' is not built yet"
+        hint = f"allowed above '{outer}' or below '{inner.spec.name}'"
+        file.problems.not_built(part.at.mark, part.spec.name, f"{message}; {hint}")
+    return not found
+
+
+def _links(file: File, part: _Noc, inner: _Noc) -> None:
+    """Width, or physical link, of each level."""
+    spec = part.spec
+    if part is inner and spec.link is None:
+        file.add(part, "link", "missing; allowed the bytes of a flit, also beside `phy`")
+    elif part is not inner and spec.phy is None and spec.link is None:
+        file.add(part, "link", "missing; allowed the bytes that a link carries in a cycle, or `phy`")
+    elif part is not inner and spec.phy is not None and spec.link is not None:
+        file.add(part, "link", f"has no meaning beside `phy`; a flit is one of '{inner.spec.name}'")
+    for key in _stated(part, _WIRES) if spec.phy is not None else ():
+        file.add(part, key, "has no meaning beside `phy`; allowed `phy.latency`, `phy.energy`")
+
+
+def _keys(file: File, part: _Noc, inner: _Noc) -> None:
+    """What only the innermost network states: routers, packets and fidelity are the same on all levels."""
+    allowed = (*_OF_ALL, *_OF_LINKS)
+    for key in _stated(part, [key for key in schema.Noc.model_fields if key not in allowed]):
+        file.add(part, key, f"is stated by the innermost network, for all levels; allowed as {inner.spec.name}.{key}")
+    if part.spec.phy is not None and part.spec.clock is not None:
+        file.add(part, "clock", "has no meaning beside `phy`, which states its own rate; allowed on the parts below")
+
+
+def _stated(part: _Noc, keys: list[str] | tuple[str, ...]) -> Iterator[str]:
+    return (key for key in keys if key in part.spec.model_fields_set)
+
+
+def _rates(file: File, part: _Noc, inner: _Noc, flit: int) -> None:
+    """A flit takes a link a cycle of the network or more, an exact ratio that the kernel can count."""
+    if part.spec.phy is None and (part is inner or part.spec.link is None):
+        return
+    hertz = clocks(file)
+    network_hz = hertz[inner.spec.name]
+    rate = bytes_per_s(part.spec, hertz[part.spec.name])
+    found, key = period(flit, network_hz, rate), "phy" if part.spec.phy is not None else "link"
+    asks = f"a flit of {units.exact(flit, units.SIZE)} at {units.exact(network_hz, units.FREQUENCY)}"
+    text = f"found a link of {units.si(float(rate), 'B/s')}, which {asks} takes for {float(found):.4g} cycles"
+    if found < 1:
+        file.add(part, key, f"{text}; allowed at least 1: fewer lanes, or a wider {inner.spec.name}.link")
+    elif found > MOST_PERIOD or max(found.as_integer_ratio()) > MOST_TERM:
+        allowed = f"at most {MOST_PERIOD}, a ratio of whole numbers to {MOST_TERM}"
+        file.add(part, key, f"{text} ({found}); allowed {allowed}: a narrower {inner.spec.name}.link or other clocks")
+    delay = delay_cycles(part.spec, hertz[part.spec.name], network_hz)
+    if delay > MOST_DELAY:
+        late = "phy.latency" if part.spec.phy is not None else "link_delay"
+        file.add(part, late, f"found {delay} cycles of the network; allowed at most {MOST_DELAY}")

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from archsim.base import units
-from archsim.spec import domains as d
+from archsim.spec import value_domains as d
 from archsim.spec.architecture import ROLES
 from archsim.spec.schema_base import (
     DTYPES,

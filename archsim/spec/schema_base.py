@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from archsim.base import units
-from archsim.spec import domains as d
+from archsim.spec import value_domains as d
 from archsim.spec.dtypes import BITS
 
 DTYPES = tuple(BITS)

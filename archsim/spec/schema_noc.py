@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from archsim.base import units
-from archsim.spec import domains as d
+from archsim.spec import value_domains as d
 from archsim.spec.schema_base import Flag, Part, Section, Size
 
 ALLOCATORS = ("islip", "separable_input_first", "wavefront", "max_size")

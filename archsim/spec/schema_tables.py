@@ -10,7 +10,7 @@ from typing import Annotated, Generic, TypeVar
 
 from pydantic import Field
 
-from archsim.spec import domains as d
+from archsim.spec import value_domains as d
 from archsim.spec.schema_base import DTYPES, Section, Source
 from archsim.spec.schema_noc import Phy
 

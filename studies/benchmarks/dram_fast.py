@@ -12,7 +12,7 @@ from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import DEFAULT, by_name
 from archsim.facts.dram.device import Policy
 from archsim.memory.dram.controller import DramController, warm_up
-from archsim.memory.dram.fast import FastDram
+from archsim.memory.dram.fast_model import FastDram
 from archsim.memory.dram.interface import DramModel, Transfer
 
 PARTS = (("ddr4", 2400), ("lpddr5", 6400), ("hbm2", 2000))

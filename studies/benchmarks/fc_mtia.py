@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from archsim.ir.result import Result
-from archsim.lab.job import Built, Job, build
+from archsim.lab.run.job import Built, Job, build
 from archsim.spec import load
 
 CHIP = "mtia_v2i"
@@ -111,7 +111,7 @@ def ladder(layer: Layer, dtype: str) -> Iterator[Row]:
 
 def simulated(built: Built, values: Values) -> Result:
     """The Program on the chip with ``values``; it was made for the chip without them."""
-    from archsim.lab.account import assemble
+    from archsim.lab.run.account import assemble
     from archsim.system import simulate
 
     chip = load.load(CHIP, dict(values))

@@ -54,8 +54,8 @@ class Case:
 
     def __init__(self, model: str, fidelity: str, mappings: Path) -> None:
         from archsim.frontend.load import load_model
-        from archsim.lab.fidelity import with_fidelity
-        from archsim.lab.offchip import outer_rates
+        from archsim.lab.run.fidelity import with_fidelity
+        from archsim.lab.run.offchip import outer_rates
         from archsim.spec.load import load
         from mapper.options import Options, resolve_dtypes
 
@@ -78,9 +78,9 @@ class Case:
     def run(self) -> dict[str, Any]:
         """Everything else: its phases in user CPU seconds, and what was run."""
         from archsim.ir.check.program import check
-        from archsim.lab.account import assemble
-        from archsim.lab.job import Job
-        from archsim.lab.run import execute
+        from archsim.lab.run.account import assemble
+        from archsim.lab.run.job import Job
+        from archsim.lab.run.run import execute
         from archsim.system import simulate
         from mapper.layers import Layers
         from mapper.lower.model import Lowering

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
-from archsim.lab.job import Job, load_chip, prepare
+from archsim.lab.run.job import Job, load_chip, prepare
 from mapper.explain import figures, least
 from mapper.layers import Layers
 from mapper.looptree.bound import Least

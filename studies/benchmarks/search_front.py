@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 import archsim as ax
 from archsim.lab.explore import catalogue
 from archsim.lab.explore.problem import Outcome
-from archsim.lab.sweep import searching
+from archsim.lab.sweep import search
 from archsim.lab.sweep.form import Goal, Sweep, read
-from archsim.lab.sweep.outcome import outcome
 from archsim.lab.sweep.points import Grid
+from archsim.lab.sweep.search import outcome
 from archsim.lab.sweep.table import undominated
 
 NPU = """
@@ -94,12 +94,12 @@ class Space:
 
     def searched(self, method: str, seed: int, trials: int) -> list[int]:
         """The points that a method asks for."""
-        problem = replace(searching.problem(self.sweep), trials=trials, seed=seed)
-        search, grid = catalogue.make(method, problem), Grid(self.sweep)
+        problem = replace(search.problem(self.sweep), trials=trials, seed=seed)
+        method_, grid = catalogue.make(method, problem), Grid(self.sweep)
         found: list[int] = []
-        while batch := search.ask():
+        while batch := method_.ask():
             numbers = [grid.at(choices).number for choices in batch]
-            search.tell([self.outcomes[number] for number in numbers])
+            method_.tell([self.outcomes[number] for number in numbers])
             found += numbers
         assert len(set(found)) == trials
         return found

@@ -21,10 +21,10 @@ from itertools import islice
 from pathlib import Path
 
 from archsim.base import caches
-from archsim.lab.sweep import dask_crew, worker
-from archsim.lab.sweep.crew import Crew
+from archsim.lab.sweep import dask_executor, worker
+from archsim.lab.sweep.executor import Crew
 from archsim.lab.sweep.points import Grid
-from archsim.lab.sweep.processes import Processes
+from archsim.lab.sweep.process_executor import Processes
 from archsim.lab.sweep.resolve import Resolved, resolve
 from archsim.lab.sweep.worker import Row, Task
 
@@ -68,7 +68,7 @@ def crew_of(workers: int, dask: bool) -> Crew:
     import sweep_workers  # by name: a function of the script that runs would be sent as its code
 
     cluster = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
-    return dask_crew.DaskCrew(distributed.Client(cluster), cluster.close, work=sweep_workers.timed)
+    return dask_executor.DaskCrew(distributed.Client(cluster), cluster.close, work=sweep_workers.timed)
 
 
 def measured(resolved: Resolved, workers: int, dask: bool) -> list[Spent]:

@@ -11,7 +11,7 @@ from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import DEFAULT, by_name
 from archsim.facts.dram.device import Policy
 from archsim.memory.dram.controller import DramController, warm_up
-from archsim.memory.dram.fast import FastDram
+from archsim.memory.dram.fast_model import FastDram
 from archsim.memory.dram.interface import DramModel, Transfer
 
 TOTAL_BYTES = 10**9

@@ -25,7 +25,7 @@ import yaml
 from archsim import __version__
 from archsim.base.errors import ConfigError
 from archsim.base.writable import write
-from archsim.lab.fidelity import timed, with_fidelity
+from archsim.lab.run.fidelity import timed, with_fidelity
 from archsim.lab.sweep import band, cases
 from archsim.lab.sweep.axis import Axis
 from archsim.lab.sweep.cases import Case
@@ -33,7 +33,7 @@ from archsim.lab.sweep.form import Asked, Sweep
 from archsim.lab.sweep.points import Grid
 from archsim.lab.sweep.worker import COST, OK, Row, Task, work
 from archsim.lab.validate.suite import default_reference
-from archsim.report.markdown import table as markdown
+from archsim.report.run.markdown import table as markdown
 from archsim.spec import load
 
 EXACT_CORES = 16  # above it every point would take a minute and more

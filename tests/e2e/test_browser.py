@@ -10,9 +10,10 @@ import pytest
 
 import archsim as ax
 from archsim.base.errors import ConfigError
-from archsim.report import html, pdf
-from archsim.report.layer_columns import layer_rows
-from archsim.report.summary import load
+from archsim.report.kit import pdf
+from archsim.report.run import html
+from archsim.report.run.layer_columns import layer_rows
+from archsim.report.run.summary import load
 from tests.tools.browser import PHONE, WIDTH, pages, seen
 from tests.tools.commands import GOLDEN, Archsim, cache_of_its_own
 

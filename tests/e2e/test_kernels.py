@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import archsim
-from archsim.lab.job import Job, build
+from archsim.lab.run.job import Job, build
 from archsim.lab.verify.numbered import Asked
 from archsim.lab.verify.program import verify_program
 from mapper.execute.run import Executor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import archsim as ax
-from archsim.lab.offchip import outer_rates
+from archsim.lab.run.offchip import outer_rates
 
 pytestmark = pytest.mark.slow  # compiles the controller
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from archsim.lab import show
-from archsim.lab.job import Job
+from archsim.lab.files import show
+from archsim.lab.run.job import Job
 from archsim.lab.verify.model import verify
 from archsim.lab.verify.numbered import Asked
 from archsim.spec import load

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from archsim.lab import schemas
+from archsim.lab.files import schemas
 
 ROOT = Path(__file__).resolve().parents[2]
 SUMMARY: dict[str, Any] = {

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from archsim.facts.noc.routing import Routes
 from archsim.facts.noc.topology import Topology
-from archsim.noc import load
+from archsim.noc import channel_load
 from archsim.noc.engine import FIDELITIES
-from archsim.noc.interface import Delivery, Load, Shipment
 from archsim.noc.network import Network
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
+from archsim.noc.shipments import Delivery, Load, Shipment
 from archsim.sim.messages import Batch, Message
 from archsim.spec import topology as chip_topology
 from archsim.spec.network import Noc, Outer
@@ -160,7 +160,7 @@ def assert_alone(
     """Packets between ``pairs`` of nodes, ``apart`` cycles after one another, take the formula at every fidelity."""
     times = np.arange(len(pairs)) * apart
     sources, targets = (list(ends) for ends in zip(*pairs, strict=True))
-    expected = [load.lone_cycles(topology, routes, router, *pair, flits) for pair in pairs]
+    expected = [channel_load.lone_cycles(topology, routes, router, *pair, flits) for pair in pairs]
     for fidelity in FIDELITIES:
         found = replay(topology, routes, router, times, sources, targets, [flits] * len(pairs), fidelity=fidelity)
         assert (found.ended - times).tolist() == expected

@@ -11,8 +11,8 @@ from archsim.energy.chip import tables_for
 from archsim.ir.activity import Activity, to_cycles
 from archsim.ir.check.program import check
 from archsim.ir.workload import Workload
-from archsim.lab.macs import macs_by_engine
-from archsim.lab.offchip import outer_rates
+from archsim.lab.run.account import macs_by_engine
+from archsim.lab.run.offchip import outer_rates
 from archsim.sim.attribution import attribute
 from archsim.sim.mac_breakdown import mac_breakdown, peak_macs_per_cycle
 from archsim.spec.architecture import Architecture

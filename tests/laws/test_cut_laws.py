@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from archsim.facts.noc import catalogue
 from archsim.facts.noc.catalogue import network
-from archsim.noc import load, traffic
+from archsim.noc import channel_load, traffic
 from archsim.noc.engine import FIDELITIES
 from archsim.noc.offered import Procedure, offer
 from archsim.noc.parameters import RouterParameters
@@ -64,7 +64,7 @@ def test_law_30_uniform_traffic_fills_the_narrowest_cut(name: Named) -> None:
     are alike alike. A bus carries one flit a cycle, whoever sends it."""
     topology, routes = network(*name)
     uniform = traffic.by_name("uniform", len(topology.nodes), topology.shape)
-    ideal = load.ideal_rate(topology, routes, uniform)
+    ideal = channel_load.ideal_rate(topology, routes, uniform)
     if name[0] in SHARED:
         assert ideal == pytest.approx(1 / len(topology.nodes)) and ideal < uniform_bound(name)
     else:

@@ -17,7 +17,7 @@ from archsim.facts.dram.address import by_name
 from archsim.facts.dram.device import Device, Policy
 from archsim.lab.validate.dram_configs import read
 from archsim.lab.validate.dram_streams import stream
-from archsim.memory.dram.compiled import COMMANDS
+from archsim.memory.dram.device_records import COMMANDS
 from archsim.memory.dram.trace import Replayed, replay
 from tests.tools.dram_commands import named, violations
 

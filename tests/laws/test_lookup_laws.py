@@ -19,7 +19,7 @@ from archsim.ir.graph import Graph
 from archsim.ir.indices import Indices
 from archsim.ir.streams import entries
 from archsim.ir.text import workload_from_yaml
-from archsim.lab.offchip import outer_rates
+from archsim.lab.run.offchip import outer_rates
 from archsim.spec.architecture import ROLES, Architecture
 from archsim.spec.memories import Cache
 from archsim.system import simulate

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.ir.activity import Activity
-from archsim.ir.check.ownership import commands_of
+from archsim.ir.check.form.declarations import commands_of
 from archsim.ir.check.program import check
 from archsim.sim.attribution import attribute
 from archsim.sim.critical import critical_cycles, critical_path
-from archsim.sim.kernel import Kernel, Model
+from archsim.sim.events import Kernel, Model
 from archsim.sim.mac_breakdown import mac_breakdown, peak_macs_per_cycle
 from archsim.spec.load import loads
 from archsim.system import simulate

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from archsim.base.errors import ProgramError
-from archsim.ir.check.ownership import commands_of
+from archsim.ir.check.form.declarations import commands_of
 from archsim.ir.check.program import check
 from tests.tools.mutants import ORDERS, Subject, campaign, judge, mutants, reason, score, subjects
 

@@ -15,12 +15,12 @@ from archsim.facts.noc import attachment, catalogue, deadlock, routing
 from archsim.facts.noc.nested import nested
 from archsim.facts.noc.routing import Routes
 from archsim.facts.noc.topology import GATEWAY, Topology
-from archsim.noc import load
+from archsim.noc import channel_load
 from archsim.noc.engine import FIDELITIES
-from archsim.noc.interface import Shipment
 from archsim.noc.network import Network
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
+from archsim.noc.shipments import Shipment
 from archsim.noc.ways import Ways
 from tests.laws.builders_noc import Sent, assert_alone, noc, package
 
@@ -80,7 +80,7 @@ def test_law_30_lone_packets_over_slow_links_take_the_formula(
     """Law 30: links of whole periods, or one that is not, add what a flit takes them; flits follow at their pace."""
     topology, routes = joined(inner, outer, period, data.draw(st.sampled_from([1, 20])))
     ways = Ways(topology, routes)
-    buffers = replace(router, vc_buffer=load.unthrottled(topology, router))
+    buffers = replace(router, vc_buffer=channel_load.unthrottled(topology, router))
     node = st.integers(0, len(topology.nodes) - 1)
     pairs = data.draw(st.lists(st.tuples(node, node), min_size=1, max_size=6))
     slow = [sum(link.period != 1 for link in ways.links(*pair)) for pair in pairs]
@@ -114,7 +114,8 @@ def test_law_30_nested_networks_deliver_every_packet_once(
             assert through * link.period < found.cycles + 2 * link.period
         if fidelity == "flit":
             alone = [
-                load.lone_cycles(topology, routes, router, *pair, flits) for pair in zip(sources, targets, strict=True)
+                channel_load.lone_cycles(topology, routes, router, *pair, flits)
+                for pair in zip(sources, targets, strict=True)
             ]
             assert (found.ended - times >= alone).all()
 
@@ -130,7 +131,7 @@ def test_law_30_a_link_under_load_carries_a_flit_a_period(fidelity: str, period:
         topology, routes, router, np.zeros(count, np.int64), sources, 4 + sources, np.full(count, flits),
         fidelity=fidelity,
     )  # fmt: skip
-    first = min(load.lone_cycles(topology, routes, router, source, 4 + source, 1) for source in range(4))
+    first = min(channel_load.lone_cycles(topology, routes, router, source, 4 + source, 1) for source in range(4))
     busy = ceil(count * flits * period) - ceil(period)
     assert busy <= found.cycles - first <= busy + 40 + flits
 

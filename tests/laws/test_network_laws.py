@@ -15,12 +15,12 @@ from archsim.facts.dram import catalogue
 from archsim.facts.noc.topology import GATEWAY
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.interface import Transfer
-from archsim.noc.interface import Delivery, Shipment
 from archsim.noc.network import Network
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import Delivered, replay
+from archsim.noc.shipments import Delivery, Shipment
 from archsim.sim.clock import Clock
-from archsim.sim.kernel import Kernel
+from archsim.sim.events import Kernel
 from archsim.sim.messages import Batch, Message
 from archsim.spec.network import Noc
 from archsim.spec.topology import network as with_ports

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from archsim.base.errors import ConfigError
 from archsim.facts.noc import catalogue, deadlock, routing
 from archsim.facts.noc.catalogue import network
-from archsim.noc import load, multicast
+from archsim.noc import channel_load, engine
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
 from archsim.noc.ways import Ways
@@ -55,7 +55,7 @@ def test_law_30_lone_packets_take_the_formula(
 ) -> None:
     """Law 30: far apart, every packet takes the sum of its routers and wires, and a cycle for each further flit."""
     topology, routes = network(name[0], name[1], link_delay_cycles=data.draw(st.integers(1, 3)))
-    router = replace(router, vc_buffer=load.unthrottled(topology, router))
+    router = replace(router, vc_buffer=channel_load.unthrottled(topology, router))
     nodes = len(topology.nodes)
     pairs = [data.draw(st.tuples(st.integers(0, nodes - 1), st.integers(0, nodes - 1))) for _ in range(6)]
     assert_alone(topology, routes, router, pairs, flits, 1000)
@@ -75,10 +75,12 @@ def test_law_30_every_packet_arrives_once(
     sources, targets = generator.integers(0, nodes, (2, count))
     flits = generator.integers(1, longest + 1, count)
     found = replay(topology, routes, router, times, sources, targets, flits, seed=seed)
-    alone = [load.lone_cycles(topology, routes, router, *pair) for pair in zip(sources, targets, flits, strict=True)]
+    alone = [
+        channel_load.lone_cycles(topology, routes, router, *pair) for pair in zip(sources, targets, flits, strict=True)
+    ]
     assert (found.ended - times >= alone).all()
     assert (found.started >= times).all()
-    ways = [load.hops(topology, routes, source, target) for source, target in zip(sources, targets, strict=True)]
+    ways = [channel_load.hops(topology, routes, source, target) for source, target in zip(sources, targets, strict=True)]
     assert found.link_flits.sum() == (flits * ways).sum()
     assert found.router_flits == (flits * (np.array(ways) + 1)).sum()
 
@@ -110,7 +112,7 @@ def test_law_28_multicast(name: tuple[str, tuple[int, ...]], router: RouterParam
     group = tuple(data.draw(st.lists(st.integers(0, nodes - 1), min_size=2, max_size=nodes, unique=True)))
     flits = data.draw(st.integers(1, router.vc_buffer))
     once = replay(topology, routes, router, [0], [source], [nodes], [flits], groups=(group,))
-    tree = multicast.tree(Ways(topology, routes), source, group)
+    tree = engine.tree(Ways(topology, routes), source, group)
     edges = {(r, link.source_port) for r, links in enumerate(topology.outgoing()) for link in links}
     used = {(r, port) for r in range(topology.routers) for port in range(topology.ports) if tree[r, 0] >> port & 1}
     assert once.link_flits.sum() == flits * len(used & edges)
@@ -142,5 +144,5 @@ def test_law_30_crowds_of_multicasts_do_not_block(name: tuple[str, tuple[int, ..
     passed = 0
     for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
         group = groups[target - nodes] if target >= nodes else (target,)
-        passed += int((multicast.tree(ways, source, group)[:, 0] != 0).sum())
+        passed += int((engine.tree(ways, source, group)[:, 0] != 0).sum())
     assert found.router_flits == flits * passed

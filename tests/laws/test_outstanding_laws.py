@@ -14,7 +14,7 @@ from archsim.facts.dram.address import DEFAULT, by_name
 from archsim.facts.dram.device import Dram, Policy
 from archsim.memory.dram.constant import ConstantRateMemory
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.fast import FastDram
+from archsim.memory.dram.fast_model import FastDram
 from archsim.memory.dram.interface import Completion, DramModel, RowList, Transfer
 from tests.laws.test_dram_laws import EVERY_GRADE, drain, memory
 

@@ -10,7 +10,7 @@ import pytest
 
 from archsim.energy.chip import tables_for
 from archsim.ir.activity import Activity
-from archsim.lab.job import Job
+from archsim.lab.run.job import Job
 from archsim.lab.verify.model import verify
 from archsim.lab.verify.numbered import Asked
 from archsim.spec import load

@@ -6,7 +6,7 @@ import pytest
 
 import archsim as ax
 from archsim.base.errors import ConfigError
-from archsim.lab.job import Built, Job, build
+from archsim.lab.run.job import Built, Job, build
 from archsim.repetition import Repetition, repeat
 from archsim.system import simulate
 

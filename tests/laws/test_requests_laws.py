@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from archsim.facts.dram.address import DEFAULT, by_name
 from archsim.facts.dram.device import Dram, Policy
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.fast import FastDram
+from archsim.memory.dram.fast_model import FastDram
 from archsim.memory.dram.interface import Asker, Transfer
 from archsim.memory.dram.trace import replay
 from tests.laws.test_dram_laws import EVERY_GRADE, memory, run

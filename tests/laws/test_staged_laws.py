@@ -13,7 +13,7 @@ from archsim.base.errors import MappingError
 from archsim.facts.dataflows import catalogue
 from archsim.ir.mapping import Keep, LayerMapping, Loop
 from archsim.ir.workload import Workload
-from archsim.lab.offchip import outer_rates
+from archsim.lab.run.offchip import outer_rates
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Compiled, Options, compile_model

@@ -14,7 +14,7 @@ from archsim.base.errors import MappingError, ProgramError
 from archsim.ir.asm.magnitudes import check_magnitudes
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.asm.printer import print_program
-from archsim.ir.check.ownership import commands_of
+from archsim.ir.check.form.declarations import commands_of
 from archsim.ir.check.program import check
 from archsim.ir.program import Command, Loop, Node, Program
 from archsim.spec.architecture import Architecture

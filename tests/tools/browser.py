@@ -13,7 +13,7 @@ from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
-from archsim.report.pdf import headless
+from archsim.report.kit.pdf import headless
 
 WIDTH, PHONE = 1280, 390
 WATCH = """<script>

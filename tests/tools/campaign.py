@@ -62,7 +62,7 @@ def judge(kind: str, path: Path) -> None:
 
         check_workload(import_model(path).workload)
     else:
-        from archsim.lab.check import check_file
+        from archsim.lab.files.check_files import check_file
 
         check_file(path)
 
@@ -72,20 +72,20 @@ def use(kind: str, path: Path) -> None:
     chip = path.parent / "chip.yaml"
     if kind in ("topology", "onnx", "workload", "einsums"):
         from archsim.frontend.load import import_model
-        from archsim.lab.job import Job
-        from archsim.lab.mapping import mapped
-        from archsim.lab.run import execute
+        from archsim.lab.run.job import Job
+        from archsim.lab.run.map_only import mapped
+        from archsim.lab.run.run import execute
 
         small = sum(layer.macs for layer in import_model(path).workload.layers) <= MOST_MACS
         (execute if small else mapped)(Job(path, chip))
     elif kind in ("mapping", "mapping_txt"):
-        from archsim.lab.job import Job
-        from archsim.lab.run import execute
+        from archsim.lab.run.job import Job
+        from archsim.lab.run.run import execute
 
         execute(Job(GOLDEN / "workload.yaml", chip, mapping=path))
     elif kind == "asm" and " on golden" in path.read_text(encoding="utf-8"):
-        from archsim.lab.job import Job
-        from archsim.lab.run import execute
+        from archsim.lab.run.job import Job
+        from archsim.lab.run.run import execute
 
         execute(Job(path, chip))
 
@@ -93,7 +93,7 @@ def use(kind: str, path: Path) -> None:
 def _import(kind: str, path: Path) -> None:
     """Import a file of another tool; what is written is good, or the mutant counts as an internal error."""
     from archsim.frontend.foreign.load import bring
-    from archsim.lab.check import check_file
+    from archsim.lab.files.check_files import check_file
 
     for name, text in bring([path], kind).files.items():
         written = path.with_name(f"written_{name}")

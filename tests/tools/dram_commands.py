@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from archsim.facts.dram.device import LEVELS, Constraint, Device
-from archsim.memory.dram.compiled import COMMANDS
+from archsim.memory.dram.device_records import COMMANDS
 
 Command = tuple[int, str, int, int]  # cycle, name, bank, row
 

@@ -18,7 +18,7 @@ from archsim.energy.chip import energy_per_byte
 from archsim.facts.dataflows import catalogue
 from archsim.ir.activity import Activity
 from archsim.ir.workload import Axis, Workload
-from archsim.lab.offchip import outer_rates
+from archsim.lab.run.offchip import outer_rates
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Compiled, Options, compile_model

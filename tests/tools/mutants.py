@@ -25,7 +25,7 @@ from archsim.graph.numeric import reference
 from archsim.graph.numeric.constants import Constants, inputs_of
 from archsim.graph.numeric.contents import to_memory
 from archsim.graph.numeric.quantise import Quantised
-from archsim.ir.check.ownership import commands_of
+from archsim.ir.check.form.declarations import commands_of
 from archsim.ir.check.program import check
 from archsim.ir.functions import Function
 from archsim.ir.program import Command, Edge, Loop, Node, Program, Queue, Region, Ring, Tensor

@@ -33,10 +33,10 @@ import numpy as np
 from archsim.base.errors import ArchsimError, ProgramError
 from archsim.graph.numeric.contents import to_memory
 from archsim.ir.asm.printer import print_program
-from archsim.ir.check.ownership import commands_of
+from archsim.ir.check.form.declarations import commands_of
 from archsim.ir.check.program import check
 from archsim.ir.program import Program
-from archsim.lab.job import Job, quiet
+from archsim.lab.run.job import Job, quiet
 from archsim.lab.verify.checks import calibrated
 from archsim.lab.verify.model import verify, with_numbers
 from archsim.lab.verify.numbered import Asked

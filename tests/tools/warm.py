@@ -27,8 +27,8 @@ def _trace() -> None:
 
 
 def _machine() -> None:
-    from archsim.lab.job import Job
-    from archsim.lab.run import execute
+    from archsim.lab.run.job import Job
+    from archsim.lab.run.run import execute
 
     execute(Job("squeezenet", "edge_npu"))
 

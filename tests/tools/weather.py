@@ -63,7 +63,7 @@ class Here:
         pass
 
     def rows(self, tasks: Iterable[Task], seconds: float | None = None) -> Iterator[Row]:
-        """See ``archsim.lab.sweep.crew.Crew``."""
+        """See ``archsim.lab.sweep.executor.Crew``."""
         return map(work, tasks)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from archsim.ir.asm.parser import parse_program
-from archsim.ir.check.ownership import commands_of
+from archsim.ir.check.form.declarations import commands_of
 from archsim.ir.program import Command, Loop, Node, Program
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import load

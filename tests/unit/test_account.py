@@ -20,7 +20,7 @@ from archsim.ir.mapping import ModelMapping
 from archsim.ir.records import Records
 from archsim.ir.result import Result
 from archsim.ir.workload import Axis, Layer, Operand, Tensor, View, ViewNode, Workload
-from archsim.lab.account import assemble
+from archsim.lab.run.account import assemble
 from archsim.repetition import Repetition
 from archsim.spec.load import load
 from archsim.system import simulate

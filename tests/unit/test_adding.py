@@ -12,11 +12,11 @@ import pytest
 from archsim.base.errors import MappingError
 from archsim.ir.mapping import Keep, LayerMapping, Loop
 from archsim.ir.workload import Workload
-from archsim.lab import mapping_file
-from archsim.lab.explain import explained
-from archsim.lab.job import Job, build, load_chip
-from archsim.lab.offchip import outer_rates
-from archsim.report import explanation
+from archsim.lab.run import mapping_file
+from archsim.lab.run.job import Job, build, load_chip
+from archsim.lab.run.offchip import outer_rates
+from archsim.lab.what_if.explain import explained
+from archsim.report.run import explanation
 from archsim.spec.architecture import Architecture
 from archsim.spec.memories import PortSet
 from archsim.system import simulate

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from archsim.lab.explain import explained, resolve_dtypes
-from archsim.lab.job import Job, build, load_chip, prepare
-from archsim.report import explanation
+from archsim.lab.run.job import Job, build, load_chip, prepare
+from archsim.lab.what_if.explain import explained, resolve_dtypes
+from archsim.report.run import explanation
 from mapper.crowd import paced
 from mapper.grid import Flow, Reals
 from mapper.layers import Layers

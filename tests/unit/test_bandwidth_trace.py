@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from archsim.ir.bandwidth import FIELDS, BandwidthTrace
 from archsim.ir.rows import Bandwidth
-from archsim.sim.engine import Demand
+from archsim.sim.protocols import Demand
 from archsim.sim.tally import Tally
 
 NUMBERS = st.integers(0, 3)

@@ -17,8 +17,8 @@ from archsim.base import caches, entries
 from archsim.ir.asm.printer import print_program
 from archsim.ir.mapping import Loop
 from archsim.ir.workload import Workload
-from archsim.lab import run
-from archsim.lab.job import Job
+from archsim.lab.run import run
+from archsim.lab.run.job import Job
 from archsim.memory.dram.measured import Measured
 from mapper.cache import SEAL, MappingCache
 from mapper.compile import Compiled, Options, compile_model
@@ -264,7 +264,7 @@ def test_law_48_a_damaged_cache_changes_nothing_in_the_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Law 48: what was wrong with a cache is said on stderr; the summary is the same, byte for byte."""
-    monkeypatch.setattr("archsim.lab.job.folder", lambda: tmp_path)
+    monkeypatch.setattr("archsim.lab.run.job.folder", lambda: tmp_path)
     job = Job(model(), small_chip())
     before = json.dumps(run.execute(job).summary)
     edited(next((tmp_path / "mappings").iterdir()), to_ones)

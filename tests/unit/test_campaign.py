@@ -14,7 +14,7 @@ from archsim.base.errors import ArchsimError, ConfigError, ModelError, ProgramEr
 from archsim.frontend.load import import_model
 from archsim.ir.asm.magnitudes import MOST_COMMANDS
 from archsim.ir.asm.parser import parse_program
-from archsim.lab.check import check_file
+from archsim.lab.files.check_files import check_file
 from tests.tools import campaign
 from tests.tools.mutation_seeds import GOLDEN, KINDS, SUFFIX, beside, seeds
 from tests.tools.mutations import mutated

@@ -9,11 +9,11 @@ from fixtures_result import make_result
 
 from archsim.base.errors import MappingError
 from archsim.ir.result import Result
-from archsim.lab.change_cost import FREE, Unknown, unknown
-from archsim.lab.enlarged import variants
-from archsim.lab.job import Job, build
-from archsim.lab.why import why
-from archsim.report.rows import why_notes, why_rows
+from archsim.lab.run.job import Job, build
+from archsim.lab.what_if.change_cost import FREE, Unknown, unknown
+from archsim.lab.what_if.variants import variants
+from archsim.lab.what_if.why import why
+from archsim.report.run.layer_rows import why_notes, why_rows
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import load, loads
 from archsim.spec.load import replace as vary

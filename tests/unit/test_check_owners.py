@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from archsim.base.errors import ProgramError
 from archsim.ir.asm.parser import parse_program
-from archsim.ir.check import owners
+from archsim.ir.check.hazards import bytes
 from archsim.ir.check.program import check
 from tests.unit.fixtures_check import chip
 
@@ -99,11 +99,11 @@ def test_painting_changes_no_message(chosen: list[Part]) -> None:
     """Tensors too large to paint are judged pair by pair, with the same outcome."""
     painted = verdict(chosen)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(owners, "MOST_BYTES", 0)
+        patch.setattr(bytes, "MOST_BYTES", 0)
         assert verdict(chosen) == painted
 
 
 def test_interleaved_columns_are_cleared_without_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = [Part(queue, True, 4, 24, 8, 8 * number) for number, queue in enumerate(QUEUES)]
-    monkeypatch.setattr("archsim.ir.check.hazards.check_race", None)
+    monkeypatch.setattr("archsim.ir.check.hazards.hazards.check_race", None)
     assert not verdict(columns)

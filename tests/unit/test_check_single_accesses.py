@@ -9,12 +9,11 @@ from itertools import islice, product
 import numpy as np
 
 from archsim.base.errors import ProgramError
-from archsim.ir.check.collect import collect
-from archsim.ir.check.ledger import build_ledger
-from archsim.ir.check.single_accesses import SingleAccesses
-from archsim.ir.check.tokens import Order, run_tokens
-from archsim.ir.check.uses import READS, WRITES, Uses
-from archsim.ir.check.whole_groups import inside_written
+from archsim.ir.check.hazards.accesses import READS, WRITES, Uses
+from archsim.ir.check.hazards.collect import collect
+from archsim.ir.check.hazards.intervals import SingleAccesses, inside_written
+from archsim.ir.check.tokens.ledger import build_ledger
+from archsim.ir.check.tokens.run import Order, run_tokens
 from archsim.ir.program import Program, Ring
 from tests.tools.mutants import mutants, subjects
 

@@ -7,10 +7,10 @@ import pytest
 
 from archsim.base.errors import ProgramError
 from archsim.ir.asm.parser import parse_program
-from archsim.ir.check.ledger import build_ledger
 from archsim.ir.check.program import check
-from archsim.ir.check.sources import NEVER, Needs, telling
-from archsim.ir.check.tokens import Order, run_tokens
+from archsim.ir.check.tokens.ledger import build_ledger
+from archsim.ir.check.tokens.run import Order, run_tokens
+from archsim.ir.check.tokens.sources import NEVER, Needs, telling
 from tests.unit.fixtures_check import chip
 
 HEAD = """

@@ -8,12 +8,11 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from archsim.ir.check import clocks
-from archsim.ir.check.ledger import build_ledger
-from archsim.ir.check.nests import Nests
-from archsim.ir.check.repeats import Known
-from archsim.ir.check.tokens import run_tokens
-from archsim.ir.check.unrolled import Unrolled
+from archsim.ir.check.hazards.collect import Known
+from archsim.ir.check.tokens import run
+from archsim.ir.check.tokens.ledger import build_ledger
+from archsim.ir.check.tokens.run import run_tokens
+from archsim.ir.check.tokens.unrolled import Nests, Unrolled
 from archsim.ir.footprint import clip
 from archsim.ir.program import Affine, Command, Edge, Loop, Program, Queue, Region
 from archsim.ir.unroll import Step, unroll
@@ -133,5 +132,5 @@ def test_levels_of_few_and_of_many_waits_have_the_same_clocks(monkeypatch: pytes
         ledger = build_ledger(program)
         usual = run_tokens(ledger)
         with monkeypatch.context() as patch:
-            patch.setattr(clocks, "FEW", few)
+            patch.setattr(run, "FEW", few)
             assert np.array_equal(run_tokens(ledger).clocks, usual.clocks)

@@ -15,11 +15,12 @@ import archsim
 from archsim.base.caches import folder
 from archsim.base.errors import ConfigError, NotBuiltError
 from archsim.cli.app import main
-from archsim.lab import show, suites
-from archsim.lab.job import Job, build
-from archsim.lab.options import Requirement, parse_dtypes, parse_lookups, parse_parameters, public_keys, scalars
+from archsim.lab.files import show
+from archsim.lab.kit.options import Requirement, parse_dtypes, parse_lookups, parse_parameters, public_keys, scalars
+from archsim.lab.run.job import Job, build
+from archsim.lab.validate import suites
 from archsim.lab.validate.suite import Scored, Skipped, summarize
-from archsim.report.summary import summarise
+from archsim.report.run.summary import summarise
 from tests.tools.commands import ROOT
 
 
@@ -314,7 +315,7 @@ def test_suites_know_their_later_siblings() -> None:
         suites.run("silicon")
 
 
-@pytest.mark.parametrize("statement", ["import archsim", "import archsim.cli.app", "import archsim.lab.front"])
+@pytest.mark.parametrize("statement", ["import archsim", "import archsim.cli.app", "import archsim.lab.api"])
 def test_heavy_libraries_wait_until_they_are_used(statement: str) -> None:
     heavy = ("numba", "pandas", "matplotlib", "onnx", "scipy", "ortools", "pydantic", "jinja2")
     script = f"import sys; {statement}; print([name for name in {heavy!r} if name in sys.modules])"

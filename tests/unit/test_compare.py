@@ -17,11 +17,11 @@ from markupsafe import escape
 from archsim.base.errors import ConfigError
 from archsim.lab.compare.match import match
 from archsim.lab.compare.runs import Comparison, compare
-from archsim.lab.compare.split import split
-from archsim.report import compare_page
-from archsim.report.compare_rows import layer_rows
-from archsim.report.format import NONE
-from archsim.report.summary import summarise, to_text
+from archsim.lab.compare.shares import split
+from archsim.report.compare import page
+from archsim.report.compare.rows import layer_rows
+from archsim.report.kit.number_format import NONE
+from archsim.report.run.summary import summarise, to_text
 
 COLUMNS = ("base", "other", "difference")
 AMOUNTS = st.fractions(min_value=0, max_value=10**6, max_denominator=10**9)
@@ -168,7 +168,7 @@ def test_summaries_without_details_compare(base: dict[str, Any]) -> None:
     nothing = {**bare, "mac_breakdown": {"useful": 0}, "time_breakdown": {"core[0].vector": {"busy": 3}}}
     (found,) = compare([nothing, nothing], ["a", "b"]).told["differences"]
     assert found["slots"] == [] and found["arrays"] == []
-    assert compare_page.html(compare([nothing, nothing], ["a", "b"]).told)
+    assert page.html(compare([nothing, nothing], ["a", "b"]).told)
 
 
 def test_runs_are_called_by_what_tells_them_apart(base: dict[str, Any], tmp_path: Path) -> None:
@@ -215,11 +215,11 @@ def test_pages_are_written_escaped_and_made_again(base: dict[str, Any], tmp_path
     assert evil not in found._repr_html_() and str(escape(evil)) in found._repr_html_()
     for name in ("report.html", "report.md"):
         (tmp_path / "out" / name).unlink()
-    assert compare_page.rebuild(tmp_path / "out") == paths[1:]
+    assert page.rebuild(tmp_path / "out") == paths[1:]
     assert (tmp_path / "out" / "report.html").read_text(encoding="utf-8") == texts["report.html"]
     (tmp_path / "out" / "comparison.json").write_text("{")
     with pytest.raises(ConfigError, match="cannot be read"):
-        compare_page.rebuild(tmp_path / "out")
+        page.rebuild(tmp_path / "out")
 
 
 def test_rounding_is_no_difference_of_a_layer(base: dict[str, Any]) -> None:
@@ -234,7 +234,7 @@ def test_rounding_is_no_difference_of_a_layer(base: dict[str, Any]) -> None:
 
 def test_parts_that_exceed_the_whole_are_not_said_to_be_of_it() -> None:
     """500 cycles more of one cause against 100 fewer of another are 400 more; nobody is told of 500 of the 400."""
-    from archsim.lab.compare.says import _arrays
+    from archsim.lab.compare.sentences import _arrays
 
     def row(cause: str, difference: int) -> dict[str, Any]:
         return {"cause": cause, "layer": "", "difference": difference}

@@ -10,9 +10,9 @@ import pytest
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import DEFAULT, by_name
 from archsim.facts.dram.device import Policy
-from archsim.lab.offchip import outer_rates
+from archsim.lab.run.offchip import outer_rates
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.fast import FastDram
+from archsim.memory.dram.fast_model import FastDram
 from archsim.memory.dram.interface import DramModel, Transfer
 from archsim.noc.fabric import turn
 from archsim.spec.load import load

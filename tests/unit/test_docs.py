@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from archsim.base.errors import ConfigError
-from archsim.report.markdown import table
-from archsim.report.promise import HEADINGS, PROMISES
+from archsim.report.kit.promises import HEADINGS, PROMISES
+from archsim.report.run.markdown import table
 from tests.laws.statements import GROUPS, WAITING
 from tests.laws_page import Claim, cases_by_law, claims
 from tests.laws_page import page as page_of_laws
@@ -93,7 +93,7 @@ def _cluster() -> None:
 
 
 def _studies() -> None:
-    from archsim.lab import tabular
+    from archsim.lab.kit import tabular
 
     tabular.need("duckdb", "SQL")
 

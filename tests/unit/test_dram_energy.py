@@ -14,7 +14,7 @@ from archsim.energy.dram_currents import Currents, load_currents, per_command
 from archsim.facts.dram.bit_order import mapped
 from archsim.facts.dram.device import Policy
 from archsim.lab.validate.dram_energy import OTHERS, beside
-from archsim.memory.dram.compiled import COMMANDS
+from archsim.memory.dram.device_records import COMMANDS
 from archsim.memory.dram.trace import replay
 
 DATA = Path(__file__).parents[2] / "studies" / "validation" / "dram" / "runs.json"

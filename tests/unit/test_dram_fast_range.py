@@ -10,7 +10,7 @@ from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import DEFAULT, by_name
 from archsim.facts.dram.device import Dram, Policy
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.fast import FastDram
+from archsim.memory.dram.fast_model import FastDram
 from archsim.memory.dram.interface import DramModel, Transfer
 
 MIB, SIZE = 1 << 20, 64 << 10

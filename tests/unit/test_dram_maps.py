@@ -13,7 +13,7 @@ from archsim.facts.dram.address import by_name
 from archsim.facts.dram.bit_order import mapped
 from archsim.facts.dram.device import Dram, Policy
 from archsim.memory.dram.address_images import images
-from archsim.memory.dram.kernel.layout import BANK_BITS, CHUNK_BITS, COLUMN_BITS
+from archsim.memory.dram.compiled.records import BANK_BITS, CHUNK_BITS, COLUMN_BITS
 from archsim.memory.dram.trace import replay
 
 GIB = 1 << 30

@@ -13,7 +13,7 @@ from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import DEFAULT, by_name
 from archsim.facts.dram.device import Policy
 from archsim.memory.dram import measured
-from archsim.memory.dram.fast import FastDram
+from archsim.memory.dram.fast_model import FastDram
 from archsim.memory.dram.interface import Completion, RowList, Transfer
 from archsim.memory.dram.measured import Measured
 from archsim.memory.dram.sampling import Sampler
@@ -55,7 +55,7 @@ def test_other_code_measures_anew(cached: Path, monkeypatch: pytest.MonkeyPatch)
 def test_the_code_is_that_of_the_model() -> None:
     """The controller's kernels and the sampler are in the hash that names a file."""
     assert all(module.startswith(measured.SOURCES) for module in (Sampler.__module__, FastDram.__module__))
-    assert caches.code_sha256(measured.SOURCES) != caches.code_sha256(("archsim.memory.dram.kernel",))
+    assert caches.code_sha256(measured.SOURCES) != caches.code_sha256(("archsim.memory.dram.compiled",))
 
 
 def test_lines_that_were_cut_short_are_no_lines(cached: Path) -> None:

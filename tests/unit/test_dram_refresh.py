@@ -8,7 +8,7 @@ import pytest
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.bit_order import mapped
 from archsim.facts.dram.device import Dram, Policy
-from archsim.memory.dram.compiled import COMMANDS
+from archsim.memory.dram.device_records import COMMANDS
 from archsim.memory.dram.trace import Replayed, replay
 from tests.tools.dram_commands import named, violations
 

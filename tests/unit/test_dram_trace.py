@@ -13,7 +13,7 @@ from archsim.base.errors import ConfigError
 from archsim.facts.dram.address import by_name
 from archsim.facts.dram.device import Constraint, Device, Policy
 from archsim.memory.dram.address_images import images
-from archsim.memory.dram.kernel.layout import BANK_BITS, CHUNK_BITS, COLUMN_BITS
+from archsim.memory.dram.compiled.records import BANK_BITS, CHUNK_BITS, COLUMN_BITS
 from archsim.memory.dram.trace import Replayed, replay
 
 DEVICE = Device(
@@ -65,7 +65,7 @@ def test_no_two_bursts_share_a_place(name: str, first: int) -> None:
 
 
 def test_what_cannot_be() -> None:
-    from archsim.memory.dram.compiled import rules
+    from archsim.memory.dram.device_records import rules
 
     with pytest.raises(ConfigError, match="no address map 'RoBaRaCoC'.*RoBaRaCoCh"):
         by_name("RoBaRaCoC", DEVICE)

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import archsim as ax
-from archsim.report import html, markdown
 from archsim.report.charts.dram import dram
-from archsim.report.dram_rows import parts_with_rows, sentence, table_rows
-from archsim.report.dram_windows import WINDOWS, dram_parts, edge, levelled, spread
-from archsim.report.summary import summarise
-from archsim.report.tables import layer_table
-from archsim.report.trace import trace_json
+from archsim.report.run import html, markdown
+from archsim.report.run.dram_rows import parts_with_rows, sentence, table_rows
+from archsim.report.run.dram_windows import WINDOWS, dram_parts, edge, levelled, spread
+from archsim.report.run.summary import summarise
+from archsim.report.run.tables import layer_table
+from archsim.report.run.trace import trace_json
 
 SUMMED = ("read_bytes", "write_bytes", "row_hits", "row_misses", "row_conflicts")
 WORKLOAD = Path(__file__).resolve().parents[2] / "studies" / "workloads" / "every_kind.yaml"

@@ -13,10 +13,9 @@ from fixtures_timeline import UNITS, activity, record
 from archsim.base.errors import SimulationError
 from archsim.energy.account import account
 from archsim.energy.chip import tables_for
-from archsim.energy.exact import joules, total_joules
-from archsim.energy.power import power
-from archsim.energy.power_parts import WINDOWS, by_part
-from archsim.energy.tables import ZJ_PER_J
+from archsim.energy.chip_tables import ZJ_PER_J
+from archsim.energy.exact_sums import joules, total_joules
+from archsim.energy.power import PART_WINDOWS, by_part, power
 from archsim.ir.activity import Activity
 from archsim.ir.bandwidth import BandwidthTrace
 
@@ -136,13 +135,13 @@ def test_power_by_part_is_the_energy_bit_for_bit() -> None:
     """As over windows of a microsecond: DRAM in the first half of a microsecond, leakage all the time."""
     energy = account(run(), CHIP, TABLES)
     parts = dict(by_part(run(), energy, TABLES))
-    assert {len(spent) for spent in parts.values()} == {WINDOWS}
+    assert {len(spent) for spent in parts.values()} == {PART_WINDOWS}
     everything = [joules for spent in parts.values() for joules in spent]
     random.Random(7).shuffle(everything)
     assert sum(everything) == energy.total_j
     for part, joules_ in energy.by_part_j().items():
-        assert sum(parts.get(part, ())) == pytest.approx(joules_, abs=1e-15 * energy.total_j * WINDOWS)
-    quarter = WINDOWS // 4
+        assert sum(parts.get(part, ())) == pytest.approx(joules_, abs=1e-15 * energy.total_j * PART_WINDOWS)
+    quarter = PART_WINDOWS // 4
     watts = power(run(), energy, TABLES)
     for at, (_, level) in enumerate(watts.trace):
         spent = sum(sum(each[at * quarter : (at + 1) * quarter]) for each in parts.values())

@@ -7,9 +7,9 @@ from fixtures_chip import small_chip
 
 from archsim.base.errors import ConfigError, SimulationError
 from archsim.energy.chip import energy_per_byte, tables_for
+from archsim.energy.chip_tables import Tables
 from archsim.energy.dram import load_dram
 from archsim.energy.sram import log_line
-from archsim.energy.tables import Tables
 from archsim.energy.technology import load_technology
 from archsim.spec.dtypes import BITS
 from archsim.spec.locate import config_files

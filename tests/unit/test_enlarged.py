@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from archsim.lab.enlarged import UNTRIED, variants
+from archsim.lab.what_if.variants import UNTRIED, variants
 from archsim.spec.architecture import Architecture
 from archsim.spec.json_schema import Sections
 from archsim.spec.load import load, loads, names

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from archsim.base.errors import ConfigError, MappingError
-from archsim.lab.estimate import SIMULATED, SIMULATED_KINDS, estimated
-from archsim.lab.job import Job, load_chip, prepare
-from archsim.lab.options import scalars
-from archsim.lab.run import execute
+from archsim.lab.kit.options import scalars
+from archsim.lab.run.estimate import SIMULATED, SIMULATED_KINDS, estimated
+from archsim.lab.run.job import Job, load_chip, prepare
+from archsim.lab.run.run import execute
 from archsim.lab.sweep.resolve import resolve
 from mapper.estimate import estimate
 from mapper.search import kept
@@ -100,7 +100,7 @@ def test_sweeps_refuse_goals_that_it_does_not_know(tmp_path: Path, key: str) -> 
 
 def test_tables_of_layers_are_kept_within_their_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept of other chips changes nothing, and gives way to what is new."""
-    monkeypatch.setattr("archsim.lab.job.folder", lambda: None)  # no mappings on disk
+    monkeypatch.setattr("archsim.lab.run.job.folder", lambda: None)  # no mappings on disk
     values = {"l1.size": "2 MiB", "mxu.shape": [16, 16]}
     kept.forget()
     alone, size = estimated(Job("squeezenet", "edge_npu", values=values)), kept.kept_bytes()

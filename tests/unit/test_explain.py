@@ -7,9 +7,9 @@ import json
 import pytest
 
 from archsim.cli.app import main
-from archsim.lab.explain import Explanation, explained
-from archsim.lab.job import Job, build
-from archsim.report import explanation
+from archsim.lab.run.job import Job, build
+from archsim.lab.what_if.explain import Explanation, explained
+from archsim.report.run import explanation
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,7 @@ import pytest
 
 from archsim.base.errors import ConfigError
 from archsim.ir.program import Command, Extent, Loop, Program, Queue, Region, Ring, Tensor
-from archsim.lab.fidelity import EXACT_FLITS, affordable, with_fidelity
-from archsim.lab.traffic import flits, mean_routers, moved_bytes
+from archsim.lab.run.fidelity import EXACT_FLITS, affordable, flits, mean_routers, moved_bytes, with_fidelity
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import load, loads
 

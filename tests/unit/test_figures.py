@@ -18,19 +18,18 @@ from archsim.facts.dataflows import catalogue
 from archsim.facts.dataflows.fold import ArrayShape, Nest
 from archsim.ir.activity import Activity, DramStats
 from archsim.ir.result import FIRST_SCHEMA, LayerResult
-from archsim.lab import warned
-from archsim.lab.array_time import array_time
 from archsim.lab.compare.figures import figures as compared_figures
 from archsim.lab.compare.runs import compare
-from archsim.lab.dram_figures import dram_figures
-from archsim.lab.enlarged import NO_VOLTAGE, variants
-from archsim.lab.macs import macs_by_engine
-from archsim.lab.why import WhatIf
-from archsim.report import html, markdown, terminal
-from archsim.report.format import NONE, counted
-from archsim.report.headline import headline
-from archsim.report.rows import layer_row
-from archsim.report.summary import load, summarise, to_text, upgraded
+from archsim.lab.run import warnings_of_run
+from archsim.lab.run.account import array_time, macs_by_engine
+from archsim.lab.run.dram_figures import dram_figures
+from archsim.lab.what_if.variants import NO_VOLTAGE, variants
+from archsim.lab.what_if.why import WhatIf
+from archsim.report.kit.number_format import NONE, counted
+from archsim.report.run import html, markdown, terminal
+from archsim.report.run.headline import headline
+from archsim.report.run.layer_rows import layer_row
+from archsim.report.run.summary import load, summarise, to_text, upgraded
 from archsim.sim.attribution import attribute
 from archsim.sim.critical import bound_by, critical_cycles, critical_path
 from archsim.sim.mac_breakdown import array_units, peak_macs_per_cycle, peak_of_dtypes, peak_of_formats
@@ -151,19 +150,19 @@ def test_bytes_that_nobody_asked_for_are_warned_of() -> None:
     }
     counts |= {("fc", "dram", "pin_read_bytes"): 128}
     slow = replace(base, counts=counts, dram={"dram": stats(192, 136, 10**9)})
-    (said,) = warned.figures(slow, [], {}, 1000)
+    (said,) = warnings_of_run.figures(slow, [], {}, 1000)
     assert said.startswith("dram fetched far more than was asked for: emb 64 B for 8 B; ") and "fc" not in said
     fast = replace(slow, dram={"dram": stats(192, 136, 10**12)})  # 56 bytes in 56 ps of a us: of no importance
-    assert warned.figures(fast, [], {}, 1000) == []
+    assert warnings_of_run.figures(fast, [], {}, 1000) == []
 
 
 def test_time_far_above_the_bounds_is_warned_of() -> None:
     run = activity(record(ARRAY, 0, (0, 0, 1000)))
     bounds = {name: {"bound_cycles": cycles} for name, cycles in (("a", 100), ("b", 300), ("c", 1), ("host", 0))}
     layers = [row("a", 400, "dram"), row("b", 597), row("c", 3), row("host", 50)]
-    (said,) = warned.figures(run, layers, bounds, 1000)
+    (said,) = warnings_of_run.figures(run, layers, bounds, 1000)
     assert "30.2 % of the run: a 400 cycles, 4 times, bound by DRAM, c 3 cycles, 3 times" in said
-    assert warned.figures(run, layers, bounds, 10_000) == []  # of no importance
+    assert warnings_of_run.figures(run, layers, bounds, 10_000) == []  # of no importance
 
 
 # pages and comparisons

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from archsim.base.errors import ConfigError, ModelError
 from archsim.base.progress import COMPILING
 from archsim.cli.app import app
-from archsim.lab.check import check_file
+from archsim.lab.files.check_files import check_file
 from archsim.lab.sweep.axis import axis
 from archsim.lab.sweep.form import read
 from archsim.lab.sweep.resolve import resolve

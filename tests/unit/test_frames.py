@@ -10,7 +10,6 @@ from functools import partial
 import pytest
 from fixtures_result import make_result
 
-from archsim.report import svg
 from archsim.report.charts.diverging import Change, diverging
 from archsim.report.charts.histogram import histogram
 from archsim.report.charts.parts import parts
@@ -20,9 +19,10 @@ from archsim.report.charts.stacked import Bar, stacked
 from archsim.report.charts.tornado import tornado
 from archsim.report.charts.treemap import treemap
 from archsim.report.charts.waterfall import waterfall
-from archsim.report.format import at_word
-from archsim.report.summary import summarise
-from archsim.report.svg import NARROW, WIDE, Frame
+from archsim.report.kit import svg
+from archsim.report.kit.number_format import at_word
+from archsim.report.kit.svg import NARROW, WIDE, Frame
+from archsim.report.run.summary import summarise
 
 SUMMARY = summarise(make_result(), [])
 GOALS = ({"key": "latency_s", "largest": False}, {"key": "energy_j", "largest": False})

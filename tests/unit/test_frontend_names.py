@@ -13,10 +13,10 @@ import archsim as ax
 from archsim.base.errors import ConfigError
 from archsim.frontend.load import load_model
 from archsim.frontend.names import is_counted, layer_name
-from archsim.lab.explain import explained
-from archsim.lab.job import Job
-from archsim.lab.mapping import mapped
-from archsim.lab.mapping_file import write
+from archsim.lab.run.job import Job
+from archsim.lab.run.map_only import mapped
+from archsim.lab.run.mapping_file import write
+from archsim.lab.what_if.explain import explained
 from tests.tools.commands import GOLDEN
 
 WEIGHTS = {"w": random(8, 3, 3, 3), "v": random(8, 8, 1, 1)}

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from archsim.report.terminal import FiguresGrid
+from archsim.report.run.terminal import FiguresGrid
 
 FIGURES = [
     ("average power", "13.33 mW", "frames and rest, lower bound"),

@@ -18,9 +18,9 @@ from archsim.frontend.workload_yaml.entries import ALL_KINDS
 from archsim.frontend.workload_yaml.grammar import SECTIONS
 from archsim.ir.forms.fields import to_yaml
 from archsim.ir.text import mapping_from_yaml
-from archsim.lab import schemas
-from archsim.lab.job import Job
-from archsim.lab.run import execute
+from archsim.lab.files import schemas
+from archsim.lab.run.job import Job
+from archsim.lab.run.run import execute
 from archsim.lab.sweep.cluster_form import read as read_cluster
 from archsim.spec.nodes import parse, read
 from archsim.spec.schema import PARTS

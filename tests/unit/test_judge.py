@@ -8,8 +8,8 @@ import pytest
 
 from archsim.base.errors import ConfigError
 from archsim.cli.app import main
-from archsim.lab.fit import check_fit
-from archsim.lab.job import Job, build
+from archsim.lab.run.fits import check_fit
+from archsim.lab.run.job import Job, build
 from archsim.spec.load import load
 from mapper.candidates import _counts
 from mapper.judge import MOST_EXTENT, UnfitError

@@ -14,13 +14,13 @@ from archsim.base.errors import ConfigError, MappingError, ProgramError
 from archsim.ir.mapping import Keep, LayerMapping, Loop, ModelMapping
 from archsim.ir.program import Program
 from archsim.ir.result import Result
-from archsim.lab import mapping as mappings
-from archsim.lab.enlarged import variants
-from archsim.lab.job import Built, Job, build
-from archsim.lab.offchip import outer_rates
-from archsim.lab.run import simulated
-from archsim.lab.why import why
-from archsim.report.loopnest import loop_nest
+from archsim.lab.run import map_only as mappings
+from archsim.lab.run.job import Built, Job, build
+from archsim.lab.run.offchip import outer_rates
+from archsim.lab.run.run import simulated
+from archsim.lab.what_if.variants import variants
+from archsim.lab.what_if.why import why
+from archsim.report.run.loopnest import loop_nest
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import load
 from archsim.spec.load import replace as vary

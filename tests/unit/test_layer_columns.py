@@ -8,11 +8,11 @@ import pytest
 from fixtures_result import make_result
 
 import archsim as ax
-from archsim.report import html, markdown
-from archsim.report.format import NONE
-from archsim.report.layer_columns import HEADS, NOTE, layer_rows, totals
-from archsim.report.rows import layer_row, remarks
-from archsim.report.summary import summarise
+from archsim.report.kit.number_format import NONE
+from archsim.report.run import html, markdown
+from archsim.report.run.layer_columns import HEADS, NOTE, layer_rows, totals
+from archsim.report.run.layer_rows import layer_row, remarks
+from archsim.report.run.summary import summarise
 from tests.tools.commands import GOLDEN
 
 LAYER: dict[str, Any] = {

@@ -14,8 +14,8 @@ import pytest
 from archsim.base import progress
 from archsim.base.errors import ConfigError
 from archsim.cli.meter import Meter
-from archsim.lab import limit
-from archsim.lab.job import Job, build
+from archsim.lab.kit import memory_limit
+from archsim.lab.run.job import Job, build
 from mapper.layers import Layers
 from mapper.search import exhaustive
 from tests.tools.commands import ROOT
@@ -110,9 +110,9 @@ def test_the_limit_is_real_and_lasts_no_longer_than_the_command() -> None:
 
 def test_sizes_that_are_none() -> None:
     for text, said in (("much", "limit-memory: "), ("1 MiB", "allowed 256 MiB or more"), ("2 GHz", "limit-memory: ")):
-        with pytest.raises(ConfigError, match=said), limit.limited(text):
+        with pytest.raises(ConfigError, match=said), memory_limit.limited(text):
             pass
-    free = limit.free_bytes()
+    free = memory_limit.free_bytes()
     assert free is None or free > 0
 
 

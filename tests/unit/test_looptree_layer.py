@@ -9,7 +9,7 @@ import pytest
 
 from archsim.base.errors import MappingError
 from archsim.ir.workload import Axis
-from archsim.lab.offchip import outer_rates
+from archsim.lab.run.offchip import outer_rates
 from mapper.compile import Options, compile_model
 from mapper.costs import ChipCosts
 from mapper.looptree.bound import bounds

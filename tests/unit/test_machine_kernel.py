@@ -16,7 +16,7 @@ from archsim.memory import offchip
 from archsim.memory.dram.controller import DramController
 from archsim.memory.offchip import OffChip, Shape
 from archsim.sim.clock import Clock
-from archsim.sim.kernel import Kernel, ProcessBody, postpone
+from archsim.sim.events import Kernel, ProcessBody, postpone
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from tests.laws.builders import (

@@ -15,8 +15,8 @@ from archsim.ir.asm.parser import parse_program
 from archsim.ir.check.program import check
 from archsim.ir.program import Affine, Clip, Command, Extent, Loop, Region
 from archsim.ir.rows import Record
-from archsim.noc.interface import Delivery, Load, Shipment
 from archsim.noc.network import NetworkStats
+from archsim.noc.shipments import Delivery, Load, Shipment
 from archsim.sim.messages import Batch, Message
 from archsim.spec.network import Noc
 from archsim.system import simulate

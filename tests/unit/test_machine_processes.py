@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from archsim.base.errors import SimulationError
 from archsim.sim.clock import Clock
-from archsim.sim.kernel import Kernel, ProcessBody
+from archsim.sim.events import Kernel, ProcessBody
 
 
 def test_a_process_goes_on_at_once_when_what_it_waits_for_has_happened() -> None:

@@ -16,7 +16,7 @@ from archsim.base.errors import MappingError
 from archsim.base.units import SIZE, parse_whole
 from archsim.ir.asm.printer import print_program
 from archsim.ir.mapping import Loop
-from archsim.lab.job import Job, build
+from archsim.lab.run.job import Job, build
 from archsim.spec.architecture import Architecture
 from mapper.capacity import least_size, usable
 from mapper.compile import Options, compile_model

@@ -13,9 +13,9 @@ from archsim.base.errors import ArchsimError
 from archsim.cli.app import main
 from archsim.ir.mapping import Constraint, Loop
 from archsim.ir.workload import Workload
-from archsim.lab.explain import explained
-from archsim.lab.job import Job, build
-from archsim.report.explanation import to_table
+from archsim.lab.run.job import Job, build
+from archsim.lab.what_if.explain import explained
+from archsim.report.run.explanation import to_table
 from archsim.spec.architecture import Architecture
 from mapper.layers import Layers
 from mapper.options import Given, Options, resolve_dtypes

@@ -11,8 +11,8 @@ import archsim
 from archsim.base.errors import ArchsimError
 from archsim.cli.app import main
 from archsim.ir.asm.printer import print_program
-from archsim.lab import mapping_file
-from archsim.lab.job import Built, Job, build
+from archsim.lab.run import mapping_file
+from archsim.lab.run.job import Built, Job, build
 
 
 def exported(model: str, chip: str, path: Path) -> Built:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from archsim.base.errors import ConfigError
-from archsim.lab.explain import explained
-from archsim.lab.job import Job, build
+from archsim.lab.run.job import Job, build
+from archsim.lab.what_if.explain import explained
 from archsim.spec import load
 
 GOLDEN_CHIP = Path(__file__).resolve().parents[1] / "golden" / "chip.yaml"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archsim.ir.footprint import Footprint
-from archsim.memory.parts import Part, cut
+from archsim.memory.move_routes import Part, cut
 
 
 def starts(outer: tuple[tuple[int, int], ...]) -> list[int]:

@@ -10,10 +10,10 @@ import pytest
 from archsim.facts.noc import routing
 from archsim.facts.noc.topologies import mesh, torus
 from archsim.facts.noc.topology import Topology
-from archsim.noc import compiled
-from archsim.noc.kernel import knuth, run
-from archsim.noc.kernel.bernoulli import Sources
-from archsim.noc.kernel.layout import MADE, MESSAGE, NONE, NOW
+from archsim.noc import network_records
+from archsim.noc.compiled import knuth, run
+from archsim.noc.compiled.node_queues import Sources
+from archsim.noc.compiled.records import MADE, MESSAGE, NONE, NOW
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import Delivered, replay
 
@@ -25,7 +25,7 @@ def _offered(topology: Topology, parameters: RouterParameters, rate: float, flit
     """The state after CYCLES of uniform traffic, in ``steps`` calls."""
     nodes = np.arange(len(topology.nodes), dtype=np.int64)
     sources = Sources(rate / flits, flits, np.zeros(0, np.int64), nodes)
-    state = compiled.initial(topology, routing.routes(topology), parameters, seed=3)
+    state = network_records.initial(topology, routing.routes(topology), parameters, seed=3)
     state = state._replace(messages=np.zeros(ROOM, MESSAGE))
     for step in range(1, steps + 1):
         run.advance_random(state, sources, CYCLES * step // steps)
@@ -143,7 +143,7 @@ def test_time_passes_in_steps_of_any_size(case: str) -> None:
     parameters, rate, flits = PINNED[case]
     whole, steps = (_offered(torus.build((4, 4)), parameters, rate, flits, steps) for steps in (1, 311))
     assert _latencies(whole) == _latencies(steps)
-    assert compiled.flits_by_port(whole).tolist() == compiled.flits_by_port(steps).tolist()
+    assert network_records.flits_by_port(whole).tolist() == network_records.flits_by_port(steps).tolist()
 
 
 @pytest.mark.parametrize("parameters", [RouterParameters(), RouterParameters(speculative=True)])

@@ -11,8 +11,8 @@ from archsim.base.errors import ConfigError, SimulationError
 from archsim.facts.noc.attachment import attached
 from archsim.facts.noc.catalogue import network
 from archsim.facts.noc.topology import Node
-from archsim.noc.interface import Shipment
 from archsim.noc.network import FIRST_MESSAGES, Network
+from archsim.noc.shipments import Shipment
 from archsim.sim.messages import Batch, Message
 from tests.laws.builders_noc import FAR_PS, Sent, noc, run, submit
 

@@ -14,9 +14,11 @@ from typer.testing import CliRunner, Result
 from archsim.base import writable
 from archsim.base.errors import ConfigError
 from archsim.cli.app import app
+from archsim.lab.files.stored_results import rebuilt
 from archsim.lab.noc.measure import Asked, measure
-from archsim.lab.stored import rebuilt
-from archsim.report import dram_page, noc_page, part_page
+from archsim.report.dram import page as dram_page
+from archsim.report.kit import part_page
+from archsim.report.noc import page as noc_page
 
 RING = ("noc", "--topology", "ring", "--shape", "4", "--fidelity", "link", "--rates", "0.1,0.9")
 FILES = ["curve.csv", "links.csv", "noc.json", "report.html", "report.md"]

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from archsim.base import plain
-from archsim.report.console import PlainConsole
+from archsim.report.kit.console import PlainConsole
 
 HIDDEN = ("Cc", "Cf", "Zl", "Zp", "Cs")
 ROOT = Path(__file__).resolve().parents[2]
@@ -133,7 +133,7 @@ def test_code_and_html_and_labels() -> None:
 def test_exports_of_a_sweep_hold_no_formulas(tmp_path: Path) -> None:
     from openpyxl import load_workbook
 
-    from archsim.lab.tabular import plain as without_formulas
+    from archsim.lab.kit.tabular import plain as without_formulas
 
     rows = without_formulas(pd.DataFrame({"=head": EVIL, "number": range(len(EVIL))}))
     rows.to_excel(tmp_path / "t.xlsx", index=False)

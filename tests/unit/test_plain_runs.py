@@ -105,13 +105,13 @@ def test_other_commands_print_nothing_hidden(
 
 
 def test_the_program_of_the_model_reads_back_and_its_pictures_can_be_drawn(out: tuple[Path, str]) -> None:
-    from archsim.report import figures
-    from archsim.report.summary import load
+    from archsim.report.run import plots
+    from archsim.report.run.summary import load
 
     summary = load(out[0])
     summary["layers"][0]["name"] = summary["details"]["timeline"][0]["layer"] = "$x^{$"
     summary["details"]["critical"]["$x^{$"] = {}
-    for draw in (figures.timeline, figures.stalls, figures.energy, figures.waterfall):
+    for draw in (plots.timeline, plots.stalls, plots.energy, plots.waterfall):
         draw(summary).savefig(io.BytesIO(), format="svg")
 
 

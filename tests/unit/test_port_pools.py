@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.memory.fair import fair_paces
-from archsim.memory.port import Flow, Port, PortStreams, Uneven
-from archsim.memory.ports import Ports
+from archsim.memory.chip_ports import Ports
+from archsim.memory.memory_port import Flow, Port, PortStreams, Uneven
+from archsim.memory.water_level import fair_paces
 from archsim.sim.clock import Clock
-from archsim.sim.engine import Cycles
-from archsim.sim.kernel import HORIZON_PS, Kernel, ProcessBody
+from archsim.sim.events import HORIZON_PS, Kernel, ProcessBody
+from archsim.sim.protocols import Cycles
 
 EXACT = settings(max_examples=60, deadline=None, derandomize=True)
 CLOCKS = (Clock(10**9), Clock(1_350_000_000), Clock(700_000_001))

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.memory.fair import fair_paces
-from archsim.memory.port import Flow, Port, PortStreams, Uneven
-from archsim.memory.ports import Ports
+from archsim.memory.chip_ports import Ports
+from archsim.memory.memory_port import Flow, Port, PortStreams, Uneven
 from archsim.memory.scratchpad import Scratchpads
+from archsim.memory.water_level import fair_paces
 from archsim.sim.clock import Clock
-from archsim.sim.engine import Cycles, Demand
-from archsim.sim.kernel import Kernel, ProcessBody
+from archsim.sim.events import Kernel, ProcessBody
+from archsim.sim.protocols import Cycles, Demand
 from archsim.spec.memories import PortSet
 from tests.laws.builders import scratchpad
 

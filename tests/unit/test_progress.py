@@ -15,11 +15,11 @@ from archsim.cli.meter import CLEAR, Meter, in_words
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.program import Program
 from archsim.ir.unroll import count_commands, unroll
-from archsim.lab.job import Job, build
-from archsim.lab.run import execute, simulated
+from archsim.lab.run.job import Job, build
+from archsim.lab.run.run import execute, simulated
 from archsim.lab.sweep.progress import Telling
 from archsim.lab.sweep.worker import FAILED, OK, Row
-from archsim.report.summary import summarise
+from archsim.report.run.summary import summarise
 from tests.tools.commands import GOLDEN
 
 

@@ -13,7 +13,7 @@ from onnx import helper, numpy_helper
 
 from archsim.frontend.load import import_model
 from archsim.ir.graph import UnsupportedError
-from archsim.lab.job import Job
+from archsim.lab.run.job import Job
 from archsim.lab.verify.model import verify
 from archsim.lab.verify.numbered import Asked
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from fixtures_result import make_result
 
-from archsim.lab.options import scalars
-from archsim.report.format import NONE
-from archsim.report.quantity import bare, quantity, unit_of
-from archsim.report.summary import summarise
+from archsim.lab.kit.options import scalars
+from archsim.report.kit.number_format import NONE
+from archsim.report.kit.quantity import bare, quantity, unit_of
+from archsim.report.run.summary import summarise
 
 
 def test_every_number_of_a_result_has_a_unit() -> None:

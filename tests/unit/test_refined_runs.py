@@ -10,9 +10,9 @@ import pytest
 
 from archsim.cli.app import main
 from archsim.ir.asm.printer import print_program
-from archsim.lab.job import Job
-from archsim.lab.run import RunResult, execute
-from archsim.report import html, markdown
+from archsim.lab.run.job import Job
+from archsim.lab.run.run import RunResult, execute
+from archsim.report.run import html, markdown
 
 JOB = Job("eye_tracking", "edge_npu", refine=4)
 

@@ -11,12 +11,12 @@ from fixtures_result import make_result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archsim.report import html, markdown
-from archsim.report.bottlenecks import by_gain, gain_per_mm2, ranked
 from archsim.report.charts.power import colours, peak, power
 from archsim.report.charts.treemap import HEIGHT, WIDTH, Box, squarified, treemap
-from archsim.report.chip_parts import area_colours, part_colours, power_sentence, without_model
-from archsim.report.summary import summarise
+from archsim.report.run import html, markdown
+from archsim.report.run.bottlenecks import by_gain, gain_per_mm2, ranked
+from archsim.report.run.chip_parts import area_colours, part_colours, power_sentence, without_model
+from archsim.report.run.summary import summarise
 
 
 @pytest.fixture(scope="module")

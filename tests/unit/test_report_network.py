@@ -11,15 +11,14 @@ from fixtures_timeline import NS, activity, record
 
 from archsim.ir.activity import LinkFlits, NocStats
 from archsim.ir.rows import Record
-from archsim.report import svg
 from archsim.report.charts.network import RAMP
 from archsim.report.charts.network import network as drawn
-from archsim.report.markdown import _units
-from archsim.report.noc_rows import array_count, busiest, by_kind, core_bars, network, sentence
-from archsim.report.shown_cores import chosen, is_shown, shown_cores
-from archsim.report.shown_cores import sentence as cores_told
-from archsim.report.timeline import place, timeline
-from archsim.report.verdict import _largest_wait
+from archsim.report.kit import svg
+from archsim.report.run.markdown import _units
+from archsim.report.run.noc_rows import array_count, busiest, by_kind, core_bars, network, sentence
+from archsim.report.run.run_sentences import _largest_wait
+from archsim.report.run.timeline import chosen, is_shown, place, shown_cores, timeline
+from archsim.report.run.timeline import sentence as cores_told
 from archsim.sim.blame import timelines
 
 STATS = NocStats(

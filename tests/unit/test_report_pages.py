@@ -16,18 +16,17 @@ from rich.console import Console
 from archsim.ir.activity import Activity
 from archsim.ir.program import Command, Program, Queue, Ring, Token
 from archsim.ir.result import Result
-from archsim.report import html, markdown, notebook, terminal
-from archsim.report.causes import CAUSES, cause, in_order
 from archsim.report.charts.overview import overview
 from archsim.report.charts.roofline import roofline
 from archsim.report.charts.stacked import Bar, stacked
 from archsim.report.charts.waterfall import waterfall
-from archsim.report.format import NONE, count, number, percent, shorten, si
-from archsim.report.occupancy import occupancy
-from archsim.report.promise import PROMISES
-from archsim.report.summary import summarise
-from archsim.report.svg import ticks
-from archsim.report.trace import trace_json
+from archsim.report.kit.causes import CAUSES, cause, in_order
+from archsim.report.kit.number_format import NONE, count, number, percent, shorten, si
+from archsim.report.kit.promises import PROMISES
+from archsim.report.kit.svg import ticks
+from archsim.report.run import html, markdown, notebook, terminal
+from archsim.report.run.summary import summarise
+from archsim.report.run.trace import occupancy, trace_json
 
 WHY = [
     {
@@ -277,11 +276,11 @@ def two_readers(commands: int) -> Program:
 
 @pytest.mark.slow
 def test_figures_draw_without_a_display(summary: dict[str, Any], tmp_path: Any) -> None:
-    from archsim.report import figures
+    from archsim.report.run import plots
 
     for name in ("waterfall", "timeline", "roofline", "energy", "stalls", "dram", "power"):
         path = tmp_path / f"{name}.png"
-        getattr(figures, name)(summary).savefig(path, dpi=40)
+        getattr(plots, name)(summary).savefig(path, dpi=40)
         assert path.stat().st_size > 1000
 
 

@@ -10,9 +10,9 @@ import pytest
 from fixtures_result import make_result
 
 from archsim.base.errors import ConfigError
-from archsim.report import files
-from archsim.report.summary import load, summarise, to_text
-from archsim.report.tables import layers_csv
+from archsim.report.run import run_files
+from archsim.report.run.summary import load, summarise, to_text
+from archsim.report.run.tables import layers_csv
 
 PUBLIC = [
     "schema", "workload", "architecture", "cycles_total", "latency_s", "throughput_per_s", "macs", "macs_array",
@@ -68,13 +68,13 @@ def test_layers_csv_has_every_layer_and_flat_cells() -> None:
 
 
 def test_rebuilt_pages_equal_the_first_ones(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    paths = files.write(tmp_path, summarise(make_result(8)), "layers: []\n", "{}\n")
+    paths = run_files.write(tmp_path, summarise(make_result(8)), "layers: []\n", "{}\n")
     names = ["summary.json", "layers.csv", "mappings.yaml", "report.html", "report.md", "trace.json"]
     assert [path.name for path in paths] == names
     first = {name: (tmp_path / name).read_bytes() for name in ("report.html", "report.md")}
     for name in first:
         (tmp_path / name).unlink()
-    files.rebuild(tmp_path)
+    run_files.rebuild(tmp_path)
     assert {name: (tmp_path / name).read_bytes() for name in first} == first
 
 

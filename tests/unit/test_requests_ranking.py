@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from archsim.lab.job import Job
-from archsim.lab.offchip import outer_rates
-from archsim.lab.run import execute
+from archsim.lab.run.job import Job
+from archsim.lab.run.offchip import outer_rates
+from archsim.lab.run.run import execute
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import load, loads, names
 from archsim.spec.load import replace as vary

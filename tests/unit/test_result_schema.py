@@ -12,10 +12,10 @@ from jsonschema import Draft202012Validator
 
 from archsim.ir.causes import MEANINGS
 from archsim.ir.result import FIRST_SCHEMA
-from archsim.lab import schemas
-from archsim.lab.job import Job
-from archsim.lab.run import execute
-from archsim.report.summary import upgraded
+from archsim.lab.files import schemas
+from archsim.lab.run.job import Job
+from archsim.lab.run.run import execute
+from archsim.report.run.summary import upgraded
 from tests.tools.commands import GOLDEN
 from tests.unit.test_figures import NEW
 

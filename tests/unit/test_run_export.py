@@ -11,12 +11,13 @@ import pytest
 from fixtures_result import make_result
 
 from archsim.base.errors import ConfigError
-from archsim.lab import run_tables, tabular
-from archsim.lab.run_export import FORMATS, export
-from archsim.lab.stored import exported, rebuilt
-from archsim.report.files import write
-from archsim.report.summary import summarise
-from archsim.report.tables import layers_csv
+from archsim.lab.files.stored_results import exported, rebuilt
+from archsim.lab.kit import tabular
+from archsim.lab.run import export as run_tables
+from archsim.lab.run.export import FORMATS, export
+from archsim.report.run.run_files import write
+from archsim.report.run.summary import summarise
+from archsim.report.run.tables import layers_csv
 
 FORMULA = "=HYPERLINK(1)"
 TABLES = ["figures", "causes", "layer_causes", "energy", "layers"]

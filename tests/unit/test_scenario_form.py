@@ -10,8 +10,8 @@ from fixtures_scenario import CHIP, TEXT, scenario
 
 from archsim.base.errors import ConfigError, ModelError
 from archsim.frontend.load import names as models
-from archsim.lab.check import check_file
-from archsim.lab.job import Job
+from archsim.lab.files.check_files import check_file
+from archsim.lab.run.job import Job
 from archsim.lab.scenario.find import find, is_scenario, load, names
 from archsim.lab.scenario.form import OperatingPoint, Scenario, Sleep, Stream, read
 from archsim.lab.scenario.frames import frames_of, hyperperiod_ps, released

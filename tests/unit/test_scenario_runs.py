@@ -13,15 +13,15 @@ from fixtures_scenario import CHIP, scenario, without
 import archsim as ax
 from archsim.base.errors import ConfigError
 from archsim.energy.chip import tables_for
-from archsim.lab.job import Job
-from archsim.lab.options import Requirement, scalars
+from archsim.lab.kit.options import Requirement, scalars
+from archsim.lab.run.job import Job
 from archsim.lab.scenario.find import load
-from archsim.lab.scenario.keys import KEYS
 from archsim.lab.scenario.run import ScenarioRun, execute, idle_nw
-from archsim.lab.sweep.processes import Processes
+from archsim.lab.scenario.words import KEYS
+from archsim.lab.sweep.process_executor import Processes
 from archsim.lab.sweep.resolve import resolve
 from archsim.lab.sweep.run import Silent, Sweeping
-from archsim.report import files
+from archsim.report.run import run_files
 from archsim.spec import load as chips
 from tests.tools.scenarios import served, service, stream
 
@@ -181,7 +181,7 @@ def test_equal_runs_give_equal_bytes_and_pages_come_again(run: ScenarioRun, tmp_
     assert [path.read_bytes() for path in again] == list(before.values())
     for path in paths[2:]:
         path.unlink()
-    assert files.rebuild(tmp_path / "out") == paths[2:]
+    assert run_files.rebuild(tmp_path / "out") == paths[2:]
     assert {path: path.read_bytes() for path in paths} == before
     assert json.loads(before[paths[0]])["schema"] == "archsim.scenario_result/1"
 

@@ -10,8 +10,8 @@ from fixtures_package import PACKAGE, package
 
 from archsim.base.errors import ArchsimError, NotBuiltError
 from archsim.energy.chip import tables_for
-from archsim.report.noc_rows import where
-from archsim.spec import load, presets
+from archsim.report.run.noc_rows import where
+from archsim.spec import load, table_files
 from archsim.spec import topology as chip_topology
 from archsim.spec.architecture import Architecture
 from archsim.spec.locate import config_files
@@ -113,7 +113,7 @@ def test_energy_of_a_flit_by_level() -> None:
 
 @pytest.mark.parametrize("name", sorted(config_files("links")))
 def test_every_number_of_a_preset_has_a_source(name: str) -> None:
-    found = presets.preset(name).mapping
+    found = table_files.preset(name).mapping
     assert set(found) == set(Phy.model_fields)
     assert all(node.source for node in found.values())
     chip = package(package__phy=name, mesh__link="256 B", mesh__packet="256 B")

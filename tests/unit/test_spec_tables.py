@@ -11,7 +11,7 @@ from archsim.base.errors import ConfigError
 from archsim.energy.chip import MOST_MM2, tables_for
 from archsim.energy.dram import read_dram
 from archsim.energy.technology import read_technology
-from archsim.lab.check import check_file
+from archsim.lab.files.check_files import check_file
 from archsim.spec import load
 from archsim.spec.locate import config_files
 

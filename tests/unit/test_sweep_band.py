@@ -15,14 +15,13 @@ from archsim.cli.printing import put
 from archsim.lab.sweep import preview, ranks
 from archsim.lab.sweep.digest import digest
 from archsim.lab.sweep.form import Sweep, read
-from archsim.lab.sweep.pace import Pace
-from archsim.lab.sweep.progress import Telling
+from archsim.lab.sweep.progress import Pace, Telling
 from archsim.lab.sweep.questions import SweepTable
 from archsim.lab.sweep.resolve import resolve
 from archsim.lab.sweep.run import Sweeping
 from archsim.lab.sweep.table import table
 from archsim.lab.sweep.worker import Row, Task, work
-from archsim.report.sweep_page import html, markdown
+from archsim.report.sweep.page import html, markdown
 
 BANDS = {"one_core": {"latency_s": 0.1, "energy_j": 0.02}, "many_cores": {"latency_s": 1.0, "energy_j": 0.5}}
 SWEEP = read("""

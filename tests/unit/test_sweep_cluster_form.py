@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from archsim.base.errors import ConfigError
-from archsim.lab.check import check_file
+from archsim.lab.files.check_files import check_file
 from archsim.lab.sweep import clusters
 from archsim.lab.sweep.cluster_form import Batch, Local, read
 from tests.tools.mutation_seeds import CLUSTER

@@ -18,10 +18,10 @@ import pytest
 
 from archsim.base.errors import ConfigError, SimulationError
 from archsim.cli.ending import ending
-from archsim.lab import options
+from archsim.lab.kit import options
 from archsim.lab.sweep import worker
 from archsim.lab.sweep.form import Asked
-from archsim.lab.sweep.processes import AHEAD, Processes
+from archsim.lab.sweep.process_executor import AHEAD, Processes
 from archsim.lab.sweep.worker import COST, FAILED, OK, Row, Task, limit_memory, work
 from mapper.search import kept
 from tests.tools.processes import ended

@@ -15,8 +15,8 @@ import pytest
 from test_sweep_crew import ended, fragile, task
 
 from archsim.base.errors import ConfigError, SimulationError
-from archsim.lab.sweep import dask_crew, keys, outpost
-from archsim.lab.sweep.dask_crew import DaskCrew
+from archsim.lab.sweep import dask_executor, remote_worker, row_keys
+from archsim.lab.sweep.dask_executor import DaskCrew
 from archsim.lab.sweep.worker import FAILED, OK, Row, Task
 
 pytestmark = pytest.mark.slow  # processes of their own
@@ -92,18 +92,18 @@ def test_who_stops_in_the_middle_stops_the_processes(cluster: Any, tmp_path: Pat
 
 
 def test_a_chunk_that_comes_after_the_stop_begins_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    orders = outpost.Orders("a sweep", os.getcwd(), {}, keys.version(), fragile)
-    monkeypatch.setattr(outpost, "_stopped", set())
-    outpost.stop("another sweep")
-    assert [row.status for row in outpost.run(orders, [task(0)], None)] == [OK]
-    outpost.stop("a sweep")
+    orders = remote_worker.Orders("a sweep", os.getcwd(), {}, row_keys.version(), fragile)
+    monkeypatch.setattr(remote_worker, "_stopped", set())
+    remote_worker.stop("another sweep")
+    assert [row.status for row in remote_worker.run(orders, [task(0)], None)] == [OK]
+    remote_worker.stop("a sweep")
     with pytest.raises(RuntimeError, match="this sweep was stopped"):
-        outpost.run(orders, [task(0)], None)
-    assert not [process for process in (*outpost._idle, *outpost._busy) if process.sweep == "a sweep"]
+        remote_worker.run(orders, [task(0)], None)
+    assert not [process for process in (*remote_worker._idle, *remote_worker._busy) if process.sweep == "a sweep"]
 
 
 def test_another_archsim_is_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "version", lambda: "0123456789abcdef")
+    monkeypatch.setattr(row_keys, "version", lambda: "0123456789abcdef")
     with pytest.raises(ConfigError) as caught, crew(cluster, fragile) as workers:
         list(workers.rows([task(0)]))
     assert str(caught.value).startswith("worker tcp://127.0.0.1:")
@@ -167,7 +167,7 @@ def slow(asked: Task) -> Row:
 def test_without_workers_it_ends_unless_some_are_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
     import distributed
 
-    monkeypatch.setattr(dask_crew, "ALONE_S", 0.5)
+    monkeypatch.setattr(dask_executor, "ALONE_S", 0.5)
     with distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=logging.CRITICAL) as nobody:
         with pytest.raises(SimulationError, match="no workers since"), crew(nobody, fragile) as workers:
             list(workers.rows([task(0)]))

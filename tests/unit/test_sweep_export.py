@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from archsim.base.errors import ConfigError
-from archsim.lab.stored import exported, rebuilt
+from archsim.lab.files.stored_results import exported, rebuilt
 from archsim.lab.sweep.export import FORMATS, export
 from archsim.lab.sweep.form import read
 from archsim.lab.sweep.publish import latex, markdown

@@ -9,7 +9,7 @@ import pytest
 
 from archsim.base.errors import ConfigError, ModelError
 from archsim.lab.explore.problem import Problem
-from archsim.lab.sweep import searching
+from archsim.lab.sweep import search as searching
 from archsim.lab.sweep.axis import Axis
 from archsim.lab.sweep.form import Asked, Goal, Limits, Search, Sweep, read
 from archsim.lab.sweep.points import Grid

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from archsim.lab.sweep.form import Asked
-from archsim.lab.sweep.pace import Pace
+from archsim.lab.sweep.progress import Pace
 from archsim.lab.sweep.run import Silent
 from archsim.lab.sweep.worker import OK, Row, Task
 

@@ -12,9 +12,9 @@ from archsim.lab.sweep.table import table
 from archsim.report.charts.parallel import parallel
 from archsim.report.charts.scatter import scatter
 from archsim.report.charts.tornado import tornado
-from archsim.report.format import NONE
-from archsim.report.quantity import shown as figure
-from archsim.report.sweep_page import html, markdown
+from archsim.report.kit.number_format import NONE
+from archsim.report.kit.quantity import shown as figure
+from archsim.report.sweep.page import html, markdown
 
 SWEEP = read("""
 name: pages

@@ -11,13 +11,13 @@ import pandas as pd
 import pytest
 
 from archsim.lab.explore.problem import Outcome
-from archsim.lab.options import Requirement
-from archsim.lab.sweep.crew import Crew
+from archsim.lab.kit.options import Requirement
+from archsim.lab.sweep.executor import Crew
 from archsim.lab.sweep.form import Limits, read
-from archsim.lab.sweep.outcome import outcome, violation
 from archsim.lab.sweep.questions import SweepTable
 from archsim.lab.sweep.resolve import Resolved, resolve
 from archsim.lab.sweep.run import Silent, Sweeping
+from archsim.lab.sweep.search import outcome, violation
 from archsim.lab.sweep.table import plain
 from archsim.lab.sweep.worker import FAILED, IMPOSSIBLE, OK, Row, Task
 from tests.unit.fixtures_check import GOLDEN

@@ -16,7 +16,7 @@ from archsim.lab.sweep.digest import digest
 from archsim.lab.sweep.form import read
 from archsim.lab.sweep.questions import RESULTS, SweepTable
 from archsim.lab.sweep.table import plain, table, undominated
-from archsim.report.sweep_page import html
+from archsim.report.sweep.page import html
 
 SWEEP = read("""
 name: t

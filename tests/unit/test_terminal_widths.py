@@ -14,14 +14,16 @@ from archsim.cli import sweep as sweep_command
 from archsim.lab.sweep.form import read as read_sweep
 from archsim.lab.sweep.questions import SweepTable
 from archsim.lab.sweep.table import table as sweep_table
-from archsim.report import compare_table, noc, terminal
-from archsim.report.compare_rows import figure_rows, part_rows
-from archsim.report.console import folded
-from archsim.report.format import count, percent
-from archsim.report.grid import Bar, Column, Grid
-from archsim.report.rows import why_rows
+from archsim.report.compare import terminal as compare_table
+from archsim.report.compare.rows import figure_rows, part_rows
+from archsim.report.kit.console import folded
+from archsim.report.kit.number_format import count, percent
+from archsim.report.kit.text_grid import Bar, Column, Grid
+from archsim.report.noc import terminal as noc_terminal
+from archsim.report.run import terminal
+from archsim.report.run.layer_rows import why_rows
+from archsim.report.run.summary import summarise
 from archsim.report.scenario import rows as scenario_rows
-from archsim.report.summary import summarise
 
 WHY: list[dict[str, Any]] = [
     {
@@ -178,7 +180,7 @@ def test_a_curve_of_a_network(width: int | None) -> None:
         "packet_flits": 1, "traffic": "uniform", "seed": 0, "zero_load_cycles": 19.5, "ideal_rate": 1.0,
         "last_stable_rate": 0.02, "accepted_most": 0.6, "points": points,
     }  # fmt: skip
-    text = folded("\n".join(noc._curve(found, width)), width)
+    text = folded("\n".join(noc_terminal._curve(found, width)), width)
     assert {"0.02", "0.0197", "19.5", "37", "4039", "0.65", "0.6012"} <= set(cells(text))
     assert "not stable: latency grows without end at 0.65" in text
     assert all(len(line) <= (width or 200) for line in text.splitlines())

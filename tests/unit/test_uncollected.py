@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from archsim.lab import uncollected as module
-from archsim.lab.job import Job
-from archsim.lab.run import execute
-from archsim.lab.uncollected import collect_stopped, uncollected
+from archsim.lab.kit import gc_pause as module
+from archsim.lab.kit.gc_pause import collect_stopped, uncollected
+from archsim.lab.run.job import Job
+from archsim.lab.run.run import execute
 
 
 class Part:

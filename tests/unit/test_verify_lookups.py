@@ -12,7 +12,7 @@ from fixtures_onnx import random
 from onnx import TensorProto, helper, numpy_helper
 
 from archsim.base.errors import ConfigError, ModelError
-from archsim.lab.job import Job
+from archsim.lab.run.job import Job
 from archsim.lab.verify.model import verify
 from archsim.lab.verify.numbered import Asked
 from archsim.lab.verify.outcome import Outcome

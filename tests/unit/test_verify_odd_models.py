@@ -14,7 +14,7 @@ from onnx import helper
 
 from archsim.base.errors import ConfigError
 from archsim.ir.graph import UnsupportedError
-from archsim.lab.job import Job
+from archsim.lab.run.job import Job
 from archsim.lab.verify.model import verify
 from archsim.lab.verify.numbered import Asked
 from archsim.lab.verify.outcome import Outcome

@@ -15,15 +15,15 @@ from fixtures_onnx import model, save
 from onnx import helper
 
 from archsim.ir.asm.printer import print_program
-from archsim.ir.check.ownership import commands_of
+from archsim.ir.check.form.declarations import commands_of
 from archsim.ir.program import Program
-from archsim.lab.job import Job, build
+from archsim.lab.run.job import Job, build
 from archsim.lab.verify.judge import largest_share
 from archsim.lab.verify.model import verify
 from archsim.lab.verify.numbered import Asked
 from archsim.lab.verify.outcome import Check, Outcome, Row
 from archsim.lab.verify.program import verify_program
-from archsim.report import verification
+from archsim.report.checks import verification
 
 node = helper.make_node
 AXES = np.asarray([2, 3])

@@ -100,7 +100,7 @@ def test_files_are_replaced_whole(tmp_path: Path) -> None:
 
 
 def test_sigterm_is_an_interrupt_with_its_own_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    from archsim.lab import show
+    from archsim.lab.files import show
 
     def stopped(_: str) -> None:
         os.kill(os.getpid(), signal.SIGTERM)

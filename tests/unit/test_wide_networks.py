@@ -7,9 +7,9 @@ import pytest
 
 from archsim.base.errors import ConfigError
 from archsim.facts.noc.catalogue import network
-from archsim.lab.enlarged import variants
-from archsim.lab.job import Job, load_chip
-from archsim.noc.load import link_loads
+from archsim.lab.run.job import Job, load_chip
+from archsim.lab.what_if.variants import variants
+from archsim.noc.channel_load import link_loads
 from archsim.noc.traffic import by_name
 from archsim.noc.ways import Ways
 from archsim.report.charts.network import RAMP, legend

@@ -11,7 +11,7 @@ from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import DEFAULT, by_name
 from archsim.facts.dram.device import Dram, Policy
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.fast import FastDram
+from archsim.memory.dram.fast_model import FastDram
 from archsim.memory.dram.interface import Completion, DramModel, Transfer
 
 PARTS = [("ddr4", 3200), ("lpddr5", 6400), ("lpddr4", 4267), ("hbm2", 2400)]

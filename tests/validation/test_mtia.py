@@ -15,8 +15,8 @@ from types import ModuleType
 import pytest
 
 from archsim.ir.result import Result
-from archsim.lab.job import Job, build
-from archsim.lab.run import simulated
+from archsim.lab.run.job import Job, build
+from archsim.lab.run.run import simulated
 
 STUDY = Path(__file__).parents[2] / "studies" / "benchmarks" / "fc_mtia.py"
 ALONE_IN_SRAM = {"int8": 0.92, "fp16": 0.91}  # of the peak; published: more than 0.92

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+
+from archsim.base.arrays import BoolArray, IntArray
 
 MEMORY_BYTES = 1 << 50  # between the first bytes of two DRAM parts, as a cache numbers lines
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 
 class RowBytes(Protocol):
@@ -44,10 +43,10 @@ class Lines:
 
     def __init__(self, sets: int, ways: int) -> None:
         """``sets`` of ``ways`` lines."""
-        from archsim.facts.lru import kernel  # the compiler is slow to import: only now
+        from archsim.facts.lru import compiled  # the compiler is slow to import: only now
 
-        self._kernel = kernel
-        self._tags = np.full((sets, ways), kernel.EMPTY, dtype=np.int64)
+        self._kernel = compiled
+        self._tags = np.full((sets, ways), compiled.EMPTY, dtype=np.int64)
 
     def look_up(self, lines: IntArray) -> BoolArray:
         """Read lines in order; which of them were there."""

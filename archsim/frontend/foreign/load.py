@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from archsim.base.errors import ConfigError, ModelError, NotBuiltError, nearest
-from archsim.frontend.foreign import accelforge, chip, scalesim, timeloop, topology, workload, zigzag
+from archsim.frontend.foreign import accelforge, chip, scalesim, timeloop, workload, zigzag
 from archsim.frontend.foreign.design import Design
 from archsim.frontend.foreign.emit import text_of
 from archsim.frontend.foreign.ledger import APPROXIMATED, ASSUMED, REFUSED, STATES, UNKNOWN, Ledger, listed
@@ -89,7 +89,7 @@ def _document(path: Path, tool: str) -> Document:
         raise ConfigError(f"{path}: no such file")
     text = bounded_text(path)
     if path.suffix == ".csv" and tool in ("", "scalesim"):
-        return Document(path, "scalesim", topology.parse_topology(path))
+        return Document(path, "scalesim", scalesim.parse_topology(path))
     if tool == "scalesim" or (not tool and (path.suffix == ".cfg" or scalesim.is_config(text))):
         return Document(path, "scalesim", scalesim.parse_config(text, str(path)))
     root = parse_foreign(rendered(text, str(path)), str(path))
@@ -129,7 +129,7 @@ def _scalesim(documents: list[Document], sections: list[Section]) -> tuple[Desig
     works: list[Work] = []
     for document, section in zip(documents, sections, strict=True):
         if document.path.suffix == ".csv":
-            works.append(topology.work(section, document.path.name))
+            works.append(scalesim.work(section, document.path.name))
         elif design is None:
             design = scalesim.design(section, document.path.name)
         else:

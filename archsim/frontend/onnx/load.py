@@ -12,7 +12,7 @@ from archsim.base.errors import ModelError
 from archsim.frontend.names import renamed, shape_names
 from archsim.frontend.onnx.convert import inferred_shapes, to_graph
 from archsim.frontend.onnx.read import file_hash, opset, read_model
-from archsim.frontend.onnx.sound import check_shapes, check_types, declared
+from archsim.frontend.onnx.validity import check_shapes, check_types, declared
 from archsim.graph.lowering.lower import Lowered, lower_graph
 from archsim.graph.passes.infer import Rebatch, infer
 from archsim.ir.graph import Graph

@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 from archsim.base.errors import ModelError
 from archsim.frontend.onnx.dtypes import BITS
 from archsim.frontend.onnx.skim import Skimmed, skim
-from archsim.frontend.onnx.sound import check_names, check_opset
+from archsim.frontend.onnx.validity import check_names, check_opset
 
 _CHUNK_BYTES = 1 << 20
 _DEFAULT_DOMAINS = ("", "ai.onnx")

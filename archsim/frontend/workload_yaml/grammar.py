@@ -11,8 +11,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from archsim.frontend.workload_yaml.writer import ACTIVATIONS
-from archsim.spec import domains as d
 from archsim.spec import json_forms as j
+from archsim.spec import value_domains as d
 from archsim.spec.schema_base import Section
 
 WORKLOAD = "archsim.workload/1"

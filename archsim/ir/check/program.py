@@ -11,17 +11,13 @@ Five stages, each assuming that the one before it passed:
 
 from __future__ import annotations
 
-from archsim.ir.check.collect import collect
-from archsim.ir.check.commands import check_commands
-from archsim.ir.check.declarations import check_declarations
-from archsim.ir.check.hazards import check_hazards
-from archsim.ir.check.ledger import build_ledger
-from archsim.ir.check.lookups import check_entries
-from archsim.ir.check.numbers import check_numbers
-from archsim.ir.check.overlap import check_overlap
-from archsim.ir.check.ownership import check_ownership
-from archsim.ir.check.reach import check_reach
-from archsim.ir.check.tokens import run_tokens
+from archsim.ir.check.form.commands import check_commands, check_entries
+from archsim.ir.check.form.declarations import check_declarations, check_ownership, check_reach
+from archsim.ir.check.form.scales import check_numbers
+from archsim.ir.check.hazards.collect import collect
+from archsim.ir.check.hazards.hazards import check_hazards, check_overlap
+from archsim.ir.check.tokens.ledger import build_ledger
+from archsim.ir.check.tokens.run import run_tokens
 from archsim.ir.program import Program
 from archsim.spec.architecture import Architecture
 

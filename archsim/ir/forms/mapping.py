@@ -19,16 +19,21 @@ constraints:
 
 All but the schema may be left out; of a layer its name, unit, kind and nodes are needed. ``bound_cycles``, ``space``,
 ``evaluated``, ``proof`` and ``simulated_cycles`` say what a search found.
+
+Keys of a mapping in a file, defined once: how each is read, what it may be as JSON, what it means, its default.
+
+Files with thousands of entries are read so (mappings). The JSON Schemas that editors take are made of the same
+tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from archsim.ir.asm.cursor import Cursor
 from archsim.ir.asm.words import quote
-from archsim.ir.forms import stated
 from archsim.ir.forms.fields import (
     Fields,
     Pairs,
@@ -41,7 +46,6 @@ from archsim.ir.forms.fields import (
     texts_of,
     to_yaml,
 )
-from archsim.ir.forms.stated import Stated
 from archsim.ir.mapping import (
     Constraint,
     Keep,
@@ -54,6 +58,67 @@ from archsim.ir.mapping import (
 )
 from archsim.spec import json_forms as j
 from archsim.spec.nodes import Node
+
+REQUIRED = object()  # the default of keys that must be there
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A key: ``read`` takes it from the fields by its name and raises ConfigError, ``form`` is its JSON, ``says`` what
+    it means."""
+
+    read: Callable[[Fields, str], Any]
+    form: j.Json
+    says: str
+    default: object = REQUIRED
+
+
+Keys = Mapping[str, Stated]
+
+
+def read_keys(fields: Fields, keys: Keys) -> dict[str, Any]:
+    """The value of every key, in their order, defaults where they are absent; refuses keys that are none of them.
+
+    Raises ConfigError with file:line:column.
+    """
+    found = {
+        name: key.read(fields, name) if key.default is REQUIRED or fields.has(name) else key.default
+        for name, key in keys.items()
+    }
+    fields.end()
+    return found
+
+
+def json_form(keys: Keys, about: str) -> j.Json:
+    """The keys as an object of a JSON Schema that takes no others."""
+    return {
+        "type": "object",
+        "description": about,
+        "properties": {name: {**key.form, "description": f"{key.says}."} for name, key in keys.items()},
+        "required": [name for name, key in keys.items() if key.default is REQUIRED],
+        "additionalProperties": False,
+    }
+
+
+def text(says: str, default: object = REQUIRED) -> Stated:
+    """Any text."""
+    return Stated(lambda fields, key: fields.text(key), {"type": "string"}, says, default)
+
+
+def word(names: tuple[str, ...], says: str, default: object = REQUIRED) -> Stated:
+    """One of some words."""
+    return Stated(lambda fields, key: fields.text(key, names), j.words(names), says, default)
+
+
+def texts(says: str) -> Stated:
+    """A list of texts, () where it is absent."""
+    return Stated(lambda fields, key: fields.texts(key), j.listed({"type": "string"}), says, ())
+
+
+def integer(says: str, default: object = REQUIRED) -> Stated:
+    """A whole number of 0 or more."""
+    return Stated(lambda fields, key: fields.integer(key), {"type": "integer", "minimum": 0}, says, default)
+
 
 SCHEMA = "archsim.mapping/1"
 KINDS = ("matmul", "vector", "copy", "host")
@@ -87,7 +152,7 @@ def mapping_file_from_yaml(text: str, path: str = "<text>") -> MappingFile:
     places: dict[str, str] = {}
     for key in ("layers", "placements", "dtypes", "objective"):
         _note(fields, key, places)
-    found = stated.read_keys(fields, FILE_KEYS)
+    found = read_keys(fields, FILE_KEYS)
     for node, at in fields.items("layers"):
         for key in ("nodes", "resident"):
             _note(Fields(node, at), key, places)
@@ -106,7 +171,7 @@ def mapping_file_from_yaml(text: str, path: str = "<text>") -> MappingFile:
 
 def json_root() -> j.Json:
     """A mapping file as JSON Schema."""
-    return stated.json_form(FILE_KEYS, "Mappings of layers, places of tensors, and constraints on the search.")
+    return json_form(FILE_KEYS, "Mappings of layers, places of tensors, and constraints on the search.")
 
 
 def _note(fields: Fields, key: str, places: dict[str, str]) -> None:
@@ -158,7 +223,7 @@ def _layer_form(layer: LayerMapping) -> dict[str, Any]:
 
 
 def _layer(fields: Fields) -> LayerMapping:
-    return LayerMapping(**stated.read_keys(fields, LAYER_KEYS))
+    return LayerMapping(**read_keys(fields, LAYER_KEYS))
 
 
 def node_form(node: MapNode, index: int) -> dict[str, Any]:
@@ -172,17 +237,17 @@ def node_form(node: MapNode, index: int) -> dict[str, Any]:
 def _node(item: Node, at: str, index: int) -> MapNode:
     fields = Fields(item, at)
     if fields.has("loop"):
-        found = stated.read_keys(fields, LOOP_KEYS)
+        found = read_keys(fields, LOOP_KEYS)
         return Loop(found["loop"], found["tile"], found["axis"])
     if not fields.has("keep"):
         fail(item, at, item.plain(), "{loop: DIM, tile: SIZE} or {keep: OPERAND, in: MEMORY, slots: N}")
-    found = stated.read_keys(fields, KEEP_KEYS)
+    found = read_keys(fields, KEEP_KEYS)
     reserve_at = index if found["reserve_at"] is None else found["reserve_at"]
     return Keep(found["keep"], found["in"], found["slots"], reserve_at)
 
 
 def _constraint(fields: Fields) -> Constraint:
-    found = Constraint(**stated.read_keys(fields, CONSTRAINT_KEYS), place=f"{fields.node.mark}: {fields.path}")
+    found = Constraint(**read_keys(fields, CONSTRAINT_KEYS), place=f"{fields.node.mark}: {fields.path}")
     if not (found.units or found.order or found.tiles or found.stationary or found.spatial):
         fail(fields.node, fields.path, fields.node.plain(), "one or more of units, order, tiles, stationary, spatial")
     return found
@@ -215,60 +280,58 @@ def _list(of: Callable[[Node, str, int], Any], form: j.Json, says: str) -> State
 
 _TEXT: j.Json = {"type": "string"}
 _PLACED = {"type": "string", "pattern": r"^.+ in .+ at \S+ bytes \S+ layers \S+ to \S+$"}
-LOOP_KEYS: stated.Keys = {
-    "loop": stated.text("dim that is iterated"),
-    "tile": stated.integer("indices of an iteration"),
-    "axis": stated.text("network that the iterations are spread over; absent: one after the other", ""),
+LOOP_KEYS: Keys = {
+    "loop": text("dim that is iterated"),
+    "tile": integer("indices of an iteration"),
+    "axis": text("network that the iterations are spread over; absent: one after the other", ""),
 }
-KEEP_KEYS: stated.Keys = {
-    "keep": stated.text("operand whose tile is held below"),
-    "in": stated.text("memory that holds it"),
-    "slots": stated.integer("tiles of it that the memory holds at a time; 0: as a whole"),
-    "reserve_at": stated.integer("number of the node from which its place is held; its own unless it slides", None),
+KEEP_KEYS: Keys = {
+    "keep": text("operand whose tile is held below"),
+    "in": text("memory that holds it"),
+    "slots": integer("tiles of it that the memory holds at a time; 0: as a whole"),
+    "reserve_at": integer("number of the node from which its place is held; its own unless it slides", None),
 }
-_NODE = j.any_of(
-    stated.json_form(LOOP_KEYS, "A loop in tiles of a dim."), stated.json_form(KEEP_KEYS, "A tile held in a memory.")
-)
-LAYER_KEYS: stated.Keys = {
-    "layer": stated.text("name of the layer"),
-    "unit": stated.text("part that runs it"),
-    "kind": stated.word(KINDS, "kind of its commands"),
+_NODE = j.any_of(json_form(LOOP_KEYS, "A loop in tiles of a dim."), json_form(KEEP_KEYS, "A tile held in a memory."))
+LAYER_KEYS: Keys = {
+    "layer": text("name of the layer"),
+    "unit": text("part that runs it"),
+    "kind": word(KINDS, "kind of its commands"),
     "nodes": _list(_node, _NODE, "its loops and keeps, outermost first"),
-    "resident": stated.texts("operands that lie on chip as a whole"),
-    "bound_cycles": stated.integer("lower bound of its cycles, as a search found it", 0),
-    "expected_cycles": stated.integer("cycles that a search expects", 0),
-    "space": stated.integer("candidates that a search counted", 0),
-    "evaluated": stated.integer("those of them that were legal", 0),
-    "simulated_cycles": stated.integer("cycles of the layer alone where it was simulated, else 0", 0),
-    "proof": stated.text("how far the search went", GIVEN),
+    "resident": texts("operands that lie on chip as a whole"),
+    "bound_cycles": integer("lower bound of its cycles, as a search found it", 0),
+    "expected_cycles": integer("cycles that a search expects", 0),
+    "space": integer("candidates that a search counted", 0),
+    "evaluated": integer("those of them that were legal", 0),
+    "simulated_cycles": integer("cycles of the layer alone where it was simulated, else 0", 0),
+    "proof": text("how far the search went", GIVEN),
 }
-CONSTRAINT_KEYS: stated.Keys = {
-    "layers": stated.text("pattern of layer names (*, ?, [...])"),
-    "units": stated.texts("units that may run them"),
-    "order": stated.texts("dims whose loops stand in this order, outermost first"),
+CONSTRAINT_KEYS: Keys = {
+    "layers": text("pattern of layer names (*, ?, [...])"),
+    "units": texts("units that may run them"),
+    "order": texts("dims whose loops stand in this order, outermost first"),
     "tiles": _table(_tile, {"type": "integer", "minimum": 1}, "tile size by dim, beside those that the search tries"),
-    "stationary": stated.texts("operands of which no byte comes in twice"),
+    "stationary": texts("operands of which no byte comes in twice"),
     "spatial": _table(texts_of, j.listed(_TEXT), "dims that may be spread, by axis of the array"),
 }
 _RESTRICTS = [{"required": [key]} for key in CONSTRAINT_KEYS if key != "layers"]
-FILE_KEYS: stated.Keys = {
-    "schema": stated.word((SCHEMA,), "version of this grammar"),
-    "workload": stated.text("name of the model that it was made for", ""),
-    "chip": stated.text("name of the chip that it was made for", ""),
+FILE_KEYS: Keys = {
+    "schema": word((SCHEMA,), "version of this grammar"),
+    "workload": text("name of the model that it was made for", ""),
+    "chip": text("name of the chip that it was made for", ""),
     "sha256": _table(text_of, _TEXT, "SHA-256 of the two"),
-    "objective": stated.text("what was minimised", ""),
+    "objective": text("what was minimised", ""),
     "dtypes": _table(text_of, _TEXT, "number format by role"),
     "placements": _list(
         lambda node, at, _: phrase_of(node, at, read_placement), _PLACED, "where tensors lie, while which layers run"
     ),
     "layers": _list(
         lambda node, at, _: _layer(Fields(node, at)),
-        stated.json_form(LAYER_KEYS, "The mapping of a layer."),
+        json_form(LAYER_KEYS, "The mapping of a layer."),
         "mappings of layers",
     ),
     "constraints": _list(
         lambda node, at, _: _constraint(Fields(node, at)),
-        {**stated.json_form(CONSTRAINT_KEYS, "What mappings of some layers must meet."), "anyOf": _RESTRICTS},
+        {**json_form(CONSTRAINT_KEYS, "What mappings of some layers must meet."), "anyOf": _RESTRICTS},
         "what the search must meet",
     ),
 }

@@ -14,6 +14,8 @@ layers:
   output: out = y1(0, h, w, k) as outputs
   steps:
   - relu passes 1
+
+A workload's text form, read and judged as a whole: what the checker refuses is said with its place in the file.
 """
 
 from __future__ import annotations
@@ -22,14 +24,17 @@ import json
 from functools import partial
 from typing import Any, get_args
 
+from archsim.base.errors import ModelError
 from archsim.ir.asm.cursor import Cursor
 from archsim.ir.asm.fragments import Scope, read_affine, read_functions, read_nest
 from archsim.ir.asm.lookup import read_indices
 from archsim.ir.asm.printer import nest_text
 from archsim.ir.asm.words import affine_text, functions_text, indices_text, quote
-from archsim.ir.forms.fields import Fields, Pairs, Row, integer_of, json_of, open_form, phrase_of, to_yaml
+from archsim.ir.check.workload import check_workload
+from archsim.ir.forms.fields import MOST, Fields, Pairs, Row, integer_of, json_of, open_form, phrase_of, to_yaml
 from archsim.ir.program import Affine, Nest
 from archsim.ir.workload import Axis, Guard, Kind, Layer, Operand, Rows, Tensor, VectorStep, View, ViewNode, Workload
+from archsim.spec.nodes import Node, parse
 
 SCHEMA = "archsim.einsums/1"
 KINDS = ("matmul", "vector", "copy", "host")
@@ -193,3 +198,25 @@ def _step(cursor: Cursor) -> VectorStep:
     cursor.keyword(("passes",), "lane passes per element")
     passes = cursor.integer("a number of passes")
     return VectorStep(functions, passes, cursor.names("a function") if cursor.skip_if("slow") else ())
+
+
+def checked_workload(text: str, path: str = "<text>") -> Workload:
+    """The Workload of a text, checked. Raises ConfigError, and ModelError with the place of the layer or tensor."""
+    workload = workload_from_yaml(text, path)
+    try:
+        check_workload(workload)
+    except ModelError as error:
+        raise ModelError(f"{_place(parse(text, path, MOST), str(error))}: {error}") from None
+    return workload
+
+
+def _place(root: Node, said: str) -> str:
+    """Where the layer or tensor stands that a message begins with; the document where it names none."""
+    for name, node in root.mapping["tensors"].mapping.items():
+        if said.startswith(f"tensor '{name}'"):
+            return f"{node.mark}: tensors.{name}"
+    for number, layer in enumerate(root.mapping["layers"].items):
+        called = layer.mapping["name"].value
+        if said.startswith(f"layer '{called}'"):
+            return f"{layer.mark}: layers[{number}]"
+    return str(root.mark)

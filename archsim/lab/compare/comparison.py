@@ -19,16 +19,16 @@ from fractions import Fraction
 from typing import Any
 
 from archsim.base.errors import ConfigError
+from archsim.ir.result import Summary
 from archsim.lab.compare import shares
 from archsim.lab.compare.figures import figures
 from archsim.lab.compare.match import Pair, match
 from archsim.lab.compare.question import question
-from archsim.lab.compare.says import says
-from archsim.lab.compare.split import Part, split
-from archsim.report.headline import setting, title
+from archsim.lab.compare.sentences import says
+from archsim.lab.compare.shares import Part, split
+from archsim.report.run.headline import setting, title
 
 SCHEMA = "archsim.compare/1"
-Summary = Mapping[str, Any]
 Told = dict[str, Any]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from archsim.report.headline import bound_of, samples
-from archsim.report.quantity import unit_of
+from archsim.report.kit.quantity import unit_of
+from archsim.report.run.headline import bound_of, samples
 
 FIGURES = {
     "cycles_total": "cycles",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-Summary = Mapping[str, Any]
+from archsim.ir.result import Summary
+
 HASH_DIGITS = 12
 _LABELS = {
     "workload.name": "model",

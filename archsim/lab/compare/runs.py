@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from archsim.base.errors import ConfigError
 from archsim.lab.compare.comparison import compared
-from archsim.lab.run import RunResult
-from archsim.report.headline import title
-from archsim.report.summary import FILE, load, upgraded
+from archsim.lab.run.run import RunResult
+from archsim.report.run.headline import title
+from archsim.report.run.summary import FILE, load, upgraded
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -68,12 +68,12 @@ class Comparison:
     def save(self, directory: str | Path) -> list[Path]:
         """Write comparison.json, report.html and report.md; returns the paths. Raises ConfigError where they cannot be
         written, or would replace the pages of a run."""
-        from archsim.report.compare_page import write
+        from archsim.report.compare.page import write
 
         return write(Path(directory), self.told)
 
     def _repr_html_(self) -> str:
-        from archsim.report.compare_page import card
+        from archsim.report.compare.page import card
 
         return card(self.told)
 

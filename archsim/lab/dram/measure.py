@@ -15,10 +15,10 @@ from archsim.facts.dram import catalogue
 from archsim.facts.dram.bit_order import mapped
 from archsim.facts.dram.device import ROW_TIMEOUT_PS, Device, Dram, Policy
 from archsim.lab.dram.requests import Requests, load
-from archsim.lab.job import Progress, quiet
-from archsim.memory.dram.compiled import COMMANDS
+from archsim.lab.run.job import Progress, quiet
+from archsim.memory.dram.device_records import COMMANDS
 from archsim.memory.dram.trace import Replayed, offered, replay
-from archsim.report.dram_trace import SCHEMA
+from archsim.report.dram.terminal import SCHEMA
 
 PERCENTILES = (50, 90, 99, 99.9)
 BINS_PER_DECADE = 5

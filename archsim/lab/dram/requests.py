@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from archsim.lab.trace_table import Numbers, check, check_kind, integers, read
+from archsim.lab.kit.trace_table import Numbers, check, check_kind, integers, read
 from archsim.memory.dram.trace import LAST_CYCLE
 
 _WRITES = {"0": 0, "1": 1, "r": 0, "w": 1, "rd": 0, "wr": 1, "read": 0, "write": 1, "false": 0, "true": 1}

@@ -13,11 +13,11 @@ from archsim.base.progress import Stretch, each, stretch
 from archsim.facts.noc.catalogue import network
 from archsim.facts.noc.routing import Routes
 from archsim.facts.noc.topology import Topology
-from archsim.noc import load, traffic
+from archsim.noc import channel_load, traffic
 from archsim.noc.offered import Offered, offer
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
-from archsim.report.noc import SCHEMA
+from archsim.report.noc.terminal import SCHEMA
 
 FIRST, STEP, FINEST = 0.05, 0.05, 0.01  # flits per node and cycle, where no rates are asked for
 MOST = 1.0  # a node sends at most one flit a cycle
@@ -84,7 +84,7 @@ def measure(asked: Asked, say: Progress = quiet) -> dict[str, Any]:
         "traffic": asked.traffic,
         "packet_flits": asked.flits,
         "seed": asked.seed,
-        "ideal_rate": load.ideal_rate(topology, routes, pattern),
+        "ideal_rate": channel_load.ideal_rate(topology, routes, pattern),
         "zero_load_cycles": _zero_load(net),
         "last_stable_rate": stable[-1].rate if stable else None,
         "accepted_most": max(point.accepted for point in points),

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from archsim.facts.noc.catalogue import network
+from archsim.lab.kit.trace_table import Numbers, check, integers, read
 from archsim.lab.noc.measure import Asked, Progress, described, link_rows, quiet
-from archsim.lab.trace_table import Numbers, check, integers, read
 from archsim.noc.replay import replay
-from archsim.report.noc import SCHEMA
+from archsim.report.noc.terminal import SCHEMA
 
 LAST_CYCLE = 1 << 40
 MOST_FLITS = 1 << 20  # of a packet

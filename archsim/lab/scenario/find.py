@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archsim.base.errors import ArchsimError, ConfigError, nearest, placed
+from archsim.lab.kit.text import read_text
 from archsim.lab.scenario.form import SCHEMA, Scenario, Stream, read
-from archsim.lab.text import read_text
 from archsim.spec.locate import config_files, is_file
 from archsim.spec.nodes import read as read_nodes
 

@@ -20,7 +20,7 @@ from fractions import Fraction
 
 from archsim.base.units import PS_PER_S
 from archsim.lab.scenario import schema
-from archsim.lab.scenario.keys import SCENARIO
+from archsim.lab.scenario.words import SCENARIO
 from archsim.spec import settings
 from archsim.spec.nodes import Mark, Node, parse
 from archsim.spec.problems import Problems, validate

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from archsim.base.errors import ConfigError
-from archsim.energy.tables import NW_PER_W, ZJ_PER_J
+from archsim.energy.chip_tables import NW_PER_W, ZJ_PER_J
 from archsim.lab.scenario.form import Scenario, Sleep
 from archsim.lab.scenario.frames import frames_of, hyperperiod_ps
 from archsim.lab.scenario.serve import Service
-from archsim.lab.scenario.steady import Done, Window, steady
-from archsim.lab.scenario.timeline import Server, urgency
+from archsim.lab.scenario.timeline import Done, Server, Window, steady, urgency
 
 _PS = 10**12
 

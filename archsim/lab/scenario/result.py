@@ -11,12 +11,12 @@ from math import fsum
 from typing import Any
 
 from archsim.base.units import PS_PER_S
-from archsim.energy.exact import joules, total_joules
-from archsim.energy.tables import NW_PER_W
+from archsim.energy.chip_tables import NW_PER_W
+from archsim.energy.exact_sums import joules, total_joules
 from archsim.lab.scenario.form import Scenario
 from archsim.lab.scenario.outcome import Outcome
 from archsim.lab.scenario.serve import facts
-from archsim.lab.scenario.steady import Window
+from archsim.lab.scenario.timeline import Window
 
 MOST_SLICES = 2000  # of the timeline that pages draw
 

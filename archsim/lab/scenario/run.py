@@ -19,15 +19,15 @@ from archsim.base.plain import cell
 from archsim.base.progress import each
 from archsim.base.version import __version__
 from archsim.energy.chip import tables_for
-from archsim.lab.job import Job, Progress, load_chip, quiet
-from archsim.lab.run import RunResult
+from archsim.lab.run.job import Job, Progress, load_chip, quiet
+from archsim.lab.run.run import RunResult
 from archsim.lab.scenario.find import Loaded, load
 from archsim.lab.scenario.form import OperatingPoint, Scenario
-from archsim.lab.scenario.keys import SCHEMA
 from archsim.lab.scenario.outcome import Outcome, check_load, outcome
 from archsim.lab.scenario.outcome import load as load_of
 from archsim.lab.scenario.result import numbers, scalars_of, timeline
 from archsim.lab.scenario.serve import Service, services
+from archsim.lab.scenario.words import SCHEMA
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ class ScenarioRun:
 
         Raises ConfigError when the directory cannot be written.
         """
-        from archsim.report import files
+        from archsim.report.run import run_files
 
-        return files.write_scenario(Path(directory), self.summary, _csv(self.summary["streams"]))
+        return run_files.write_scenario(Path(directory), self.summary, _csv(self.summary["streams"]))
 
     def _repr_html_(self) -> str:
         from archsim.report.scenario.page import card

@@ -10,12 +10,12 @@ from pydantic import Field
 
 from archsim.base import units
 from archsim.base.errors import ConfigError
-from archsim.lab.options import parse_dtypes
-from archsim.lab.scenario.keys import PREEMPTS, RESERVED, SCENARIO
-from archsim.spec import domains as d
+from archsim.lab.kit.options import parse_dtypes
+from archsim.lab.scenario.words import PREEMPTS, RESERVED, SCENARIO
 from archsim.spec import json_forms as j
-from archsim.spec.domain import Words
+from archsim.spec import value_domains as d
 from archsim.spec.schema_base import Section, Source
+from archsim.spec.value_domains import Words
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 POLICIES = ("edf", "rate_monotonic", "fifo")

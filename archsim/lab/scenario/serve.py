@@ -9,10 +9,10 @@ from typing import Any
 
 from archsim.base.errors import ConfigError, SimulationError
 from archsim.base.progress import each
-from archsim.energy.tables import ZJ_PER_J
+from archsim.energy.chip_tables import ZJ_PER_J
 from archsim.ir.workload import Workload
-from archsim.lab.job import Job, Progress
-from archsim.lab.run import RunResult, execute
+from archsim.lab.run.job import Job, Progress
+from archsim.lab.run.run import RunResult, execute
 from archsim.lab.scenario.find import Loaded
 from archsim.lab.scenario.form import Stream
 

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from archsim.lab.sweep.crew import ATTEMPTS
+from archsim.lab.sweep.executor import ATTEMPTS
 from archsim.lab.sweep.worker import FAILED, Row, Task
 
 CHUNK_S = 1.0  # of work at least: sending and collecting takes some ms

@@ -29,9 +29,9 @@ from pydantic import Field
 from archsim.base import units
 from archsim.base.errors import ConfigError
 from archsim.base.units import PS_PER_S
-from archsim.lab.sweep.quantity import DURATION
-from archsim.spec import domains as d
+from archsim.lab.sweep.schema import DURATION
 from archsim.spec import json_forms as j
+from archsim.spec import value_domains as d
 from archsim.spec.nodes import Node, parse
 from archsim.spec.problems import Problems, validate, validate_part
 from archsim.spec.schema_base import Section

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from archsim.base.errors import ConfigError
+from archsim.lab.kit.text import read_text
 from archsim.lab.sweep.cluster_form import Batch, Local, read
-from archsim.lab.sweep.crew import Crew
-from archsim.lab.sweep.processes import Processes
-from archsim.lab.text import read_text
+from archsim.lab.sweep.executor import Crew
+from archsim.lab.sweep.process_executor import Processes
 
 Place = int | str | Local | Batch  # processes here, the address of a scheduler, what a cluster file says
 CONNECT_S = 5.0
@@ -60,7 +60,7 @@ def script(batch: Batch) -> str:
 
 
 def _connected(address: str) -> Crew:
-    from archsim.lab.sweep.dask_crew import DaskCrew
+    from archsim.lab.sweep.dask_executor import DaskCrew
 
     client = _module("distributed").Client
     quiet = ExitStack()
@@ -120,7 +120,7 @@ def _telling(job: Any, answers: list[str]) -> Any:
 
 
 def _of(cluster: Any, coming: int = 0) -> Crew:
-    from archsim.lab.sweep.dask_crew import DaskCrew
+    from archsim.lab.sweep.dask_executor import DaskCrew
 
     try:
         return DaskCrew(_module("distributed").Client(cluster, set_as_default=False), cluster.close, coming)

@@ -1,4 +1,7 @@
-"""What the table of a sweep says, as plain data for its pages: by model its points, front, what matters, sentences."""
+"""What the table of a sweep says, as plain data for its pages: by model its points, front, what matters, sentences.
+
+What bounds a point: where the MAC slots of its arrays went that did no useful work.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,32 @@ from typing import Any
 import pandas as pd
 
 from archsim.base import units
-from archsim.lab.account import BOUNDS
-from archsim.lab.options import Requirement
+from archsim.lab.kit.options import Requirement
+from archsim.lab.run.account import BOUNDS
 from archsim.lab.sweep import band, ranks
 from archsim.lab.sweep.form import Goal
-from archsim.lab.sweep.losses import bound
 from archsim.lab.sweep.publish import WITHIN
 from archsim.lab.sweep.questions import RUNGS, SweepTable
 from archsim.lab.sweep.table import CORES
 from archsim.lab.sweep.worker import COST
-from archsim.report.quantity import shown as figure
+from archsim.report.kit.causes import cause
+from archsim.report.kit.number_format import percent
+from archsim.report.kit.quantity import shown as figure
+
+SLOTS = "mac_breakdown."
+USEFUL = "useful"
+
+
+def bound(row: pd.Series) -> str:
+    """``waits for DRAM 12.1 %``: the largest loss, of all MAC slots; '' of a row that was not simulated on arrays."""
+    slots = {str(key).removeprefix(SLOTS): row[key] for key in row.index if str(key).startswith(SLOTS)}
+    known = {key: float(count) for key, count in slots.items() if not pd.isna(count)}
+    total = sum(known.values())
+    lost = {key: count for key, count in known.items() if key != USEFUL}
+    if not total or not any(lost.values()):
+        return ""
+    largest = max(lost, key=lambda key: lost[key])
+    return f"{cause(largest).label} {percent(lost[largest], total)}"
 
 
 def digest(table: SweepTable) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from archsim.base.errors import ConfigError
 from archsim.base.writable import write
-from archsim.lab import tabular
+from archsim.lab.kit import tabular
 from archsim.lab.sweep import publish
 
 

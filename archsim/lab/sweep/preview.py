@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from archsim.lab.sweep import ranks, searching
+from archsim.lab.sweep import ranks, search
 from archsim.lab.sweep.cluster_form import Local
 from archsim.lab.sweep.clusters import Place, script
-from archsim.lab.sweep.keys import Keys
 from archsim.lab.sweep.points import Grid
 from archsim.lab.sweep.resolve import Resolved
+from archsim.lab.sweep.row_keys import Keys
 from archsim.lab.sweep.store import known
 from archsim.lab.sweep.worker import COST
 from archsim.spec import load
@@ -20,8 +20,8 @@ def lines(resolved: Resolved, folder: Path, place: Place) -> Iterator[str]:
     """What is said of a sweep into ``folder``: of a method that learns the points of its first batch are known ahead.
     Raises ConfigError as the sweep itself."""
     sweep = resolved.sweep
-    grid, spent = Grid(sweep), searching.problem(sweep).spent
-    points = [grid.at(choices) for choices in searching.method(sweep).ask()]
+    grid, spent = Grid(sweep), search.problem(sweep).spent
+    points = [grid.at(choices) for choices in search.method(sweep).ask()]
     keys = Keys(load.load(sweep.chip), sweep.objective, sweep.dtype)
     asked = {
         keys.of(point, model, named.label, sweep.fidelity)

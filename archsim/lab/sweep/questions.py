@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from archsim.base.errors import ConfigError, nearest
-from archsim.lab.options import Requirement
-from archsim.lab.sweep import beaten, publish
+from archsim.lab.kit.options import Requirement
+from archsim.lab.sweep import dominance, publish
 from archsim.lab.sweep.band import Bands
 from archsim.lab.sweep.export import sql
 from archsim.lab.sweep.form import Goal, goal_of
@@ -168,7 +168,7 @@ class SweepTable(pd.DataFrame):
         """Of each row of one model and fidelity that meets all constraints the first point of its front that beats it,
         else -1."""
         judged = figures(group, self.goals, self.bands)
-        by = beaten.beaters(judged, np.flatnonzero(group["front"].to_numpy()))
+        by = dominance.beaters(judged, np.flatnonzero(group["front"].to_numpy()))
         points, meets = group["point"].to_numpy(), group["meets"].to_numpy()
         return [int(points[at]) if met_all and at >= 0 else -1 for at, met_all in zip(by, meets, strict=True)]
 
@@ -189,7 +189,7 @@ class SweepTable(pd.DataFrame):
         """Of rows of one model, the best first, that row and those that the band does not tell from it."""
         best = rows.iloc[:1]
         if best["fidelity"].iloc[0] == COST:
-            kept: pd.DataFrame = rows.loc[beaten.within(figures(rows, [goal], self.bands), 0, 0)]
+            kept: pd.DataFrame = rows.loc[dominance.within(figures(rows, [goal], self.bands), 0, 0)]
             return kept
         model = str(best["model"].iloc[0])
         own = self[(self["model"] == model) & (self["fidelity"] == COST) & (self["point"] == best["point"].iloc[0])]
@@ -198,7 +198,7 @@ class SweepTable(pd.DataFrame):
             return best
         pair = pd.concat([own, left.sort_values(goal.key, ascending=not goal.largest, kind="stable")])
         judged = figures(pair, [goal], self.bands)
-        open_ = beaten.within(judged, 0, 0) | (judged.costs[:, 0] < judged.costs[0, 0])
+        open_ = dominance.within(judged, 0, 0) | (judged.costs[:, 0] < judged.costs[0, 0])
         found: pd.DataFrame = pd.concat([best, pair[open_].iloc[1:]])
         return found
 

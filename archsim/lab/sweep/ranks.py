@@ -8,7 +8,7 @@ from math import exp
 import numpy as np
 import pandas as pd
 
-from archsim.lab.sweep import band, beaten
+from archsim.lab.sweep import band, dominance
 from archsim.lab.sweep.cases import class_of
 from archsim.lab.sweep.form import Goal
 from archsim.lab.sweep.questions import SweepTable
@@ -31,7 +31,7 @@ def taken(table: SweepTable) -> SweepTable:
     for _, own in _front(table).groupby("model"):
         rows = own.sort_values("point", kind="stable")
         judged = figures(rows, table.goals, table.bands)
-        kept += rows.index[beaten.chosen(judged, most(table["point"].nunique()))].tolist()
+        kept += rows.index[dominance.chosen(judged, most(table["point"].nunique()))].tolist()
     return table.only(pd.Series(table.index.isin(kept), index=table.index))
 
 
@@ -129,7 +129,7 @@ def _classes(rows: SweepTable) -> str:
 def _rank(front: SweepTable, goal: Goal, table: SweepTable) -> str:
     """Which points may be the best in an objective."""
     rows = front.sort_values([goal.key, "point"], ascending=[not goal.largest, True], kind="stable")
-    same = rows[beaten.within(figures(rows, [goal], table.bands), 0, 0)]["point"].tolist()
+    same = rows[dominance.within(figures(rows, [goal], table.bands), 0, 0)]["point"].tolist()
     best, others = same[0], same[1:]
     which = f"Point {best} is best in {goal.key}"
     if not others:

@@ -11,15 +11,15 @@ from pathlib import Path
 
 from archsim.base.errors import ArchsimError, ConfigError, nearest, placed
 from archsim.ir.workload import Workload
-from archsim.lab.estimate import SIMULATED, SIMULATED_KINDS
-from archsim.lab.options import public_keys
+from archsim.lab.kit.options import public_keys
+from archsim.lab.kit.text import read_text
+from archsim.lab.run.estimate import SIMULATED, SIMULATED_KINDS
 from archsim.lab.scenario.find import Loaded, is_scenario
 from archsim.lab.scenario.find import load as load_scenario
-from archsim.lab.scenario.keys import KEYS
+from archsim.lab.scenario.words import KEYS
 from archsim.lab.sweep.form import Asked, Sweep, judge
 from archsim.lab.sweep.points import Grid
 from archsim.lab.sweep.worker import COST
-from archsim.lab.text import read_text
 from archsim.spec import load
 from archsim.spec.locate import is_file
 from archsim.spec.problems import Problems

@@ -15,14 +15,14 @@ import pandas as pd
 from archsim.base.errors import ConfigError
 from archsim.base.writable import write_all
 from archsim.lab.explore.problem import Outcome
-from archsim.lab.fidelity import timed
-from archsim.lab.sweep import ranks, searching
-from archsim.lab.sweep.crew import Crew
-from archsim.lab.sweep.keys import Keys
-from archsim.lab.sweep.outcome import outcome
+from archsim.lab.run.fidelity import timed
+from archsim.lab.sweep import ranks, search
+from archsim.lab.sweep.executor import Crew
 from archsim.lab.sweep.points import Grid, Point
 from archsim.lab.sweep.questions import RESULTS, SweepTable
 from archsim.lab.sweep.resolve import Resolved
+from archsim.lab.sweep.row_keys import Keys
+from archsim.lab.sweep.search import outcome
 from archsim.lab.sweep.store import Store, Stored
 from archsim.lab.sweep.table import CORES, table
 from archsim.lab.sweep.worker import COST, OK, Row, Task
@@ -90,7 +90,7 @@ class Sweeping:
         if not self._has_fidelity:
             self._ladder = tuple(rung for rung in self._ladder if rung in (COST, FAST)) or self._ladder
         self._keys = Keys(chip, self.sweep.objective, self.sweep.dtype)
-        self._grid, self._method = Grid(self.sweep), searching.method(self.sweep)
+        self._grid, self._method = Grid(self.sweep), search.method(self.sweep)
         self.store = Store(folder, self.sweep.limits, say)
         if not resume and self._holds_rows():
             raise ConfigError(f"{folder}: holds rows of a sweep; go on with --resume, or take another --out")
@@ -157,7 +157,7 @@ class Sweeping:
 
     def _search(self, crew: Crew, watch: Watch) -> list[Place]:
         """Work out the points that the method asks for, batch by batch; their rows."""
-        watch.begin(self.sweep.fidelity, searching.problem(self.sweep).spent * len(self.models))
+        watch.begin(self.sweep.fidelity, search.problem(self.sweep).spent * len(self.models))
         found: list[Place] = []
         while batch := self._method.ask():
             points = [self._grid.at(choices) for choices in batch]
@@ -232,7 +232,7 @@ def write_pages(made: SweepTable, folder: Path) -> list[Path]:
 
 def _pages(made: SweepTable) -> dict[str, str]:
     from archsim.lab.sweep.digest import digest
-    from archsim.report import sweep_page
+    from archsim.report.sweep import page
 
     said = digest(made)
-    return {"report.html": sweep_page.html(said), "report.md": sweep_page.markdown(said)}
+    return {"report.html": page.html(said), "report.md": page.markdown(said)}

@@ -1,4 +1,7 @@
-"""The grammar of sweep files: keys and what they may be; what they mean together is in ``form`` and ``resolve``."""
+"""The grammar of sweep files: keys and what they may be; what they mean together is in ``form`` and ``resolve``.
+
+Quantities of the files of a sweep: durations up to hours, sizes.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,16 @@ from pydantic import Field
 from archsim.base import units
 from archsim.base.errors import ConfigError
 from archsim.lab.explore import catalogue
-from archsim.lab.options import OBJECTIVES
+from archsim.lab.kit.options import OBJECTIVES
 from archsim.lab.scenario.schema import Batch, Model, Parameters, dtypes
-from archsim.lab.sweep.quantity import DURATION
-from archsim.spec import domains as d
 from archsim.spec import json_forms as j
+from archsim.spec import value_domains as d
 from archsim.spec.schema_base import Section, Short
+
+DURATION = units.Kind(
+    "time", "ps", {**units.TIME.units, "min": 60 * units.TIME.units["s"], "h": 3600 * units.TIME.units["s"]}
+)
+
 
 SWEEP = "archsim.sweep/1"
 FIDELITIES = ("cost", "fast", "exact")

@@ -12,14 +12,14 @@ import pandas as pd
 
 from archsim.base import units
 from archsim.base.errors import ConfigError
-from archsim.lab.options import Requirement
-from archsim.lab.sweep import band, beaten
+from archsim.lab.kit.options import Requirement
+from archsim.lab.sweep import band, dominance
 from archsim.lab.sweep.band import Bands
 from archsim.lab.sweep.form import Goal, Sweep
 from archsim.lab.sweep.points import Grid
 from archsim.lab.sweep.publish import WITHIN
 from archsim.lab.sweep.worker import COST, OK
-from archsim.report.quantity import COUNT, SHARE, unit_of
+from archsim.report.kit.quantity import COUNT, SHARE, unit_of
 
 KINDS = (
     *(units.SIZE, units.FREQUENCY, units.TRANSFER_RATE, units.BANDWIDTH),
@@ -139,15 +139,15 @@ def on_front(made: pd.DataFrame, goals: Sequence[Goal], bands: Bands) -> tuple[p
     for _, group in made[made["meets"] & known].groupby(["model", "fidelity"]):
         judged = figures(group, goals, bands)
         if (judged.factors > 1).any():
-            kept = beaten.front(judged)
-            within.loc[group.index[kept]] = beaten.alike(judged.of(kept))
+            kept = dominance.front(judged)
+            within.loc[group.index[kept]] = dominance.alike(judged.of(kept))
         else:
             kept = undominated(judged.costs)
         found.loc[group.index] = kept
     return found, within
 
 
-def figures(rows: pd.DataFrame, goals: Sequence[Goal], bands: Bands) -> beaten.Figures:
+def figures(rows: pd.DataFrame, goals: Sequence[Goal], bands: Bands) -> dominance.Figures:
     """Rows as figures with their bands: those of simulated rows, and of a table without bands, have none."""
     values = np.column_stack([rows[goal.key].to_numpy(float) for goal in goals])
     factors = np.ones_like(values)
@@ -156,7 +156,7 @@ def figures(rows: pd.DataFrame, goals: Sequence[Goal], bands: Bands) -> beaten.F
         for number, goal in enumerate(goals):
             of_cores = {cores: band.factor(bands, goal.key, cores) for cores in rows.loc[cost, CORES].unique()}
             factors[cost, number] = rows.loc[cost, CORES].map(of_cores)
-    return beaten.Figures(values, factors, tuple([goal.largest for goal in goals]))
+    return dominance.Figures(values, factors, tuple([goal.largest for goal in goals]))
 
 
 def undominated(costs: Any) -> Any:

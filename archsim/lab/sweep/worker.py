@@ -17,7 +17,7 @@ from archsim.ir.workload import Workload
 from archsim.lab.sweep.form import Asked
 
 if TYPE_CHECKING:
-    from archsim.lab.job import Job
+    from archsim.lab.run.job import Job
     from archsim.lab.scenario.find import Loaded
 
 COST = "cost"  # the fidelity at which nothing is simulated
@@ -72,8 +72,8 @@ def work(task: Task) -> Row:
 
 
 def _row(task: Task) -> Row:
-    from archsim.lab.job import Job
-    from archsim.lab.options import scalars
+    from archsim.lab.kit.options import scalars
+    from archsim.lab.run.job import Job
 
     try:
         job = Job(
@@ -90,8 +90,8 @@ def _row(task: Task) -> Row:
 
 
 def _summary(job: Job, task: Task) -> Mapping[str, Any]:
-    from archsim.lab.estimate import estimated
-    from archsim.lab.run import execute
+    from archsim.lab.run.estimate import estimated
+    from archsim.lab.run.run import execute
     from archsim.lab.scenario.find import is_scenario
     from archsim.lab.scenario.run import serve
 
@@ -136,10 +136,10 @@ def prepare(folder: str | None = None, variables: Mapping[str, str] | None = Non
     os.environ.update(variables or {})
     if folder is not None:
         os.chdir(folder)
-    import archsim.lab.run  # noqa: F401
-    from archsim.lab import uncollected
+    import archsim.lab.run.run  # noqa: F401
+    from archsim.lab.kit import gc_pause
 
-    uncollected.seldom()
+    gc_pause.seldom()
 
 
 def _end_with_parent() -> None:

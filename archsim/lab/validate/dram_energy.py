@@ -20,7 +20,7 @@ from archsim.facts.dram.device import Device, Dram, Policy, Protocol
 from archsim.facts.dram.families import DDR
 from archsim.lab.validate.dram_streams import stream
 from archsim.lab.validate.suite import Scored
-from archsim.memory.dram.compiled import COMMANDS
+from archsim.memory.dram.device_records import COMMANDS
 from archsim.memory.dram.trace import Replayed, replay
 
 GIB = 1 << 30

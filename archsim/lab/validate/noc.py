@@ -24,7 +24,7 @@ from archsim.base.progress import each
 from archsim.lab.validate.noc_configs import Setup, read
 from archsim.lab.validate.suite import SCORING, Scored, Skipped, SuiteResult, summarize
 from archsim.noc import traffic
-from archsim.noc.load import hops
+from archsim.noc.channel_load import hops
 from archsim.noc.offered import Offered, Procedure, offer
 from archsim.noc.replay import replay
 

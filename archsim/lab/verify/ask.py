@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from archsim.base.errors import ConfigError
-from archsim.lab.job import Job, Progress, quiet
+from archsim.lab.run.job import Job, Progress, quiet
 from archsim.lab.verify.model import verify
 from archsim.lab.verify.numbered import Asked
 from archsim.lab.verify.outcome import Outcome

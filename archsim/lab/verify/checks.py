@@ -17,7 +17,7 @@ from archsim.graph.numeric.quantise import Quantised
 from archsim.ir.graph import Format
 from archsim.ir.program import Program
 from archsim.ir.workload import Layer, Workload
-from archsim.lab.job import Progress
+from archsim.lab.run.job import Progress
 from archsim.lab.verify import runtime
 from archsim.lab.verify.judge import Equal, Judge, Near
 from archsim.lab.verify.numbered import Asked, Model

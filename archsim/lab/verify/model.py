@@ -12,7 +12,7 @@ from dataclasses import replace
 from archsim.graph.numeric.formats import Elements
 from archsim.ir.check.program import check
 from archsim.ir.program import Program
-from archsim.lab.job import Job, Progress, build, quiet
+from archsim.lab.run.job import Job, Progress, build, quiet
 from archsim.lab.verify.checks import calibrated, check_exact, check_float
 from archsim.lab.verify.numbered import Asked, chosen_layers, load
 from archsim.lab.verify.outcome import Outcome

@@ -13,7 +13,7 @@ from archsim.base.errors import ConfigError, ModelError, nearest
 from archsim.graph.lowering.lower import Lowered
 from archsim.graph.numeric.constants import Constants, inputs_of
 from archsim.ir.graph import Graph
-from archsim.lab.job import Job, Progress, imported, quiet
+from archsim.lab.run.job import Job, Progress, imported, quiet
 
 Array = npt.NDArray[Any]
 

@@ -18,7 +18,7 @@ from archsim.graph.numeric.constants import numeric
 from archsim.ir.check.program import check
 from archsim.ir.graph import Format
 from archsim.ir.program import Program, Ring, Tensor
-from archsim.lab.job import Built, Progress, build, quiet
+from archsim.lab.run.job import Built, Progress, build, quiet
 from archsim.lab.verify.checks import NUMPY, check_exact, check_float
 from archsim.lab.verify.numbered import Asked, chosen_layers, load, refuse_unknown
 from archsim.lab.verify.observe import differences, is_flat

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from archsim.facts.dram.device import AddressMap, Device
-from archsim.memory.dram.kernel.layout import BANK_BITS, CHUNK_BITS, CHUNKS, COLUMN_BITS
+from archsim.memory.dram.compiled.records import BANK_BITS, CHUNK_BITS, CHUNKS, COLUMN_BITS
 
 
 def images(device: Device, mapping: AddressMap) -> Any:

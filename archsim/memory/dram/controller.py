@@ -14,11 +14,10 @@ from archsim.base.errors import ConfigError, SimulationError
 from archsim.base.units import PS_PER_S
 from archsim.facts.dram.address import DEFAULT, by_name
 from archsim.facts.dram.device import AddressMap, Dram, Policy
+from archsim.memory.dram.compiled.records import ASKER, ASKERS, NEVER, NONE, REQUEST_WORDS, RUN
+from archsim.memory.dram.free_ranges import Pool
 from archsim.memory.dram.interface import Asker, Completion, DramStats, Transfer
-from archsim.memory.dram.kernel.layout import NEVER, NONE
-from archsim.memory.dram.kernel.transfers import ASKER, ASKERS, REQUEST, RUN
-from archsim.memory.dram.pool import Pool
-from archsim.memory.dram.regions import bursts_of_rows, bursts_touched, folded, most_bursts
+from archsim.memory.dram.region_records import bursts_of_rows, bursts_touched, folded, most_bursts
 from archsim.sim.clock import Clock
 
 
@@ -42,7 +41,7 @@ class DramController:
         log: bool = False,
     ) -> None:
         from archsim.memory.dram import state  # the compiler is slow to import: only now
-        from archsim.memory.dram.kernel import serve, turns
+        from archsim.memory.dram.compiled import serve
 
         policy = policy or Policy()
         interleave = dram.device.burst_bytes if interleave_bytes is None else interleave_bytes
@@ -51,7 +50,7 @@ class DramController:
         self.policy = policy
         self.mapping = mapping or by_name(DEFAULT, dram.device)
         self._clock = Clock(dram.device.clock_hz)
-        self._kernel, self._turns, self._layout = serve, turns, state
+        self._kernel, self._turns, self._layout = serve, serve, state
         self._state = state.initial(dram, self.policy, self.mapping, interleave, log=log)
         self._rows = state.table(self._state.transfers)
         self._results = state.results()
@@ -191,8 +190,8 @@ class DramController:
         if rows is not None:
             most = min(transfer.outstanding or rows.count, rows.count)
             runs = len(rows.addresses)
-            first = self._take_words(slot, REQUEST * most + RUN * runs + rows.count)
-            listed, sizes = first + REQUEST * most, first + REQUEST * most + RUN * runs
+            first = self._take_words(slot, REQUEST_WORDS * most + RUN * runs + rows.count)
+            listed, sizes = first + REQUEST_WORDS * most, first + REQUEST_WORDS * most + RUN * runs
             table = self._state.words[listed:sizes].reshape(runs, RUN)
             table[:, 0], table[:, 1], table[:, 2] = rows.addresses, rows.sizes, rows.row
             self._state.words[sizes : sizes + rows.count] = bursts_of_rows(rows, burst_bytes)
@@ -200,7 +199,7 @@ class DramController:
         most = transfer.outstanding or 0
         if not useful or most >= most_bursts(transfer, useful, burst_bytes):
             return (0, 0, 0, NONE, 0, 0, 0), 0
-        first = self._take_words(slot, REQUEST * most) if most else 0
+        first = self._take_words(slot, REQUEST_WORDS * most) if most else 0
         return (most, NEVER, first, NONE, 0, 0, 0), 0
 
     def _asked(

@@ -20,11 +20,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+from archsim.base.arrays import IntArray
 
 MAX_OUTER_EXTENTS = 5
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,7 @@ from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion, RowList
 from archsim.memory.dram.measured import Measured
 from archsim.memory.dram.patterns import Kind, Pattern, askers_of, first_of, rows_sha256
 from archsim.memory.dram.patterns import reach as reach_of
-from archsim.memory.dram.regions import bursts_of_rows, bursts_touched
+from archsim.memory.dram.region_records import bursts_of_rows, bursts_touched
 from archsim.sim.clock import Clock
 
 SAMPLE_BURSTS = 2048

@@ -9,9 +9,9 @@ import numpy as np
 
 from archsim.base.errors import SimulationError
 from archsim.facts.dram.device import AddressMap, Dram, Policy
-from archsim.memory.dram import compiled
-from archsim.memory.dram.kernel import layout as k
-from archsim.memory.dram.kernel import transfers as t
+from archsim.memory.dram import device_records
+from archsim.memory.dram.compiled import records as k
+from archsim.memory.dram.compiled import records as t
 
 FIRST_SLOTS = 16  # transfers under way before the arrays first grow
 FIRST_WORDS = 4096
@@ -20,8 +20,8 @@ _SLOT_AXES = {"transfers": 0, "cursors": 1, "done": 0}
 
 def initial(dram: Dram, policy: Policy, mapping: AddressMap, interleave_bytes: int, *, log: bool) -> t.State:
     """The arrays of an idle DRAM at time 0: rows closed, the first refresh one interval away."""
-    rules = compiled.rules(dram.device, policy, mapping)
-    channels = compiled.channels(dram.device, rules, dram.channels)
+    rules = device_records.rules(dram.device, policy, mapping)
+    channels = device_records.channels(dram.device, rules, dram.channels)
     channels["writing"] = 1  # as after a cycle in which no read waits; nothing is submitted before the first
     logs = np.zeros(dram.channels, k.LOG)
     logs["limit"] = k.LOG_ROOM if log else 0
@@ -70,7 +70,7 @@ def issued(channels: Any) -> tuple[Any, Any, Any, Any]:
 
 def opened(channels: Any, now: int) -> int:
     """Cycles before ``now`` in which a rank had a row open, of all ranks and channels."""
-    return int(compiled.opened(channels, now).sum())
+    return int(device_records.opened(channels, now).sum())
 
 
 def relative(state: t.State, askers: Iterable[int], now: int) -> bytes:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from archsim.base.errors import ConfigError
 from archsim.base.progress import stretch
 from archsim.facts.dram.device import AddressMap, Device, Policy
-from archsim.memory.dram import compiled
+from archsim.memory.dram import device_records
 
 Numbers = npt.NDArray[np.int64]
 _MOST_BURSTS = 1 << 32  # on a channel
@@ -65,13 +65,13 @@ def replay(
     wait for those before them, on any channel. Raises ConfigError for arrivals that fall, and negative or too large
     numbers.
     """
-    from archsim.memory.dram.kernel.layout import LOG, LOG_ROOM, NONE, REQUEST
-    from archsim.memory.dram.kernel.replay import replay as run
+    from archsim.memory.dram.compiled.records import LOG, LOG_ROOM, NONE, REQUEST
+    from archsim.memory.dram.compiled.replay import replay as run
 
     requests = _requests(arrivals, addresses // device.burst_bytes, writes, channels, interleave)
     per_cycle = offered(requests_per_cycle, channels)
-    rules = compiled.rules(device, policy, mapping)
-    state = compiled.channels(device, rules, channels)
+    rules = device_records.rules(device, policy, mapping)
+    state = device_records.channels(device, rules, channels)
     logs = np.zeros(channels, LOG)
     logs["limit"] = LOG_ROOM if log else 0
     progress, planned = np.zeros(3, np.int64), np.full(channels, NONE, np.int64)
@@ -91,7 +91,7 @@ def replay(
         conflicts=state["conflicts"],
         issued=state["counts"],
         commands=tuple(np.concatenate(rows) for rows in kept) if log else None,
-        opened=compiled.opened(state, int(requests[:, 5].max(initial=0))),
+        opened=device_records.opened(state, int(requests[:, 5].max(initial=0))),
     )
 
 

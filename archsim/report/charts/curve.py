@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from archsim.report import svg
 from archsim.report.charts.plot import Box
-from archsim.report.format import number
-from archsim.report.svg import Frame
+from archsim.report.kit import svg
+from archsim.report.kit.number_format import number
+from archsim.report.kit.svg import Frame
 
 LEFT, RIGHT, TOP, BOTTOM = 86.0, 1090.0, 16.0, 312.0
 STABLE, UNSTABLE, IDEAL = "#0072B2", "#D55E00", "#5F6873"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from archsim.report import svg
 from archsim.report.charts.lanes import Lanes
-from archsim.report.svg import Frame
+from archsim.report.kit import svg
+from archsim.report.kit.svg import Frame
 
 ROW, BAR = 24.0, 16.0
 LEFT, RIGHT = 250.0, 900.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from archsim.report import svg
 from archsim.report.charts.time_axis import LEFT, RIGHT, axis, place
-from archsim.report.format import NONE, percent, si
+from archsim.report.kit import svg
+from archsim.report.kit.number_format import NONE, percent, si
 
 BANDWIDTH, RATE, GAP = 150.0, 70.0, 36.0
 TOP = 18.0

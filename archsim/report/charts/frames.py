@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from archsim.report import svg
 from archsim.report.charts.time_axis import LEFT, RIGHT, axis, place
-from archsim.report.format import shorten, si
+from archsim.report.kit import svg
+from archsim.report.kit.number_format import shorten, si
 
 ROW, BAR = 34.0, 20.0
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#7A6BA8", "#56B4E9", "#CC79A7", "#8A8D3C", "#7B2D43")

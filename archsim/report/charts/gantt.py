@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from archsim.report import svg
-from archsim.report.causes import cause, label
-from archsim.report.format import count
+from archsim.report.kit import svg
+from archsim.report.kit.causes import cause, label
+from archsim.report.kit.number_format import count
 
 LEFT, RIGHT = 120.0, 1110.0
 ROW, BAR = 24.0, 18.0

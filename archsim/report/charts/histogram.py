@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from archsim.report import svg
 from archsim.report.charts.lanes import Lanes
-from archsim.report.format import count, percent
-from archsim.report.svg import Frame
+from archsim.report.kit import svg
+from archsim.report.kit.number_format import count, percent
+from archsim.report.kit.svg import Frame
 
 ROW, BAR = 20.0, 14.0
 LEFT, RIGHT = 170.0, 900.0

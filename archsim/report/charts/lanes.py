@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from archsim.report import svg
-from archsim.report.format import shorten
-from archsim.report.svg import Frame
+from archsim.report.kit import svg
+from archsim.report.kit.number_format import shorten
+from archsim.report.kit.svg import Frame
 
 LETTER = 7.2  # user units, of a letter of 13
 ABOVE, BETWEEN = 17.0, 9.0  # narrow: what a row's words take, and what parts it from the next

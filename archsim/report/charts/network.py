@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from math import ceil, hypot, sqrt
 from typing import Any
 
-from archsim.report import svg
-from archsim.report.format import count, percent
-from archsim.report.noc_rows import share, taken, where
+from archsim.report.kit import svg
+from archsim.report.kit.number_format import count, percent
+from archsim.report.run.noc_rows import share, taken, where
 
 RAMP = ("#E4E9EE", "#FBD9A6", "#F6AE5A", "#E2711D", "#B5381A", "#6E1423")  # none, up to a fifth of the busiest, ...
 WIDTH, MARGIN = 760.0, 40.0

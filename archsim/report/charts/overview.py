@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from archsim.report import svg
-from archsim.report.causes import bound_colour, bound_label
 from archsim.report.charts.power import HEIGHT, power
 from archsim.report.charts.time_axis import LEFT, axis, place
-from archsim.report.format import at_word, count, percent
+from archsim.report.kit import svg
+from archsim.report.kit.causes import bound_colour, bound_label
+from archsim.report.kit.number_format import at_word, count, percent
 
 LANE, LANES = 20.0, 6
 LETTER = 7.0  # user units that one takes at most, in the mean

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from archsim.report import svg
+from archsim.report.kit import svg
 
 HEIGHT = 340.0
 LEFT, RIGHT, TOP, BOTTOM = 90.0, 1040.0, 34.0, 312.0

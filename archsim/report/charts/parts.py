@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from archsim.report import svg
 from archsim.report.charts.lanes import Lanes
-from archsim.report.format import percent, si
-from archsim.report.svg import Frame
+from archsim.report.kit import svg
+from archsim.report.kit.number_format import percent, si
+from archsim.report.kit.svg import Frame
 
 ROW, BAR = 22.0, 15.0
 HALF = 548.0  # half a page: two of them stand side by side

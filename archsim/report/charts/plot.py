@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from archsim.report import svg
-from archsim.report.svg import Frame
+from archsim.report.kit import svg
+from archsim.report.kit.svg import Frame
 
 NARROW_LEFT, NARROW_RIGHT, NARROW_HEAD = 60.0, 12.0, 24.0
 LETTERS = 8  # of a label below the axis

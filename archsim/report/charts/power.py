@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from archsim.report import svg
 from archsim.report.charts.time_axis import LEFT, RIGHT, place
-from archsim.report.format import si
+from archsim.report.kit import svg
+from archsim.report.kit.number_format import si
 
 PLOT, HEAD = 150.0, 26.0
 HEIGHT = PLOT + HEAD + 8

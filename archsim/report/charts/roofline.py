@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from math import ceil, floor, log10, sqrt
 from typing import Any
 
-from archsim.report import svg
-from archsim.report.causes import bound_colour
 from archsim.report.charts.plot import Box
-from archsim.report.format import percent, shorten, si
-from archsim.report.svg import Frame
+from archsim.report.kit import svg
+from archsim.report.kit.causes import bound_colour
+from archsim.report.kit.number_format import percent, shorten, si
+from archsim.report.kit.svg import Frame
 
 LEFT, RIGHT, TOP, BOTTOM = 76.0, 1090.0, 16.0, 336.0
 LABELLED, LETTER = 8, 6.2

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from math import ceil, floor, log10
 from typing import Any, NamedTuple
 
-from archsim.report import svg
 from archsim.report.charts.plot import Box
-from archsim.report.quantity import shown
-from archsim.report.svg import Frame
+from archsim.report.kit import svg
+from archsim.report.kit.quantity import shown
+from archsim.report.kit.svg import Frame
 
 LEFT, RIGHT, TOP, BOTTOM = 86.0, 1090.0, 16.0, 352.0
 DECADE = 8.0  # ratio of the ends from which an axis is logarithmic

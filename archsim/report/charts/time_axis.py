@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from archsim.report import svg
-from archsim.report.format import si
+from archsim.report.kit import svg
+from archsim.report.kit.number_format import si
 
 LEFT, RIGHT = 76.0, 1110.0
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from archsim.report import svg
 from archsim.report.charts.lanes import Lanes
-from archsim.report.svg import Frame
+from archsim.report.kit import svg
+from archsim.report.kit.svg import Frame
 
 LEFT, RIGHT, ROW, BAR = 220.0, 900.0, 30.0, 20.0
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import NamedTuple
 
-from archsim.report import svg
-from archsim.report.format import at_word, number, percent
-from archsim.report.svg import Frame
+from archsim.report.kit import svg
+from archsim.report.kit.number_format import at_word, number, percent
+from archsim.report.kit.svg import Frame
 
 WIDTH, HEIGHT = 548.0, 320.0
 LETTER, LINE = 7.0, 17.0  # room that text takes, user units

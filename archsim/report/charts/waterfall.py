@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from archsim.report import svg
-from archsim.report.causes import cause, in_order
 from archsim.report.charts.lanes import Lanes
-from archsim.report.format import count, percent
-from archsim.report.svg import Frame
+from archsim.report.kit import svg
+from archsim.report.kit.causes import cause, in_order
+from archsim.report.kit.number_format import count, percent
+from archsim.report.kit.svg import Frame
 
 ROW, BAR = 26.0, 18.0
 LEFT, RIGHT = 190.0, 830.0

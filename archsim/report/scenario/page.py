@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from markupsafe import Markup
 
 from archsim.base import plain
 from archsim.base.plain import html as escaped
-from archsim.report.assumptions import estimated, sourced
+from archsim.ir.result import Summary
 from archsim.report.charts.frames import MISSED, WAKE, colours, frames
 from archsim.report.charts.parts import parts
-from archsim.report.format import si
-from archsim.report.page import page
+from archsim.report.kit.assumptions import estimated, sourced
+from archsim.report.kit.number_format import si
+from archsim.report.kit.svg import both
+from archsim.report.kit.templates import page
 from archsim.report.scenario import rows
 from archsim.report.scenario.words import headline, sentences, setting, title
-from archsim.report.svg import both
 
 _POWER = "#0072B2"
 _STYLE = (
@@ -25,8 +24,6 @@ _STYLE = (
     ".archsim .dim{fill:#5f6873;color:#5f6873}.archsim .axis{stroke:#9aa3ad}"
     ".archsim td{text-align:left}.archsim td.n{text-align:right;font-weight:600}</style>"
 )
-
-Summary = Mapping[str, Any]
 
 
 def html(summary: Summary) -> str:

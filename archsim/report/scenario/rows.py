@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from archsim.ir.result import Summary
+from archsim.report.kit.number_format import NONE, count, percent, si
 
-from archsim.report.format import NONE, count, percent, si
-
-Summary = Mapping[str, Any]
 Row = tuple[str, ...]
 Table = tuple[Row, list[Row]]  # headings, rows
 

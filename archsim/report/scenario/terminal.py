@@ -8,10 +8,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from archsim.report.grid import Column, Grid, Kind
+from archsim.report.kit.text_grid import Column, Grid, Kind
+from archsim.report.run.terminal import FiguresGrid
 from archsim.report.scenario import rows
 from archsim.report.scenario.words import headline, sentences, setting, title
-from archsim.report.terminal import FiguresGrid
 
 KINDS: Mapping[str, Kind] = {"stream": "name", "point": "name", "model": "name", "set": "word"}
 ASIDE = ("load", "run", "least slack", "mean", "energy a frame", "deadline", "model")

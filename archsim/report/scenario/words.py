@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from archsim.report.format import count, percent, si
-from archsim.report.headline import bound_of
+from archsim.ir.result import Summary
+from archsim.report.kit.number_format import count, percent, si
+from archsim.report.run.headline import bound_of
 
 _DOT = " \N{MIDDLE DOT} "
 _POLICY = {
@@ -15,8 +13,6 @@ _POLICY = {
     "fifo": "first come, first served",
 }
 _PREEMPT = {"never": "a frame runs to its end", "layer": "a more urgent frame may start at the end of a layer"}
-
-Summary = Mapping[str, Any]
 
 
 def title(summary: Summary) -> str:

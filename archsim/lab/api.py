@@ -1,0 +1,176 @@
+"""The functions of the front door: chips, models, runs, scenarios, sweeps, comparisons, and the names they know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from archsim.base.errors import ConfigError
+from archsim.ir.workload import Workload
+from archsim.lab.run.job import Chip, Job, Model
+from archsim.lab.run.run import RunResult, execute
+from archsim.spec.architecture import Architecture
+
+if TYPE_CHECKING:
+    from archsim.lab.compare.runs import Comparison, Run
+    from archsim.lab.scenario.run import ScenarioRun
+    from archsim.lab.sweep.questions import SweepTable
+
+
+def load_chip(name_or_path: str | Path) -> Architecture:
+    """A chip by a name of ``list_chips()`` or from a YAML file.
+
+    Raises ConfigError with file:line, key path, value found and what is allowed.
+    """
+    from archsim.spec.load import load
+
+    return load(name_or_path)
+
+
+def load_model(
+    name_or_path: str | Path,
+    batch: int | None = None,
+    on_unsupported: str = "error",
+    lookups: Mapping[str, str] | None = None,
+    parameters: Mapping[str, int] | None = None,
+) -> Workload:
+    """A model by a name of ``list_models()`` or from a file, with dimension 0 of its inputs set to ``batch``
+    (None: as stored, 1 where the model leaves it open).
+
+    ``on_unsupported``: 'error', or 'host' to run unknown operators there. ``lookups``: node that looks rows of a table
+    up -> its access pattern, e.g. ``{"emb": "zipf(exponent=1, seed=0)"}``. ``parameters``: of a workload
+    file, e.g. ``{"seq": 128}``. Raises ModelError naming node, operator and what can be done.
+    """
+    from archsim.frontend.load import load_model as load
+
+    return load(name_or_path, batch=batch, on_unsupported=on_unsupported, lookups=lookups, parameters=parameters)
+
+
+def list_chips() -> list[str]:
+    """Names that ``load_chip`` knows."""
+    from archsim.spec.load import names
+
+    return list(names())
+
+
+def list_models() -> list[str]:
+    """Names that ``load_model`` knows."""
+    from archsim.frontend.load import names
+
+    return list(names())
+
+
+def list_scenarios() -> list[str]:
+    """Names that ``run_scenario`` knows."""
+    from archsim.lab.scenario.find import names
+
+    return list(names())
+
+
+def run(
+    model: Model,
+    on: Chip,
+    batch: int | None = None,
+    objective: str = "latency",
+    dtype: str | None = None,
+    set: Mapping[str, object] | None = None,
+    seed: int = 0,
+    on_unsupported: str = "error",
+    why: bool = False,
+    fidelity: str | None = None,
+    warm: int | None = None,
+    repeat: str = "exact",
+    lookups: Mapping[str, str] | None = None,
+    mapping: str | Path | None = None,
+    refine: int = 0,
+    workers: int = 1,
+    parameters: Mapping[str, int] | None = None,
+) -> RunResult:
+    """Map ``model``, simulate it on the chip ``on`` and account for it.
+
+    ``model``: a name, a path (a Program as .asm too) or a Workload; ``on``: a name, a path or an Architecture.
+    ``batch``: as stored if None. ``objective``: latency | energy | edp. ``dtype``: 'int8', or by role
+    'w=int8,a=bf16'; the chip's own if None. ``set``: values by key path, e.g. ``{"dram.channels": 8}``. ``why``:
+    also simulate the chip with each of its resources enlarged. ``fidelity``: exact (DRAM by commands, network by flits)
+    | fast (measured rates, links); None = as the chip says and is affordable. ``warm``: so many runs one after another,
+    the last of which gives ``throughput_per_s``;
+    ``repeat``: exact | steady (equal runs are reused, refresh aligned). ``lookups``: as of ``load_model``.
+    ``mapping``: a mapping file, whose layers are taken instead of searched. ``refine``: how many mappings of each layer
+    the simulator may rank (0: the analytic best is taken). ``workers``: processes that search. ``parameters``: of a
+    workload file, e.g. ``{"seq": 128}``; of a Workload they were stated when it was loaded. Raises the children of
+    ArchsimError.
+    """
+    _check_model(model)
+    job = Job(model, on, batch, objective, dtype, set or {}, seed, on_unsupported, lookups=lookups or {})
+    job = replace(job, parameters=dict(parameters or {}))
+    job = replace(job, fidelity=fidelity, warm=warm, repeat=repeat)
+    job = replace(job, mapping=None if mapping is None else Path(mapping), refine=refine, workers=workers)
+    done = execute(job)
+    return done.explained(job) if why else done
+
+
+def _check_model(model: Model) -> None:
+    from archsim.lab.scenario.find import is_scenario
+
+    if is_scenario(model):
+        raise ConfigError(f"model: {model} is a scenario; run_scenario runs it")
+
+
+def run_scenario(
+    scenario: str | Path,
+    on: Chip,
+    objective: str = "latency",
+    set: Mapping[str, object] | None = None,
+    seed: int = 0,
+    on_unsupported: str = "error",
+    fidelity: str | None = None,
+    workers: int = 1,
+) -> ScenarioRun:
+    """Simulate each stream's model of a scenario alone on the chip ``on``, then serve their frames over a hyperperiod.
+
+    ``scenario``: a name of ``list_scenarios()`` or a YAML file; the rest as of ``run``. Raises the children of
+    ArchsimError, ConfigError where the streams need more time than there is.
+    """
+    from archsim.lab.scenario.run import execute as serve
+
+    job = Job(scenario, on, None, objective, None, set or {}, seed, on_unsupported, fidelity=fidelity, workers=workers)
+    return serve(job)
+
+
+def compare(*runs: Run, names: Sequence[str] = ()) -> Comparison:
+    """Two runs or more side by side, the first is the base: RunResults, or directories and summaries that runs left.
+
+    ``.figures``, ``.slots``, ``.arrays``, ``.layers``, ``.energy`` are DataFrames whose differences sum exactly,
+    ``.says`` the reasons in sentences, ``.save(DIR)`` writes its pages. ``names``: what the runs are called. Raises
+    ConfigError for what cannot be read.
+    """
+    from archsim.lab.compare.runs import compare as compared
+
+    return compared(runs, names)
+
+
+def sweep(
+    spec: str | Path,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    resume: bool = False,
+    cluster: str | Path | None = None,
+) -> SweepTable:
+    """Simulate every point of a sweep file on ``workers`` processes (None: one for each processor) or on a ``cluster``:
+    the address of a Dask scheduler, such as ``tcp://host:8786``, or a cluster file.
+
+    Results go to the folder ``out`` (None: the sweep's name), from which ``resume`` goes on. Returns the table, a row
+    for each point, model and fidelity, the best ones of each model (``front``) also exact (of a front at fidelity cost,
+    which has a band, at most 20 points or a tenth of all); ``attrs`` has the units of
+    axes and the rows of the front; it answers ``pareto()``, ``best()``, ``sensitivity()`` and ``binding()``. Raises
+    ConfigError and ModelError for what the file says; a point that cannot work is a row with its reason.
+    """
+    from archsim.lab.sweep import clusters
+    from archsim.lab.sweep.resolve import resolve
+    from archsim.lab.sweep.run import Silent, Sweeping
+
+    resolved, place = resolve(Path(spec)), clusters.place(workers, None if cluster is None else str(cluster))
+    with Sweeping(resolved, Path(out or resolved.sweep.name), resume=resume) as sweeping, clusters.crew(place) as crew:
+        return sweeping.run(crew, Silent())

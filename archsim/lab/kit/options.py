@@ -1,0 +1,178 @@
+"""What users write on the command line and in ``run()``, read into data: dtypes and requirements."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from archsim.base.errors import ConfigError, nearest
+from archsim.ir import dtypes
+from archsim.ir.result import RENDERING, Result
+from archsim.lab.scenario.words import KEYS as SCENARIO_KEYS
+from archsim.lab.scenario.words import SCHEMA as SCENARIO
+
+OBJECTIVES = ("latency", "energy", "edp")
+
+_ROLES = {
+    "w": ("weights",),
+    "weights": ("weights",),
+    "a": ("inputs", "outputs"),
+    "inputs": ("inputs",),
+    "outputs": ("outputs",),
+    "acc": ("accumulate",),
+    "accumulate": ("accumulate",),
+    "tables": ("tables",),
+}
+_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_REQUIREMENT = re.compile(r"\s*(?P<key>[^<>=!]+?)\s*(?P<sign><=|>=|==|!=|<|>)\s*(?P<bound>\S+)\s*")
+
+
+def parse_dtypes(text: str | None) -> dict[str, str]:
+    """``int8``, or ``w=int8,a=bf16``: dtype by role, {} for None (the chip's own).
+
+    A bare dtype sets weights, inputs, outputs and tables, and the accumulators to int32 or, for floats, fp32.
+    ``w``, ``a`` and ``acc`` stand for weights, inputs with outputs, and accumulate. Raises ConfigError.
+    """
+    if text is None:
+        return {}
+    if "=" not in text:
+        name = _known_dtype(text)
+        wide = "int32" if "int" in name else "fp32"
+        return {"inputs": name, "weights": name, "outputs": name, "tables": name, "accumulate": wide}
+    found: dict[str, str] = {}
+    for pair in text.split(","):
+        key, _, name = (part.strip() for part in pair.partition("="))
+        if key not in _ROLES:
+            raise ConfigError(
+                f"--dtype: found '{key}'{nearest(key, _ROLES)}; allowed {', '.join(_ROLES)}, or one dtype"
+            )
+        for role in _ROLES[key]:
+            if role in found:
+                raise ConfigError(f"--dtype: {role} given twice in '{text}'; allowed once")
+            found[role] = _known_dtype(name)
+    return found
+
+
+def parse_lookups(texts: Iterable[str]) -> dict[str, str]:
+    """``["emb=zipf(exponent=1, seed=0)"]``: access pattern by node; raises ConfigError for another form."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, pattern = (part.strip() for part in text.partition("="))
+        if not name or not equals or not pattern:
+            raise ConfigError(f"--lookups: found '{text}'; allowed NODE=PATTERN such as emb=uniform(seed=0)")
+        if name in found:
+            raise ConfigError(f"--lookups {name}: given twice; allowed once")
+        found[name] = pattern
+    return found
+
+
+def parse_parameters(texts: Iterable[str]) -> dict[str, int]:
+    """``["seq=128"]``: sizes by parameter of a workload file; raises ConfigError for another form."""
+    found: dict[str, int] = {}
+    for text in texts:
+        name, equals, size = (part.strip() for part in text.partition("="))
+        if not name or not equals or not (size.isascii() and size.isdigit()):
+            raise ConfigError(f"--parameter: found '{text}'; allowed NAME=NUMBER such as seq=128")
+        if name in found:
+            raise ConfigError(f"--parameter {name}: given twice; allowed once")
+        found[name] = int(size)
+    return found
+
+
+def _known_dtype(name: str) -> str:
+    try:
+        dtypes.size_bytes(name)
+    except ConfigError as error:
+        raise ConfigError(f"--dtype: {error}") from None
+    return name
+
+
+def check_objective(objective: str) -> str:
+    """``objective`` itself; raises ConfigError when it is not one of OBJECTIVES."""
+    if objective not in OBJECTIVES:
+        raise ConfigError(
+            f"objective: found '{objective}'{nearest(objective, OBJECTIVES)}; allowed {', '.join(OBJECTIVES)}"
+        )
+    return objective
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """``latency_s <= 0.005``: the dotted key of a number of the summary, a comparison and a bound."""
+
+    key: str
+    sign: str
+    bound: float
+
+    @classmethod
+    def parse(cls, text: str, known: Sequence[str] = ()) -> Requirement:
+        """Read ``KEY<=NUMBER``; raises ConfigError for another form and for a first word that is not ``known`` (of a
+        model's or a scenario's result if absent)."""
+        match = _REQUIREMENT.fullmatch(text)
+        try:
+            bound = float(match["bound"]) if match else None
+        except ValueError:
+            bound = None
+        if match is None or bound is None or bound != bound:
+            signs = ", ".join(_COMPARE)
+            raise ConfigError(
+                f"--require: found '{text}'; allowed KEY SIGN NUMBER such as latency_s<=0.005, with {signs}"
+            )
+        first, known = match["key"].partition(".")[0], known or tuple(dict.fromkeys((*public_keys(), *SCENARIO_KEYS)))
+        if first not in known:
+            hint = nearest(first, known)
+            raise ConfigError(f"--require: no '{match['key']}' in a result{hint}; it has: {', '.join(known)}")
+        return cls(match["key"], match["sign"], bound)
+
+    def compare(self, number: float) -> bool:
+        """Whether a number satisfies it."""
+        return _COMPARE[self.sign](number, self.bound)
+
+    def met(self, summary: Mapping[str, Any]) -> bool:
+        """Whether the summary's number satisfies it; ConfigError for an unknown key or a missing figure."""
+        return self.compare(self.value(summary))
+
+    def value(self, summary: Mapping[str, Any]) -> float:
+        """The number that ``key`` names in ``summary``; raises ConfigError as ``met`` does."""
+        known = scalars(summary)
+        if self.key not in known:
+            hint = nearest(self.key, known)
+            raise ConfigError(f"--require: no number '{self.key}' in the result{hint}; it has: {', '.join(known)}")
+        found = known[self.key]
+        if found is None:
+            raise ConfigError(f"--require: '{self.key}' has no figure for this chip (null in the result)")
+        return found
+
+    def __str__(self) -> str:
+        return f"{self.key} {self.sign} {self.bound:g}"
+
+
+def public_keys() -> tuple[str, ...]:
+    """First words of the keys that a requirement may name."""
+    return tuple(name for name in Result.__dataclass_fields__ if name not in (*RENDERING, "layers", "provenance"))
+
+
+def scalars(summary: Mapping[str, Any]) -> dict[str, float | None]:
+    """Every number of the summary (None where it has no figure) by dotted key; not layers, not provenance."""
+    found: dict[str, float | None] = {}
+    for name in SCENARIO_KEYS if summary.get("schema") == SCENARIO else public_keys():
+        _collect(name, summary.get(name, {}), found)
+    return found
+
+
+def _collect(key: str, value: Any, found: dict[str, float | None]) -> None:
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            _collect(f"{key}.{name}", item, found)
+    elif value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        found[key] = value

@@ -1,0 +1,315 @@
+"""From what the machine did to what a run reports: Activity + Architecture + Workload -> Result.
+
+Definitions beyond those of the fields: MACs are counted by who does them, and only those on arrays enter utilization;
+DRAM bytes are bytes on the pins (whole bursts), also per layer, so that layers sum to the run. Rows follow the model's
+order, views behind the layer they are a view of, then what the model does not name, ``_host`` and ``_static``. A row
+without critical cycles is bound by the largest share of its arrays' time, else by compute.
+
+Multiply-accumulates by who does them: arrays, vector units, the host. Together they are those of the workload.
+
+What the arrays' own time in each layer consists of, beside waiting: useful work and why the rest of it was none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import fsum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from archsim.base.errors import SimulationError
+from archsim.base.version import __version__
+from archsim.energy.account import account
+from archsim.energy.chip import tables_for
+from archsim.energy.power import by_part, power
+from archsim.ir.activity import Activity
+from archsim.ir.figures import (
+    ArchitectureFacts,
+    DramFigures,
+    FigureBounds,
+    PerSample,
+    Predicted,
+    Provenance,
+    RepeatFacts,
+    RunOptions,
+    WorkloadFacts,
+)
+from archsim.ir.mapping import ModelMapping
+from archsim.ir.result import Result
+from archsim.ir.workload import Workload
+from archsim.lab.run import warnings_of_run
+from archsim.lab.run.dram_figures import dram_figures
+from archsim.lab.run.layer_rows import Facts, layer_rows
+from archsim.repetition import Repetition
+from archsim.sim.attribution import Cube, attribute
+from archsim.sim.critical import critical_cycles, critical_path
+from archsim.sim.mac_breakdown import array_units, mac_breakdown, peak_macs_per_cycle, peak_of_formats
+from archsim.spec.architecture import Architecture, Array
+from archsim.spec.dtypes import BITS
+
+
+class Macs(NamedTuple):
+    """MACs done by each kind of engine."""
+
+    array: int
+    vector: int
+    host: int
+
+    @property
+    def total(self) -> int:
+        """MACs of all engines and the host."""
+        return self.array + self.vector + self.host
+
+
+def macs_by_engine(workload: Workload | None, activity: Activity) -> Macs:
+    """MACs that commands did, and those of layers on the host.
+
+    Raises SimulationError when they are not the workload's: a MAC that nobody did, or that was done twice.
+    """
+    done = {"MATMUL": 0, "VECTOR": 0}
+    for records in activity.records.values():
+        columns = records.columns()
+        for op in done:
+            of_op = np.array([text.op == op for text in records.texts], dtype=np.bool_)
+            done[op] += int(columns.macs[of_op[columns.text]].sum())
+    layers = workload.layers if workload is not None else ()
+    found = Macs(done["MATMUL"], done["VECTOR"], sum(layer.macs for layer in layers if layer.kind == "host"))
+    if workload is not None and found.total != workload.macs:
+        raise SimulationError(
+            f"MACs are not conserved: the model has {workload.macs}, arrays did {found.array}, vector units "
+            f"{found.vector}, the host {found.host}"
+        )
+    return found
+
+
+OWN = ("weight_load", "fill_drain")
+
+
+def array_time(activity: Activity, cube: Cube, arrays: Mapping[str, Array]) -> dict[str, dict[str, int]]:
+    """Layer -> cause -> cycles, summed over ``arrays`` (unit -> the part that it is).
+
+    ``compute``: the time that the layer's MACs take at the pace of the formats used; ``edge_underfill``: the rest of
+    the busy time; ``weight_load`` and ``fill_drain`` as in the time breakdown.
+    """
+    found: dict[str, dict[str, int]] = {}
+    for unit, array in arrays.items():
+        useful = _useful_cycles(activity, unit, array)
+        for layer, causes in cube.by_layer(unit).items():
+            busy = causes.get("busy", 0)
+            compute = min(busy, round(useful.get(layer, Fraction(0))))
+            own = {"compute": compute, "edge_underfill": busy - compute, **{key: causes.get(key, 0) for key in OWN}}
+            sums = found.setdefault(layer, dict.fromkeys(own, 0))
+            for cause, cycles in own.items():
+                sums[cause] += cycles
+    return found
+
+
+def _useful_cycles(activity: Activity, unit: str, array: Array) -> dict[str, Fraction]:
+    """Layer -> reference cycles that its MACs on ``unit`` take where no PE is without work."""
+    records = activity.records[unit]
+    columns = records.columns()
+    pace = Fraction(activity.clock_hz, array.clock_hz)
+    found: dict[str, Fraction] = {}
+    for slots in np.unique(columns.slots_per_cycle).tolist():
+        macs = np.zeros(len(records.texts), dtype=np.int64)
+        np.add.at(macs, columns.text, np.where(columns.slots_per_cycle == slots, columns.macs, 0))
+        for text, done in zip(records.texts, macs.tolist(), strict=True):
+            if done and slots:
+                found[text.layer] = found.get(text.layer, Fraction(0)) + Fraction(done, slots) * pace
+    return found
+
+
+_PS = 10**12
+# control, clock trees, pads and test logic are in no table
+BOUNDS: FigureBounds = {"area_mm2": "lower", "power_avg_w": "lower"}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What the provenance says beside the model and the chip."""
+
+    options: RunOptions
+    seed: int
+    warnings: Sequence[str] = ()
+    repetition: Repetition | None = None
+
+    @property
+    def repeat(self) -> str | RepeatFacts:
+        """How repetitions were simulated; plainly ``exact`` for a single run."""
+        return "exact" if self.repetition is None else self.repetition.provenance
+
+
+def assemble(
+    workload: Workload | None,
+    architecture: Architecture,
+    activity: Activity,
+    mapping: ModelMapping | None = None,
+    *,
+    options: RunOptions,
+    seed: int = 0,
+    warnings: Sequence[str] = (),
+    repetition: Repetition | None = None,
+) -> Result:
+    """The Result of a run. ``workload`` is None for a Program given as text; ``mapping`` gives the dtypes
+    used.
+
+    Raises ConfigError for missing energy tables, SimulationError when a conservation law is broken.
+    """
+    dtypes = {**architecture.dtypes, **(mapping.dtypes if mapping is not None else {})}
+    tables = tables_for(architecture, dtypes)
+    energy = account(activity, architecture, tables)
+    cube = attribute(activity)
+    arrays = array_units(activity, architecture)
+    path = critical_path(activity, {unit: array.clock_hz for unit, array in arrays.items()})
+    critical = critical_cycles(path, activity.clock_hz)
+    breakdown = mac_breakdown(activity, architecture, cube)
+    macs = macs_by_engine(workload, activity)
+    peak, used = peak_macs_per_cycle(architecture), peak_of_formats(activity, architecture, dtypes)
+    busy = array_time(activity, cube, arrays)
+    facts = Facts(activity, cube.stalls(arrays), critical, energy.by_layer_j(), float(peak), busy)
+    layers = layer_rows(workload, facts)
+    watts = power(activity, energy, tables)
+    area = tables.area_breakdown_mm2()
+    latency_s = activity.total_ps / _PS
+    predicted = _predicted(mapping)
+    seen = warnings_of_run.figures(activity, layers, predicted, cube.cycles_total)
+    origin = Origin(options, seed, (*warnings, *seen), repetition)
+    dram = dram_figures(activity, layers, latency_s)
+    interval_s = latency_s if repetition is None else repetition.interval_ps / _PS
+    return Result(
+        workload=_facts_of(workload, activity, dtypes, macs.total),
+        architecture=chip_facts(architecture),
+        cycles_total=cube.cycles_total,
+        latency_s=latency_s,
+        throughput_per_s=(workload.batch if workload is not None else 1) / interval_s if interval_s else 0.0,
+        macs=macs.total,
+        macs_array=macs.array,
+        macs_vector=macs.vector,
+        macs_host=macs.host,
+        utilization=ratio(macs.array, cube.cycles_total * peak),
+        utilization_dtype=ratio(macs.array, cube.cycles_total * used),
+        energy_j=energy.total_j,
+        energy_chip_j=energy.chip_j,
+        power_avg_w=watts.avg_w,
+        power_peak_w=watts.peak_w,
+        power_window_s=watts.window_s,
+        edp_js=energy.total_j * latency_s,
+        area_mm2=fsum(area.values()),
+        die_cost_usd=None,
+        bounds=BOUNDS,
+        per_sample=per_sample(workload, cube.cycles_total, latency_s, energy.total_j, macs.total, dram),
+        dram=dram,
+        mac_breakdown=breakdown,
+        energy_breakdown_j=energy.by_part_j(),
+        time_breakdown=cube.time_breakdown(),
+        layers=layers,
+        provenance=_provenance(workload, architecture, activity, origin),
+        critical=critical,
+        area_breakdown_mm2=area,
+        sources={**architecture.sources, **tables.sources()},
+        not_modelled=architecture.not_modelled,
+        activity=activity,
+        timelines=cube.timelines,
+        power_trace=watts.trace,
+        power_parts=by_part(activity, energy, tables),
+        predicted=predicted,
+        peak_dtype_macs_per_s=float(used * architecture.clock_hz),
+    )
+
+
+def _predicted(mapping: ModelMapping | None) -> dict[str, Predicted]:
+    """What the compiler knew of each layer: its bound, its cycles alone where they were simulated, its proof."""
+    return {
+        layer.layer: {
+            "bound_cycles": layer.bound_cycles,
+            "alone_cycles": layer.simulated_cycles or None,
+            "proof": layer.proof,
+        }
+        for layer in (mapping.layers if mapping is not None else ())
+    }
+
+
+def per_sample(
+    workload: Workload | None, cycles: int, latency_s: float, energy_j: float, macs: int, dram: DramFigures
+) -> PerSample | None:
+    """``per_sample``: what each sample of the batch has of the run; None where the batch is not known."""
+    if workload is None:
+        return None
+    samples = workload.batch
+    return {
+        "samples": samples,
+        "cycles": cycles / samples,
+        "time_s": latency_s / samples,
+        "energy_j": energy_j / samples,
+        "macs": macs / samples,
+        "dram_bytes": (dram["read_bytes"] + dram["write_bytes"]) / samples,
+    }
+
+
+def _facts_of(workload: Workload | None, activity: Activity, dtypes: Mapping[str, str], macs: int) -> WorkloadFacts:
+    if workload is None:
+        names = {text.layer for queue in activity.records.values() for text in queue.texts if text.layer}
+        return {
+            "name": activity.program,
+            "layers": len(names),
+            "macs": macs,
+            "parameters": 0,
+            "weight_bytes": 0,
+        }
+    return workload_facts(workload, dtypes)
+
+
+def workload_facts(workload: Workload, dtypes: Mapping[str, str]) -> WorkloadFacts:
+    """``workload`` of a summary, of a model in formats by role."""
+    return {
+        "name": workload.name,
+        "layers": len(workload.layers),
+        "macs": workload.macs,
+        "parameters": workload.parameters,
+        "weight_bytes": _weight_bytes(workload, dtypes),
+    }
+
+
+def _weight_bytes(workload: Workload, dtypes: Mapping[str, str]) -> int:
+    """Bytes of all weights as stored: biases at the accumulator's width, tables at theirs."""
+    used = {operand.tensor: operand for layer in workload.layers for operand in layer.inputs}
+    bits = 0
+    for name, tensor in workload.tensors.items():
+        if tensor.kind != "weight" or tensor.view is not None:
+            continue
+        operand = used.get(name)
+        role = operand.role if operand is not None else "weights"
+        dtype = dtypes["accumulate"] if operand is not None and operand.name == "bias" else dtypes.get(role, "")
+        bits += tensor.elements * BITS[dtype or dtypes["weights"]]
+    return -(-bits // 8)
+
+
+def chip_facts(architecture: Architecture) -> ArchitectureFacts:
+    """``architecture`` of a summary."""
+    peak = peak_macs_per_cycle(architecture) * architecture.clock_hz
+    whole = int(peak) if peak.denominator == 1 else float(peak)
+    return {"name": architecture.name, "clock_hz": architecture.clock_hz, "peak_macs_per_s": whole}
+
+
+def _provenance(
+    workload: Workload | None, architecture: Architecture, activity: Activity, origin: Origin
+) -> Provenance:
+    stated = (*(workload.warnings if workload is not None else ()), *architecture.warnings, *origin.warnings)
+    return {
+        "archsim_version": __version__,
+        "model_sha256": workload.sha256 if workload is not None else "",
+        "chip_sha256": architecture.sha256,
+        "options": origin.options,
+        "seed": origin.seed,
+        "fidelity": dict(sorted(activity.fidelity.items())),
+        "repeat": origin.repeat,
+        "warnings": list(dict.fromkeys(stated)),
+    }
+
+
+def ratio(part: float, whole: Any) -> float:
+    """part / whole, 0 of nothing."""
+    return float(part / whole) if whole else 0.0

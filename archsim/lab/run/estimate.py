@@ -1,0 +1,140 @@
+"""A job by the analytic model alone: the numbers of a Result as far as a cost model has them, nothing simulated.
+
+Layers one after the other, each as long as the mapper expects it to take alone; host layers and the first launch as
+the host takes them. Energy: every expected count at its price, DRAM standing by and refreshing over the whole latency.
+Power has no peak, DRAM no row hits, and of MAC slots only those used are known. MACs that are not on arrays are on the
+vector units, but for those of layers on the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import fsum
+from typing import Any
+
+from archsim.base.units import PS_PER_S
+from archsim.energy.account import account
+from archsim.energy.chip import tables_for
+from archsim.ir.activity import CountKey, to_cycles
+from archsim.ir.figures import DramFigures
+from archsim.ir.workload import Layer
+from archsim.lab.run.account import BOUNDS, chip_facts, per_sample, ratio, workload_facts
+from archsim.lab.run.dram_figures import memory_figures, together
+from archsim.lab.run.job import Job, load_chip, prepare
+from archsim.lab.run.offchip import device_of
+from archsim.memory.dram.fast_model import Refreshes
+from archsim.memory.offchip import policy_of
+from archsim.sim.mac_breakdown import peak_macs_per_cycle, peak_of_dtypes
+from archsim.spec.architecture import Architecture, Host
+from archsim.spec.memories import Memory
+
+SIMULATED = ("power_peak_w", "power_window_s", "dram.row_hit_rate")  # what this model cannot know
+SIMULATED_KINDS = ("mac_breakdown.", "time_breakdown.")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Counts as in Activity, and how long the run takes."""
+
+    counts: Mapping[CountKey, int]
+    total_ps: int
+
+
+def estimated(job: Job) -> dict[str, Any]:
+    """Numbers of the summary by its keys, None where this model has none. Raises ConfigError, ModelError and
+    MappingError as a run does."""
+    from mapper.estimate import estimate
+
+    architecture = load_chip(job)
+    asked = prepare(job, architecture)
+    workload = asked.workload
+    found = estimate(workload, architecture, asked.options)
+    reference = sum(found.cycles.values())
+    host_ps, host_counts = _on_host(workload.layers, architecture.host)
+    total_ps = -(-reference * PS_PER_S // architecture.clock_hz) + host_ps
+    expected = Expected({**found.counts, **host_counts, **_standing(architecture, found.counts, total_ps)}, total_ps)
+    tables = tables_for(architecture, found.dtypes)
+    energy = account(expected, architecture, tables)
+    latency_s, cycles = total_ps / PS_PER_S, to_cycles(total_ps, architecture.clock_hz)
+    on_arrays = sum(
+        n for (_, part, action), n in found.counts.items() if action == "mac" and part in _arrays(architecture)
+    )
+    on_host = sum(layer.macs for layer in workload.layers if layer.kind == "host")
+    dram = _dram(architecture, expected, {name: outer.peak_bytes_per_s for name, outer in asked.options.outer.items()})
+    return {
+        "workload": workload_facts(workload, found.dtypes),
+        "architecture": chip_facts(architecture),
+        "cycles_total": cycles,
+        "latency_s": latency_s,
+        "throughput_per_s": workload.batch / latency_s if latency_s else 0.0,
+        "macs": workload.macs,
+        "macs_array": on_arrays,
+        "macs_vector": workload.macs - on_arrays - on_host,
+        "macs_host": on_host,
+        "utilization": ratio(on_arrays, cycles * peak_macs_per_cycle(architecture)),
+        "utilization_dtype": ratio(on_arrays, cycles * peak_of_dtypes(architecture, found.dtypes)),
+        "energy_j": energy.total_j,
+        "energy_chip_j": energy.chip_j,
+        "power_avg_w": energy.total_j / latency_s if latency_s else 0.0,
+        "power_peak_w": None,
+        "power_window_s": None,
+        "edp_js": energy.total_j * latency_s,
+        "area_mm2": fsum(tables.area_breakdown_mm2().values()),
+        "die_cost_usd": None,
+        "bounds": BOUNDS,
+        "per_sample": per_sample(workload, cycles, latency_s, energy.total_j, workload.macs, dram),
+        "dram": dram,
+        "mac_breakdown": {},
+        "energy_breakdown_j": energy.by_part_j(),
+        "time_breakdown": {},
+    }
+
+
+def _arrays(architecture: Architecture) -> set[str]:
+    return {array.name for array in architecture.arrays}
+
+
+def _on_host(layers: Iterable[Layer], host: Host | None) -> tuple[int, dict[CountKey, int]]:
+    """Time and counts of the first launch and of layers on the host, one after the other."""
+    if host is None:
+        return 0, {}
+    total_ps, counts = host.launch_ps, {("", host.name, "launches"): 1}
+    for layer in layers:
+        if layer.kind == "host":
+            flops, size_bytes = (int(str(layer.attributes.get(key, 0))) for key in ("flops", "bytes"))
+            total_ps += host.launch_ps + host.work_ps(flops, size_bytes)
+            own = {"launches": 1, "flops": flops, "link_bytes": size_bytes}
+            counts |= {(layer.name, host.name, action): count for action, count in own.items() if count}
+    return total_ps, counts
+
+
+def _standing(architecture: Architecture, counts: Mapping[CountKey, int], total_ps: int) -> dict[CountKey, int]:
+    """Refreshes of DRAM, and how long rows are open: all the time where they are left open, else while data move."""
+    found: dict[CountKey, int] = {}
+    for part in _timed(architecture):
+        dram, policy = device_of(part), policy_of(part.control)
+        refreshes = Refreshes(dram, policy).until(total_ps)
+        found["_static", part.name, "refreshes"] = policy.in_ranks(dram.device, refreshes)
+        moved = sum(n for (_, name, action), n in counts.items() if name == part.name and action.startswith("pin_"))
+        open_ps = total_ps if policy.rows == "open" else min(total_ps, moved * PS_PER_S // dram.peak_bytes_per_s)
+        found["_static", part.name, "row_open_ps"] = open_ps * dram.channels * dram.device.ranks if moved else 0
+    return found
+
+
+def _timed(architecture: Architecture) -> list[Memory]:
+    return [part for part in architecture.memories if part.kind == "dram" and part.standard != "constant"]
+
+
+def _dram(architecture: Architecture, expected: Expected, peaks: Mapping[str, float]) -> DramFigures:
+    """What goes over the pins; ``peaks``: bytes per second of each DRAM."""
+    latency_s = expected.total_ps / PS_PER_S
+    memories = {}
+    for part in architecture.memories:
+        if part.kind == "dram":
+            read, written, *asked = (
+                sum(n for (_, name, action), n in expected.counts.items() if (name, action) == (part.name, way))
+                for way in ("pin_read_bytes", "pin_write_bytes", "read_bytes", "write_bytes")
+            )
+            memories[part.name] = memory_figures(read, written, sum(asked), peaks.get(part.name, 0.0) * latency_s)
+    return together(memories, None, int(sum(peaks.values())))

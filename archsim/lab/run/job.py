@@ -1,0 +1,273 @@
+"""A job: what is asked of a run, resolved step by step into workload, chip and compiled Program."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from archsim.base.caches import folder
+from archsim.base.errors import ArchsimError, ConfigError, MappingError
+from archsim.ir.figures import RunOptions
+from archsim.ir.mapping import ModelMapping
+from archsim.ir.program import Program
+from archsim.ir.workload import Workload
+from archsim.lab.kit import options
+from archsim.lab.kit.gc_pause import collect_stopped, uncollected
+from archsim.lab.kit.text import read_text
+from archsim.lab.run.fidelity import affordable, with_fidelity
+from archsim.lab.run.fits import check_fit
+from archsim.lab.run.offchip import outer_rates
+from archsim.report.kit.number_format import counted
+from archsim.spec.architecture import Architecture
+
+if TYPE_CHECKING:
+    from archsim.graph.lowering.lower import Lowered
+    from mapper.options import Options
+
+Model = str | Path | Workload
+Chip = str | Path | Architecture
+Progress = Callable[[str], None]
+
+ASM = ".asm"
+FLAGS = {"parameters": "parameter"}  # of fields whose option is called otherwise
+
+
+def quiet(_: str) -> None:
+    """A Progress that says nothing."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """``model`` and ``chip`` by name, path or object; ``values``: chip keys to set; ``dtype`` as typed;
+    ``batch`` None = as the model states, 1 where it leaves it open; ``numbers``: (scale, zero) of tensors;
+    ``fidelity`` of DRAM and network, None = the chip's as far as it is affordable; ``warm``: runs, of which the last
+    gives the throughput; ``repeat``: how they are simulated (see repetition); ``lookups``: access patterns of nodes
+    that look rows up, by name; ``parameters``: of a workload file, by name; ``mapping``: a mapping file whose layers
+    are taken instead of searched; ``refine``: candidates of each layer that the simulator may rank (0: the analytic
+    best is taken); ``workers``: processes that search."""
+
+    model: Model
+    chip: Chip
+    batch: int | None = None
+    objective: str = "latency"
+    dtype: str | None = None
+    values: Mapping[str, object] = field(default_factory=dict)
+    seed: int = 0
+    on_unsupported: str = "error"
+    numbers: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    fidelity: str | None = None
+    warm: int | None = None
+    repeat: str = "exact"
+    lookups: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, int] = field(default_factory=dict)
+    mapping: Path | None = None
+    refine: int = 0
+    workers: int = 1
+
+    @property
+    def is_program(self) -> bool:
+        """Whether the model is a Program as text."""
+        return not isinstance(self.model, Workload) and Path(self.model).suffix == ASM
+
+    def on(self, chip: Architecture) -> Job:
+        """The same job on another chip, once."""
+        return replace(self, chip=chip, values={}, fidelity=None, warm=None, repeat="exact")
+
+
+@dataclass(frozen=True)
+class Built:
+    """What the machine needs, and where it comes from; no workload and no mapping for a Program as text.
+
+    ``text_sha256`` is the Program's text's, ``mapping_sha256`` the mapping file's, ``warnings`` are the compiler's.
+    """
+
+    architecture: Architecture
+    program: Program
+    workload: Workload | None = None
+    mapping: ModelMapping | None = None
+    warnings: tuple[str, ...] = ()
+    text_sha256: str = ""
+    mapping_sha256: str = ""
+
+    def options(self, job: Job) -> RunOptions:
+        """The options that the result depends on, with what they resolved to; the seed has its own place."""
+        found: RunOptions = {
+            "objective": job.objective,
+            "batch": self.workload.batch if self.workload is not None else None,
+            "dtypes": dict(self.mapping.dtypes) if self.mapping is not None else None,
+            "set": {key: str(value) for key, value in sorted(job.values.items())},
+            "on_unsupported": job.on_unsupported,
+            "fidelity": job.fidelity,
+        }
+        if job.mapping is not None:
+            found["mapping"] = self.mapping_sha256
+        if job.refine:
+            found["refine"] = job.refine
+        if job.lookups:
+            found["lookups"] = dict(sorted(job.lookups.items()))
+        if job.parameters:
+            found["parameters"] = dict(sorted(job.parameters.items()))
+        return found
+
+
+def build(job: Job, say: Progress = quiet, keep: ModelMapping | None = None) -> Built:
+    """Load model and chip, map and lower; raises Config-, Model-, Mapping- and (.asm) ProgramError.
+
+    ``keep``: a mapping of the same model that is taken instead of searching one; refused where the chip cannot run it.
+    """
+    options.check_objective(job.objective)
+    options.parse_dtypes(job.dtype)
+    architecture = load_chip(job)
+    if job.is_program:
+        program, digest = read_program(job)
+        return Built(architecture, program, text_sha256=digest)
+    from mapper.compile import compile_model
+
+    asked = prepare(job, architecture, say)
+    if keep is not None:
+        asked = asked.keeping(keep)
+    try:
+        with uncollected():
+            compiled = compile_model(asked.workload, architecture, asked.options)
+    except (ConfigError, MappingError) as error:
+        raise asked.explained(error) from None
+    warnings = (*asked.strangers, *compiled.warnings)
+    return Built(
+        architecture, compiled.program, asked.workload, compiled.mapping, warnings, mapping_sha256=asked.mapping_sha256
+    )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the compiler is asked; ``strangers``: what a mapping file was made for, where that is something else."""
+
+    workload: Workload
+    options: Options
+    strangers: tuple[str, ...] = ()
+    mapping_sha256: str = ""
+
+    def keeping(self, mapping: ModelMapping) -> Asked:
+        """The same with every layer and placement of a mapping stated, but for layers of the host, which have none."""
+        from mapper.options import Given
+
+        layers = {layer.layer: layer for layer in mapping.layers if layer.kind != "host"}
+        given = Given(layers, {item.tensor: item for item in mapping.placements})
+        return replace(self, options=replace(self.options, given=given))
+
+    def explained(self, error: ArchsimError) -> ArchsimError:
+        """The error, with what the mapping file was made for behind it."""
+        if not self.strangers:
+            return error
+        kind = ConfigError if isinstance(error, ConfigError) else MappingError
+        return kind("; ".join([str(error), *self.strangers]))
+
+
+def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Asked:
+    """Read the model and the mapping file of a job that is no Program; raises Config-, Model- and MappingError."""
+    from mapper.options import Options, resolve_dtypes
+
+    objective, dtypes = options.check_objective(job.objective), options.parse_dtypes(job.dtype)
+    _check_mappable(job, architecture)
+    say("reading the model")
+    workload = load_workload(job)
+    check_fit(workload, architecture, dtypes, job.chip, job.values)
+    say(f"mapping {counted(len(workload.layers), 'layer')}")
+    asked = Options(
+        objective, dtypes, folder(), outer_rates(architecture), numbers=job.numbers, workers=job.workers,
+        refine=job.refine, simulate=_alone(job, architecture, say) if job.refine else None,
+    )  # fmt: skip
+    if job.mapping is None:
+        return Asked(workload, asked)
+    from archsim.lab.run import mapping_file
+
+    pinned = mapping_file.load(job.mapping)
+    found = Asked(workload, asked, pinned.strangers(workload, architecture), pinned.sha256)
+    try:
+        given = pinned.given(workload, resolve_dtypes(architecture, dtypes))
+    except (ConfigError, MappingError) as error:
+        raise found.explained(error) from None
+    return replace(found, options=replace(asked, given=given))
+
+
+def _check_mappable(job: Job, architecture: Architecture) -> None:
+    """Refuse what only Programs as text may use, before anything is searched."""
+    if not architecture.dma.merged:
+        return
+    from archsim.spec import load
+
+    key = f"{architecture.dma.name}.merged"
+    place = job.chip.name if isinstance(job.chip, Architecture) else load.where(job.chip, job.values, key)
+    raise ConfigError(
+        f"{place}: {key}: found true; the mapper cannot order loads and stores in one queue yet; allowed false, or a "
+        f"Program ({ASM}) as the model, which the machine runs on such a chip"
+    )
+
+
+def _alone(job: Job, architecture: Architecture, say: Progress) -> Callable[[Program], int]:
+    """What gives the compiler the cycles of a layer's Program, at the fidelity of a run of it."""
+    from archsim.ir.activity import to_cycles
+    from archsim.system import simulate
+
+    def cycles(program: Program) -> int:
+        say(f"simulating mappings of {program.layers[0]}")
+        chip = architecture if job.fidelity is not None else affordable(architecture, program)[0]
+        collect_stopped()
+        with uncollected():
+            return to_cycles(simulate(program, chip).total_ps, architecture.clock_hz)
+
+    return cycles
+
+
+def load_chip(job: Job, origin: str = "") -> Architecture:
+    """The job's chip with its values set; ``origin`` names them in messages, where they are no options."""
+    from archsim.spec import load
+
+    if isinstance(job.chip, Architecture):
+        found = load.replace(job.chip, job.values, origin=origin or "replace") if job.values else job.chip
+    else:
+        found = load.load(job.chip, job.values or None, origin=origin or "--set")
+    return with_fidelity(found, job.fidelity) if job.fidelity is not None else found
+
+
+def load_workload(job: Job) -> Workload:
+    """The model of a job that is no Program; raises ConfigError for options that it has no use for, ModelError."""
+    if isinstance(job.model, Workload):
+        if job.batch not in (None, job.model.batch):
+            raise ConfigError(f"batch: found {job.batch}; the model was loaded with batch={job.model.batch}")
+        if job.lookups:
+            raise ConfigError("lookups: the model was loaded with its access patterns; state them when loading it")
+        if job.parameters:
+            raise ConfigError("parameters: the model was loaded with its parameters; state them when loading it")
+        return job.model
+    return imported(job).workload
+
+
+def imported(job: Job) -> Lowered:
+    """The model of a job that names one, as a Workload with the graph it comes from."""
+    from archsim.frontend.load import import_model
+
+    assert not isinstance(job.model, Workload)
+    return import_model(
+        job.model,
+        batch=job.batch,
+        on_unsupported=job.on_unsupported,
+        parameters=job.parameters,
+        lookups=job.lookups,
+    )
+
+
+def read_program(job: Job) -> tuple[Program, str]:
+    """The Program of a job as text, and the hash of it; raises ConfigError for options of what is compiled."""
+    from archsim.ir.asm.parser import parse_program
+
+    plain = Job(job.model, job.chip)
+    for name in ("batch", "objective", "dtype", "on_unsupported", "lookups", "parameters", "mapping", "refine"):
+        if getattr(job, name) != getattr(plain, name):
+            flag = "--" + FLAGS.get(name, name.replace("_", "-"))
+            raise ConfigError(f"{flag}: the Program {job.model} is compiled already; compile the model anew instead")
+    path = Path(str(job.model))
+    text = read_text(path)
+    return parse_program(text, str(path)), hashlib.sha256(text.encode()).hexdigest()

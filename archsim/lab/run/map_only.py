@@ -1,0 +1,39 @@
+"""Only mapping: the loop nests of a model on a chip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from archsim.base.errors import ConfigError, nearest
+from archsim.ir.mapping import ModelMapping
+from archsim.ir.workload import Workload
+from archsim.lab.run.job import Job, Progress, build, quiet
+from archsim.report.run.loopnest import loop_nest
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A model and its mapping; ``warnings`` are the compiler's."""
+
+    workload: Workload
+    mapping: ModelMapping
+    warnings: tuple[str, ...] = ()
+
+
+def mapped(job: Job, say: Progress = quiet) -> Mapped:
+    """The mapping of the job's model; raises ConfigError for a Program, which is mapped already."""
+    built = None if job.is_program else build(job, say)
+    if built is None or built.mapping is None or built.workload is None:
+        raise ConfigError(f"{job.model}: a Program is mapped already; map the model it came from")
+    return Mapped(built.workload, built.mapping, built.warnings)
+
+
+def texts(mapping: ModelMapping, layer: str | None = None) -> Iterator[str]:
+    """A loop nest per layer, or of ``layer`` alone; raises ConfigError when there is no such layer."""
+    names = [found.layer for found in mapping.layers]
+    if layer is not None and layer not in names:
+        raise ConfigError(f"--layer: no layer '{layer}' in {mapping.workload}{nearest(layer, names)}")
+    for found in mapping.layers:
+        if layer in (None, found.layer):
+            yield loop_nest(found)

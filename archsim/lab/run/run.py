@@ -1,0 +1,253 @@
+"""One run: model and chip in, RunResult out, for the front door and the command line alike.
+
+model, chip -> Workload, Architecture -> mapper -> Program -> machine -> Activity -> accounts -> Result
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from archsim.base.errors import ArchsimError, ConfigError, ProgramError
+from archsim.ir.figures import Provenance, Refinement
+from archsim.ir.program import Program
+from archsim.ir.result import Result
+from archsim.lab.kit.gc_pause import collect_stopped, uncollected
+from archsim.lab.run.fidelity import affordable
+from archsim.lab.run.job import Built, Job, Progress, build, quiet
+from archsim.spec.architecture import Architecture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+    from archsim.repetition import Repetition
+    from archsim.report.run.details import WhyRow
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A Result with what led to it: tables and plots for notebooks, files for reports.
+
+    ``built``: chip, Program and mapping (None for a Program as text). ``why``: rows of ``archsim.lab.what_if.why``.
+    """
+
+    result: Result
+    built: Built
+    why: tuple[WhyRow, ...] = ()
+    _memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The public summary (``archsim.result/2``) and ``details``, as plain JSON types."""
+        if "summary" not in self._memo:
+            from archsim.report.run.summary import summarise
+
+            self._memo["summary"] = summarise(self.result, self.why)
+        found: dict[str, Any] = self._memo["summary"]
+        return found
+
+    @property
+    def layers(self) -> DataFrame:
+        """One row per layer, indexed by name; ``attrs['units']`` says what bare numbers are in."""
+        from pandas import DataFrame
+
+        from archsim.report.run.tables import UNITS, layer_table
+
+        table = DataFrame(layer_table(self.summary)).set_index("name")
+        table.attrs["units"] = dict(UNITS)
+        return table
+
+    @property
+    def stalls(self) -> DataFrame:
+        """Cycles that the arrays waited: a row per layer, a column per cause and operand, 0 where none."""
+        from pandas import DataFrame
+
+        rows = {layer["name"]: layer["stalls"] for layer in self.summary["layers"] if layer["stalls"]}
+        columns = sorted({key for row in rows.values() for key in row})
+        table = DataFrame.from_dict(rows, orient="index", columns=None).reindex(columns=columns)
+        table = table.fillna(0).astype("int64").rename_axis("name")
+        table.attrs["units"] = dict.fromkeys(columns, "cycles")
+        return table
+
+    @property
+    def energy(self) -> DataFrame:
+        """Energy by part: joules and share of the total."""
+        from pandas import DataFrame
+
+        parts = self.summary["energy_breakdown_j"]
+        whole = self.summary["energy_j"] or 1.0
+        table = DataFrame({"energy_j": parts, "share": {name: joules / whole for name, joules in parts.items()}})
+        table.attrs["units"] = {"energy_j": "J", "share": "1"}
+        return table.rename_axis("part")
+
+    def plot_waterfall(self) -> Figure:
+        """MAC slots from the peak down to the useful ones, one loss per row."""
+        from archsim.report.run import plots
+
+        return plots.waterfall(self.summary)
+
+    def plot_timeline(self) -> Figure:
+        """Each layer's span over time, coloured by what bounds it."""
+        from archsim.report.run import plots
+
+        return plots.timeline(self.summary)
+
+    def plot_roofline(self) -> Figure:
+        """MAC/s of each layer against MACs per DRAM byte, under the chip's ceilings."""
+        from archsim.report.run import plots
+
+        return plots.roofline(self.summary)
+
+    def plot_energy(self) -> Figure:
+        """Joules by part."""
+        from archsim.report.run import plots
+
+        return plots.energy(self.summary)
+
+    def plot_stalls(self) -> Figure:
+        """The critical path of the slowest layers by cause."""
+        from archsim.report.run import plots
+
+        return plots.stalls(self.summary)
+
+    def plot_dram(self) -> Figure:
+        """Each DRAM part over time: bandwidth read and written under the peak, and the row-hit rate."""
+        from archsim.report.run import plots
+
+        return plots.dram(self.summary)
+
+    def plot_power(self) -> Figure:
+        """Power over time, stacked by part."""
+        from archsim.report.run import plots
+
+        return plots.power(self.summary)
+
+    def save(self, directory: str | Path, trace: bool = False) -> list[Path]:
+        """Write summary.json, layers.csv, mappings.yaml, report.html, report.md and, with ``trace``, its json.
+
+        Returns the paths; raises ConfigError when the directory cannot be written.
+        """
+        from archsim.report.run import run_files
+        from archsim.report.run.trace import trace_json
+
+        mappings = ""
+        if self.built.mapping is not None:
+            from archsim.lab.run.mapping_file import to_text
+
+            mappings = to_text(self.built.mapping)
+        text = trace_json(self.result, self.built.program) if trace else ""
+        return run_files.write(Path(directory), self.summary, mappings, text)
+
+    def _repr_html_(self) -> str:
+        from archsim.report.run.notebook import card
+
+        return card(self.summary)
+
+    def explained(self, job: Job) -> RunResult:
+        """This run with ``why``: ``job`` simulated again on the chip with each resource enlarged."""
+        from archsim.lab.what_if.why import no_mapping, why
+
+        def again(chip: Architecture, _: str) -> Result:
+            other = job.on(chip)
+            return simulated(other, build(other))
+
+        def kept(chip: Architecture) -> Result | None:
+            other = replace(job.on(chip), refine=0)
+            try:
+                return simulated(other, build(other, keep=self.built.mapping))
+            except ArchsimError:
+                return None
+
+        keep = kept if self.built.mapping is not None else no_mapping
+        found = why(self.result, self.built.architecture, again, keep, job.objective)
+        rows = tuple(row.to_json() for row in found)
+        return replace(self, why=rows, _memo={})
+
+
+def execute(job: Job, say: Progress = quiet) -> RunResult:
+    """Run ``job`` from model and chip to its Result; raises ArchsimError's children.
+
+    Refined mappings are the best of each layer alone; layers overlap, so the whole is run with the analytic choice as
+    well, and the better one is kept by the objective's figures.
+    """
+    built = build(job, say)
+    done = RunResult(simulated(job, built, say), built)
+    if not job.refine or job.is_program:
+        return done
+    plain = replace(job, refine=0)
+    before = build(plain, say)
+    analytic = simulated(plain, before, say)
+    kept = _figures(job.objective, done.result) <= _figures(job.objective, analytic)
+    said: Refinement = {
+        "candidates": job.refine,
+        "refined_cycles": done.result.cycles_total,
+        "analytic_cycles": analytic.cycles_total,
+        "kept": "refined" if kept else "analytic",
+    }
+    if kept:
+        return replace(done, result=replace(done.result, refinement=said))
+    provenance: Provenance = {**analytic.provenance, "options": done.result.provenance["options"]}
+    return RunResult(replace(analytic, refinement=said, provenance=provenance), before)
+
+
+def _figures(objective: str, result: Result) -> tuple[float, float]:
+    """What the objective makes of a result, the least first."""
+    if objective == "energy":
+        return result.energy_j, result.cycles_total
+    if objective == "edp":
+        return result.edp_js, result.cycles_total
+    return result.cycles_total, result.energy_j
+
+
+def simulated(job: Job, built: Built, say: Progress = quiet) -> Result:
+    """Check and simulate the Program, and account for what it did."""
+    from archsim.ir.check.program import check
+    from archsim.lab.run.account import assemble
+    from archsim.system import simulate
+
+    say("checking the Program")
+    collect_stopped()
+    with uncollected():
+        try:
+            check(built.program, built.architecture)
+        except ProgramError as error:
+            if not job.is_program and job.mapping is None:
+                error.exit_code = 1  # our own compiler made it
+            raise
+        insisted = job.fidelity is not None
+        architecture, lowered = (built.architecture, ()) if insisted else affordable(built.architecture, built.program)
+        say("simulating")
+        activity = simulate(built.program, architecture)
+    repetition = _repeated(job, built.program, architecture, say)
+    say("accounting")
+    with uncollected():
+        result = assemble(
+            built.workload,
+            architecture,
+            activity,
+            built.mapping,
+            options=built.options(job),
+            seed=job.seed,
+            warnings=(*built.warnings, *lowered),
+            repetition=repetition,
+        )
+    if not built.text_sha256:
+        return result
+    return replace(result, provenance={**result.provenance, "model_sha256": built.text_sha256})
+
+
+def _repeated(job: Job, program: Program, architecture: Architecture, say: Progress) -> Repetition | None:
+    """The steady interval, when it is asked for."""
+    from archsim.repetition import repeat
+
+    if job.warm is None:
+        if job.repeat != "exact":
+            raise ConfigError(
+                f"repeat: found '{job.repeat}' without warm; the regions that are reused are whole runs, of which warm "
+                "states the number"
+            )
+        return None
+    say(f"simulating {job.warm} runs")
+    return repeat(program, architecture, job.warm, job.repeat)

@@ -1,0 +1,191 @@
+"""Ports of on-chip memories, shared by concurrent commands at max-min fair rates.
+
+Each command has a natural duration of D cycles and moves b bytes over each port that it uses: a demand of b / D. Its
+streams are coupled, so it progresses at the pace of its most starved one: pace p <= 1 stretches it to D / p.
+
+A command whose words collide in banks does not load all of them alike. While one is on a port, banks with the same
+loads of such commands are a port of their own, on which every other command of the port has what it has of the whole
+(``parting``).
+
+Paces hold from one start or end of a command to the next. Progress is kept as an exact rational of the command's own
+cycles; it ends at the first edge at or after its exact end, and holds its share until then. Demands that fit are never
+touched: they cost no arithmetic but the comparison.
+
+An overfull port whose commands no other port holds up, and no bank, is a ``pool``: a start or an end there changes one
+number. Wherever ports hold up the same commands, each start and end gives all of these their paces anew (``fair``).
+Once overfull, a port stays a pool until it is empty or another port interferes.
+
+Ports of the banks of a port, while some commands load them unevenly and one of them may be overfull.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import partial
+
+from archsim.memory.memory_port import FULL, Flow, Port, PortStreams
+from archsim.memory.port_pool import Pool
+from archsim.memory.water_level import fair_paces
+from archsim.sim.events import Event, Kernel, postpone
+from archsim.sim.protocols import Cycles
+
+
+def join_banks(flow: Flow) -> None:
+    """A command has come to its ports; it loads the banks of some."""
+    for port in flow.streams.exact:
+        if port.banks and flow not in port.uneven:
+            flow.join(dict.fromkeys(port.banks, flow.exact[port]))
+        elif port.uneven and port.crowded():
+            _part(port)
+
+
+def leave_banks(flow: Flow) -> None:
+    """A command has gone from its ports and those of banks, which may be fewer then."""
+    uneven = [port for port, _ in flow.peaks]
+    for port in flow.streams.exact:
+        if port.banks and (port in uneven or not port.crowded()):
+            _part(port)
+
+
+def _part(port: Port) -> None:
+    """Form the ports of banks anew from the commands on a port; none when no bank can be overfull."""
+    old = set(port.banks)
+    for flow in dict.fromkeys(flow for bank in port.banks for flow in bank.flows):
+        flow.leave(old)
+    port.banks = []
+    if not port.uneven or not port.crowded():
+        return
+    port.banks, loads = _alike(port)
+    for flow in port.flows:
+        even = flow.streams.uneven(port).even if flow in loads else flow.exact[port]
+        more = loads.get(flow, {})
+        flow.join({bank: even + more[bank] if bank in more else even for bank in port.banks})
+
+
+def _alike(port: Port) -> tuple[list[Port], dict[Flow, dict[Port, Fraction]]]:
+    """A port for each kind of bank, and what commands load them by beyond what they load all banks by."""
+    kinds: dict[int, list[tuple[int, int, int]]] = {}
+    for flow in port.uneven:
+        for number, share in flow.streams.uneven(port).more.items():
+            kinds.setdefault(number, []).append((flow.number, share.numerator, share.denominator))
+    alike = {tuple(kind): number for number, kind in kinds.items()}
+    banks = {number: Port(f"{port.name}[{number}]", 0, is_bank=True) for number in alike.values()}
+    loads = {
+        flow: {banks[number]: share for number, share in flow.streams.uneven(port).more.items() if number in banks}
+        for flow in port.uneven
+    }
+    return list(banks.values()), loads
+
+
+class Ports:
+    """All ports of the chip."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._started = 0
+        self._pools: dict[Port, Pool] = {}  # a command is in one at most, which has all commands of its port
+
+    def begin(self, streams: PortStreams) -> Flow:
+        """Start ``streams`` now."""
+        kernel = self._kernel
+        flow = Flow(self._started, streams, kernel.now)
+        self._started += 1
+        for port, more in flow.peaks:
+            port.add_uneven(flow, more)
+        crowded = False
+        for port, share in flow.shares:
+            if port.add(flow, share):
+                crowded = True
+        flow.event = kernel.event() if crowded else kernel.timeout(flow.end_ps - kernel.now)
+        flow.event.callbacks.append(partial(self.end, flow))
+        if crowded:
+            self._meet(flow)
+        return flow
+
+    def end(self, flow: Flow, _: Event) -> None:
+        """Take a command off its ports, at its end, which has happened."""
+        flow.ended = True
+        pooled = flow.pooled
+        full = []
+        for port, share in flow.shares:
+            if port.rough >= FULL and pooled is None and port.overfull():
+                full.append(port)
+            port.remove(flow, share)
+        for port, _peak in flow.peaks:
+            port.remove_uneven(flow)
+        if flow.shares is not flow.streams.shares:
+            leave_banks(flow)
+        if pooled is not None:
+            self._pools[pooled].remove(flow)
+            if not pooled.flows:
+                self._leave(flow)
+        elif full:
+            self._retime([other for port in full for other in port.flows])
+
+    def pace(self, flow: Flow) -> Cycles:
+        """Present pace of a command under way."""
+        return flow.pace if flow.pooled is None else self._pools[flow.pooled].pace(flow)
+
+    def _meet(self, flow: Flow) -> None:
+        """A command has come to ports of which one is a pool, or may be overfull, or a bank of it may be."""
+        join_banks(flow)
+        crowded = [port for port in flow.exact if port.is_pool or port.overfull()]
+        if len(crowded) == 1 and crowded[0].is_pool:
+            self._pools[crowded[0]].add(flow)
+            return
+        flow.event = postpone(flow.event, flow.end_ps - self._kernel.now)
+        if crowded:
+            self._leave(flow)
+            self._retime([flow])
+
+    def _leave(self, flow: Flow) -> None:
+        """Leave the commands of all pools that a command is on to themselves."""
+        for port in flow.exact:
+            if port.is_pool:
+                self._pools.pop(port).close()
+
+    def _retime(self, flows: list[Flow]) -> None:
+        """Give ``flows``, and every command that they may slow or speed up, their paces anew."""
+        found: set[Flow] = set()
+        for flow in flows:
+            if flow not in found:
+                group, ports = _connected(flow)
+                found.update(group)
+                self._settle(group, ports)
+
+    def _settle(self, flows: list[Flow], ports: list[Port]) -> None:
+        """Give the commands that ``ports`` tie to one another their paces anew."""
+        if len(ports) == 1 and ports[0].is_pool:
+            return
+        for flow in flows:
+            self._leave(flow)
+        if len(ports) == 1 and len(flows) > 1 and not (ports[0].is_bank or ports[0].banks):
+            self._pools[ports[0]] = Pool(ports[0], self._kernel)
+            return
+        now = self._kernel.now
+        paces: Mapping[Flow, Cycles] = fair_paces(flows) if ports else dict.fromkeys(flows, 1)
+        for flow, pace in paces.items():
+            if pace == flow.pace or flow.end_ps <= now:
+                continue
+            before = flow.end_ps
+            flow.change(pace, now)
+            if flow.end_ps != before:
+                flow.event = postpone(flow.event, flow.end_ps - now)
+
+
+def _connected(flow: Flow) -> tuple[list[Flow], list[Port]]:
+    """``flow`` and all that it shares overfull ports with, directly or through others, and those ports."""
+    found = {flow: None}
+    ports: dict[Port, None] = {}
+    todo = [flow]
+    while todo:
+        for port in todo.pop().exact:
+            if port in ports or not port.overfull():
+                continue
+            ports[port] = None
+            for other in port.flows:
+                if other not in found:
+                    found[other] = None
+                    todo.append(other)
+    return list(found), list(ports)

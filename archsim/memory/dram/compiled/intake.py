@@ -1,0 +1,172 @@
+"""When the requests of a transfer may be asked for: bursts of a move, rows of a list, so many under way at once.
+
+Request i is not asked for before request i - 1, nor before request i - ``most`` has ended. A burst may be taken in from
+the cycle in which the one before it in that sense has its last beat. An engine asks for a row at an edge of its own
+clock: ``setup`` edges after the row before it, and not before the first edge at or after the end that it waits for; the
+row is visible at the DRAM's first edge after that.
+
+What ends inside a span in which channels run unordered had its column command before that span, so times are found
+between spans, and channels do not depend on one another inside one.
+
+What those who ask for bursts offer to the queues: so many a cycle, over all channels together, in their order.
+
+The bursts of an asker are numbered through all of its transfers, in order of submission. Burst s may be taken in from
+the cycle in which burst s - 1 is taken in: a full queue stops the whole stream, whatever the channels behind it. Nor
+is it offered before burst s - ``requests`` was taken in: at the asker's first edge at or after that, which the memory
+sees at its first edge after it. So at most ``requests`` enter in a cycle of the slower of the two clocks.
+
+What one channel takes in says when the next one may go on, in the same cycle: while such bursts are under way, channels
+run cycle by cycle, in rounds over them in order of their numbers until none takes anything more in that cycle.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from archsim.base.jit import inlined, njit
+from archsim.base.units import PS_PER_S
+from archsim.memory.dram.compiled.records import (
+    ASKER,
+    ASKERS,
+    HZ,
+    NEVER,
+    NONE,
+    READY,
+    REQUEST_WORDS,
+    REQUESTS,
+    TAKEN,
+    TOTAL,
+    Spread,
+    Transfer,
+)
+
+_HALF = 20  # bits by which factors are cut in two
+
+
+@njit
+def pace(spread: Spread, words: Any, transfers: Any) -> None:
+    """Give requests their times as far as they are known; transfers that need no more leave the list."""
+    before, slot = NONE, spread.paced
+    while slot != NONE:
+        transfer = transfers[slot]
+        _ask(spread, words, transfer)
+        if transfer.asked == transfer.total or (transfer.runs == NONE and transfer.open_channels == 0):
+            if before == NONE:
+                spread.paced = transfer.following
+            else:
+                transfers[before].following = transfer.following
+        else:
+            before = slot
+        slot = transfer.following
+
+
+@njit
+def _ask(spread: Spread, words: Any, transfer: Transfer) -> None:
+    while transfer.asked < transfer.total:
+        at = transfer.requests + REQUEST_WORDS * (transfer.asked % transfer.most)
+        ended = 0
+        if transfer.asked >= transfer.most:
+            if words[at + 1] > 0:
+                return
+            ended = words[at + 2]
+        size = 1
+        if transfer.runs == NONE:
+            transfer.asked_cycle = max(transfer.asked_cycle, ended)
+        else:
+            size = words[transfer.sizes + transfer.asked]
+            _ask_row(spread, transfer, ended)
+        words[at], words[at + 1], words[at + 2] = transfer.asked_cycle, size, 0
+        transfer.asked += 1
+
+
+@njit
+def _ask_row(spread: Spread, transfer: Transfer, ended: int) -> None:
+    """The time of the next row, where the one that it waits for ended in cycle ``ended``."""
+    hz = transfer.engine_hz
+    edge = scaled(transfer.asked_ps, hz, PS_PER_S, True) + transfer.setup
+    if ended:
+        edge = max(edge, scaled(scaled(ended, PS_PER_S, spread.clock_hz, False), hz, PS_PER_S, True))
+    asked_ps = scaled(edge, PS_PER_S, hz, False)
+    if asked_ps != transfer.asked_ps or transfer.asked == 0:
+        transfer.asked_ps = asked_ps
+        transfer.asked_cycle = scaled(asked_ps + 1, spread.clock_hz, PS_PER_S, True)
+
+
+@njit
+def scaled(value: int, factor: int, divisor: int, up: bool) -> int:
+    """value x factor / divisor, rounded down or up, in 64 bits: value >= 0, factor and divisor below 2^41."""
+    whole, rest = value // divisor, value % divisor
+    high, low = factor >> _HALF, factor & ((1 << _HALF) - 1)
+    upper, left = rest * high // divisor, rest * high % divisor
+    lower = (left << _HALF) + rest * low
+    result = whole * factor + (upper << _HALF) + lower // divisor
+    return result + (up and lower % divisor != 0)
+
+
+@inlined
+def known(words: Any, transfer: Transfer, number: int) -> int:
+    """From which cycle a request may be asked for; NEVER while that is not known."""
+    if number >= transfer.asked:
+        return NEVER
+    at: int = words[transfer.requests + REQUEST_WORDS * (number % transfer.most)]
+    return at
+
+
+@inlined
+def ended(words: Any, transfer: Transfer, place: int, end: int) -> None:
+    """A burst of the request at ``place`` has its last beat in cycle ``end``."""
+    at = transfer.requests + REQUEST_WORDS * place
+    words[at + 1] -= 1
+    words[at + 2] = max(words[at + 2], end)
+
+
+@njit
+def enlist(spread: Spread, words: Any, transfer: Transfer) -> None:
+    """The bursts of a transfer come behind all that its askers have offered so far."""
+    if transfer.bursts == 0:
+        return
+    spread.offers += transfer.bursts
+    for i in range(ASKERS):
+        asker = transfer.askers[i]
+        if asker != NONE:
+            transfer.bases[i] = words[asker + TOTAL]
+            words[asker + TOTAL] += transfer.bursts
+
+
+@njit
+def offered(words: Any, transfer: Transfer, burst: int) -> int:
+    """From which cycle on a burst of a transfer may be taken in; NEVER while those before it have not been."""
+    at = 0
+    for i in range(ASKERS):
+        asker = transfer.askers[i]
+        if asker != NONE:
+            at = max(at, words[asker + READY] if transfer.bases[i] + burst == words[asker + TAKEN] else NEVER)
+    return at
+
+
+@inlined
+def accept(spread: Spread, words: Any, transfer: Transfer, now: int) -> None:
+    """A burst is taken in: the next one of its askers, if it has any."""
+    if transfer.bursts:
+        _accept(spread, words, transfer, now)
+
+
+@njit
+def _accept(spread: Spread, words: Any, transfer: Transfer, now: int) -> None:
+    spread.offers -= 1
+    for i in range(ASKERS):
+        if transfer.askers[i] != NONE:
+            _count(spread, words, transfer.askers[i], now)
+
+
+@inlined
+def _count(spread: Spread, words: Any, asker: int, now: int) -> None:
+    requests, hz, taken = words[asker + REQUESTS], words[asker + HZ], words[asker + TAKEN]
+    words[asker + ASKER + taken % requests] = now
+    taken += 1
+    ready = now
+    if taken >= requests:
+        before = words[asker + ASKER + taken % requests]
+        edge = scaled(scaled(before, PS_PER_S, spread.clock_hz, False), hz, PS_PER_S, True)
+        ready = max(now, scaled(scaled(edge, PS_PER_S, hz, False) + 1, spread.clock_hz, PS_PER_S, True))
+    words[asker + TAKEN], words[asker + READY] = taken, ready

@@ -1,0 +1,357 @@
+"""The memory of the machine: channels fed by strided transfers, run beside the event kernel.
+
+The controller is that of the trace (select, issue, queues); what is added is how transfers come to its queues, which a
+second implementation must share to be equal bit for bit:
+
+1. Each channel keeps a ring of the transfers that read and one of those that write. A transfer with bursts on the
+   channel joins the tail in the cycle in which it becomes visible (of one cycle, in order of submission).
+2. In each cycle, after the command, each queue takes in up to INTAKE bursts while it has room: reads first, always from
+   the head of its ring. A transfer that has had ``turn`` bursts in a row goes to the tail; with its last burst
+   on the channel it leaves the ring.
+3. A burst ends with its last beat, read_end or write_end cycles after its column command; one that is served from a
+   queued write, or merged into one, as many cycles after it was taken in. A transfer ends with the last end of its
+   bursts; an empty one when it becomes visible.
+4. A transfer of which at most so many bursts or rows may be under way leaves the ring when it is its turn and its next
+   burst may not be asked for yet (kernel/pace.py says when); it joins the tail again in the cycle from which it may be,
+   behind the transfers that become visible in it (of one cycle, in order of submission).
+5. So does a transfer whose askers do not offer its next burst yet (kernel/offers.py); it may join again in a later
+   round of the same cycle.
+
+Between completions channels do not know of one another, and no burst taken in or issued in cycle c ends before
+c + shortest, so each may run alone that far; but with askers no further than the cycle.
+
+Transfers that follow one another: each is submitted when an earlier one has ended.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from archsim.base.jit import inlined, njit
+from archsim.base.units import PS_PER_S
+from archsim.memory.dram.compiled.intake import accept, ended, enlist, pace, scaled
+from archsim.memory.dram.compiled.issue import tick
+from archsim.memory.dram.compiled.queues import QUEUED, has_room, release, take_in
+from archsim.memory.dram.compiled.records import (
+    CONFLICT,
+    HIT,
+    INTAKE,
+    NEVER,
+    NONE,
+    OPENED,
+    OWNER_BITS,
+    Channel,
+    Feed,
+    Log,
+    Rules,
+    Spread,
+    State,
+)
+from archsim.memory.dram.compiled.regions import rewind, seek
+from archsim.memory.dram.compiled.rings import (
+    admit,
+    append_pending,
+    first_completion,
+    insert_ending,
+    look_ahead,
+    next_place,
+    next_turn,
+    park,
+    rejoin,
+    remove_head,
+)
+from archsim.memory.dram.compiled.select import next_at, plan, skip, suspend
+
+
+@njit
+def advance(state: State, fresh: Any, fresh_count: int, until: int) -> tuple[int, int]:
+    """Take over the transfers of slots ``fresh[:fresh_count]``, then run to the first completion up to ``until``.
+
+    Returns how many slots of ``state.done`` completed at that instant, 0 when none did, and the cycle before
+    which no further one can; NEVER when none is under way.
+    """
+    rules, spread = state.rules[0], state.spread[0]
+    channels, feeds, transfers = state.channels, state.feeds, state.transfers
+    cursors, ending, words = state.cursors, state.ending, state.words
+    for i in range(fresh_count):
+        _arrive(state, spread, fresh[i])
+    _look_ahead(state, spread)
+    horizon = _horizon(spread, feeds, first_completion(transfers, ending), until)
+    while horizon >= 0:
+        for c in range(feeds.size):
+            if spread.offers:
+                _look_at(state, spread, c)
+            if feeds[c].next_at <= horizon:
+                feed, log = feeds[c], state.logs[c]
+                _serve(rules, spread, words, channels[c], feed, transfers, cursors[c], ending, log, horizon)
+        _look_ahead(state, spread)
+        horizon = _horizon(spread, feeds, first_completion(transfers, ending), until)
+    count = _collect(transfers, ending, state.done, until)
+    spread.under_way -= count
+    if spread.under_way == 0:
+        return count, NEVER
+    return count, min(_first_event(feeds) + spread.shortest, first_completion(transfers, ending))
+
+
+@njit
+def _horizon(spread: Spread, feeds: Any, completion: int, until: int) -> int:
+    """The cycle up to which channels may run unordered, or -1 when nothing may happen before a completion."""
+    limit = min(until, completion)
+    first = _first_event(feeds)
+    if first > limit:
+        return -1
+    if spread.under_way == 0:
+        return limit
+    if spread.offers:
+        return first
+    return min(limit, first + spread.shortest - 1)
+
+
+@njit
+def _first_event(feeds: Any) -> int:
+    first = NEVER
+    for c in range(feeds.size):
+        first = min(first, feeds[c].next_at)
+    return first
+
+
+@njit
+def _collect(transfers: Any, ending: Any, done: Any, until: int) -> int:
+    count = 0
+    instant = first_completion(transfers, ending)
+    while instant <= until and first_completion(transfers, ending) == instant:
+        done[count] = ending[0]
+        ending[0] = transfers[ending[0]].ends_before
+        count += 1
+    return count
+
+
+@njit
+def _look_ahead(state: State, spread: Spread) -> None:
+    """Find the times of requests that are known by now, and when channels can go on with them."""
+    if spread.paced == NONE and spread.offers == 0:
+        return
+    pace(spread, state.words, state.transfers)
+    for c in range(state.feeds.size):
+        _look_at(state, spread, c)
+
+
+@njit
+def _look_at(state: State, spread: Spread, c: int) -> None:
+    """When a channel can go on with what is parked."""
+    feed = state.feeds[c]
+    if feed.parked != NONE:
+        look_ahead(spread, state.words, feed, state.transfers, state.cursors[c])
+        feed.next_at = min(feed.next_at, feed.release_at)
+
+
+@njit
+def _arrive(state: State, spread: Spread, slot: int) -> None:
+    transfer, feeds, cursors = state.transfers[slot], state.feeds, state.cursors
+    spread.under_way += 1
+    enlist(spread, state.words, transfer)
+    if transfer.most:
+        transfer.following, spread.paced = spread.paced, slot
+    for c in range(feeds.size):
+        feed, cursor = feeds[c], cursors[c, slot]
+        rewind(spread, state.words, c, transfer, cursor)
+        if seek(spread, state.words, c, transfer, cursor):
+            transfer.open_channels += 1
+            append_pending(feed, cursors[c], slot)
+            feed.take_at = min(feed.take_at, transfer.visible)
+            feed.next_at = min(feed.next_at, transfer.visible)
+    if transfer.open_channels == 0:
+        transfer.first_beat = transfer.last_beat = transfer.visible
+        insert_ending(state.transfers, state.ending, slot)
+
+
+@njit
+def _serve(
+    rules: Rules,
+    spread: Spread,
+    words: Any,
+    ch: Channel,
+    feed: Feed,
+    transfers: Any,
+    cursors: Any,
+    ending: Any,
+    log: Log,
+    horizon: int,
+) -> None:
+    """Run one channel up to ``horizon``, before which no transfer ends that is not known to."""
+    while feed.next_at <= horizon:
+        now = _due(rules, ch, feed, log, horizon)
+        if feed.planned == now:
+            slot = tick(rules, ch, log, now)
+            if slot != NONE:
+                _finish(rules, words, ch, transfers, ending, slot, now)
+            feed.planned = NONE
+        feed.take_at = NEVER
+        if feed.pending_head != NONE:
+            admit(feed, transfers, cursors, now)
+            if feed.pending_head != NONE:
+                feed.take_at = transfers[feed.pending_head].visible
+        if feed.release_at <= now:
+            rejoin(spread, words, feed, transfers, cursors, now)
+        _take(rules, spread, words, ch, feed, transfers, cursors, ending, now)
+        if feed.planned == NONE:
+            _plan_later(rules, spread, ch, feed, now + 1)
+        feed.next_at = min(feed.planned, feed.plan_at, ch.refresh_due, feed.take_at, feed.release_at)
+
+
+@inlined
+def _due(rules: Rules, ch: Channel, feed: Feed, log: Log, horizon: int) -> int:
+    """The cycle of the channel's next event; refreshes that are due in it are asked for, and what waits is planned."""
+    now = feed.next_at
+    if ch.refresh_due <= now:
+        if log.limit == 0 and _is_idle(feed):
+            skip(rules, ch, horizon)
+        now = max(now, ch.refresh_due)
+    elif feed.plan_at > now:
+        return now
+    feed.plan_at = NEVER
+    _plan(rules, ch, feed, now)
+    return now
+
+
+@inlined
+def _plan_later(rules: Rules, spread: Spread, ch: Channel, feed: Feed, now: int) -> None:
+    """Find the next command, from cycle ``now`` on; in that cycle, where more may yet be taken in before it."""
+    if spread.offers:
+        feed.planned, feed.plan_at = NEVER, now
+    else:
+        _plan(rules, ch, feed, now)
+
+
+@inlined
+def _plan(rules: Rules, ch: Channel, feed: Feed, now: int) -> None:
+    """Find the next command, from cycle ``now`` on."""
+    plan(rules, ch, now)
+    feed.planned = next_at(rules, ch)
+
+
+@njit
+def realign(state: State, now: int) -> None:
+    """Let refresh begin anew at cycle ``now`` on idle channels: none is pending, the first is an interval away."""
+    rules = state.rules[0]
+    for c in range(state.feeds.size):
+        ch, feed = state.channels[c], state.feeds[c]
+        ch.refresh_asked = ch.refresh_done = 0
+        ch.refresh_due = now + rules.refresh_interval
+        suspend(rules, ch)
+        _plan(rules, ch, feed, now + 1)
+        feed.next_at = min(feed.planned, ch.refresh_due)
+
+
+@inlined
+def _ends(rules: Rules, words: Any, transfer: Any, place: int, now: int) -> None:
+    """A burst ends as if its column command were issued in cycle ``now``."""
+    end = now + (rules.write_end if transfer.write else rules.read_end)
+    transfer.first_beat = min(transfer.first_beat, end - rules.burst)
+    transfer.last_beat = max(transfer.last_beat, end)
+    if transfer.most:
+        ended(words, transfer, place, end)
+
+
+@inlined
+def _finish(rules: Rules, words: Any, ch: Channel, transfers: Any, ending: Any, slot: int, now: int) -> None:
+    """A burst has had its column command."""
+    owner = ch.owner[slot] & ((1 << OWNER_BITS) - 1)
+    transfer = transfers[owner]
+    _ends(rules, words, transfer, ch.owner[slot] >> OWNER_BITS, now)
+    counted = ch.counted[slot]
+    transfer.activates += counted // OPENED
+    if counted % OPENED == HIT:
+        transfer.hits += 1
+    elif counted % OPENED == CONFLICT:
+        transfer.conflicts += 1
+    else:
+        transfer.misses += 1
+    release(ch, slot)
+    transfer.queued -= 1
+    if transfer.queued == 0 and transfer.open_channels == 0:
+        insert_ending(transfers, ending, owner)
+
+
+@inlined
+def _take(
+    rules: Rules,
+    spread: Spread,
+    words: Any,
+    ch: Channel,
+    feed: Feed,
+    transfers: Any,
+    cursors: Any,
+    ending: Any,
+    now: int,
+) -> None:
+    """Take bursts in from the rings, as far as there is room."""
+    limited = spread.offers > 0
+    for write in range(2):
+        left = _room(feed, write, now) if limited else INTAKE
+        while feed.tails[write] != NONE and has_room(rules, ch, write):
+            if left == 0:
+                feed.take_at = now + 1
+                break
+            slot = cursors[feed.tails[write]].following
+            transfer, cursor = transfers[slot], cursors[slot]
+            place = next_place(spread, words, feed, transfer, cursor, now)
+            if place == NONE:
+                remove_head(feed, cursors, write)
+                park(feed, transfers, cursors, slot)
+                continue
+            left -= 1
+            accept(spread, words, transfer, now)
+            if take_in(rules, ch, now, write, cursor.local, slot + (place << OWNER_BITS)) == QUEUED:
+                transfer.queued += 1
+                feed.planned = NONE
+            else:
+                _ends(rules, words, transfer, place, now)
+            cursor.local += 1
+            feed.turns[write] += 1
+            if cursor.local >= cursor.stop and not seek(spread, words, feed.number, transfer, cursor):
+                remove_head(feed, cursors, write)
+                transfer.open_channels -= 1
+                if transfer.open_channels == 0 and transfer.queued == 0:
+                    insert_ending(transfers, ending, slot)
+            elif feed.turns[write] >= spread.turn:
+                next_turn(feed, cursors, write)
+        feed.room[write] = left
+
+
+@njit
+def _room(feed: Feed, write: int, now: int) -> int:
+    """What a queue may still take in in this cycle, of which there may have been rounds."""
+    if feed.room_at != now:
+        feed.room_at, feed.room[0], feed.room[1] = now, INTAKE, INTAKE
+    left: int = feed.room[write]
+    return left
+
+
+@inlined
+def _is_idle(feed: Feed) -> bool:
+    """No transfer has a burst that is still to come to the channel's queues."""
+    rings = feed.tails[0] == NONE and feed.tails[1] == NONE
+    return rings and feed.pending_head == NONE and feed.parked == NONE
+
+
+@njit
+def in_turns(state: State, slots: Any, count: int, most: int) -> int:
+    """Run the transfers of ``slots[:count]`` in order, ``most`` under way at a time; the cycle of the last end.
+
+    One that takes the place of another becomes visible in the cycle after its end.
+    """
+    end, first = 0, 0
+    more = min(most, count)
+    while True:
+        done, next_end = advance(state, slots[first:], more, NEVER - 1)
+        first += more
+        if done:
+            end = state.transfers[state.done[0]].last_beat
+        more = min(done, count - first)
+        for slot in slots[first : first + more]:
+            transfer = state.transfers[slot]
+            transfer.visible = transfer.asked_cycle = end + 1
+            transfer.asked_ps = scaled(end, PS_PER_S, state.spread[0].clock_hz, False)
+        if more == 0 and next_end == NEVER:
+            return end

@@ -1,0 +1,110 @@
+"""Regions in the form that the kernel walks: strided without a loop of one trip or a contiguous inner one; rows."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from archsim.base.arrays import IntArray
+from archsim.base.errors import SimulationError
+from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, RowList, Transfer, useful_bytes
+
+MOST_ASKERS = 2  # of a transfer: an engine, and the port through which it asks
+KEPT = 1024  # regions, wherever they start
+
+
+def folded(transfer: Transfer, capacity_bytes: int) -> tuple[int, tuple[int, ...], tuple[int, ...], int]:
+    """Run bytes, MAX_OUTER_EXTENTS extents and strides, and the useful bytes of a transfer.
+
+    Raises SimulationError when it is malformed or leaves the memory.
+    """
+    _check_shape(transfer)
+    if transfer.rows is not None:
+        _check_rows(transfer, transfer.rows, capacity_bytes)
+        return 0, (1,) * MAX_OUTER_EXTENTS, (0,) * MAX_OUTER_EXTENTS, useful_bytes(transfer)
+    run_bytes, extents, strides, useful, below, above = _at_0(transfer.run_bytes, transfer.extents, transfer.strides)
+    low, high = transfer.address - below, transfer.address + above
+    if useful and (low < 0 or high > capacity_bytes):
+        raise SimulationError(f"DRAM: {transfer} touches [{low}, {high}) of {capacity_bytes} B")
+    return run_bytes, extents, strides, useful
+
+
+@lru_cache(maxsize=KEPT)
+def _at_0(
+    run_bytes: int, extents: tuple[int, ...], strides: tuple[int, ...]
+) -> tuple[int, tuple[int, ...], tuple[int, ...], int, int, int]:
+    """``folded`` of a region that starts at address 0, and the bytes that it reaches below and above."""
+    useful = above = run_bytes
+    below = 0
+    loops: list[tuple[int, int]] = []
+    for extent, stride in zip(reversed(extents), reversed(strides), strict=True):
+        useful *= extent
+        reach = (extent - 1) * stride
+        below, above = below + max(0, -reach), above + max(0, reach)
+        if stride == run_bytes and not loops:
+            run_bytes *= extent
+        elif extent != 1:
+            loops.append((extent, stride))
+    if useful == 0:
+        return 0, (1,) * MAX_OUTER_EXTENTS, (0,) * MAX_OUTER_EXTENTS, 0, 0, 0
+    loops += [(1, 0)] * (MAX_OUTER_EXTENTS - len(loops))
+    folded_extents, folded_strides = zip(*reversed(loops), strict=True)
+    return run_bytes, folded_extents, folded_strides, useful, below, above
+
+
+def _check_shape(transfer: Transfer) -> None:
+    loops = len(transfer.extents)
+    if loops != len(transfer.strides) or loops > MAX_OUTER_EXTENTS:
+        raise SimulationError(f"DRAM: malformed {transfer}; allowed up to {MAX_OUTER_EXTENTS} extents, a stride each")
+    if transfer.outstanding is not None and transfer.outstanding < 1:
+        raise SimulationError(f"DRAM: transfer {transfer.id} with {transfer.outstanding} outstanding; allowed >= 1")
+    if len(transfer.askers) > MOST_ASKERS or any(asker.requests < 1 or asker.hz < 1 for asker in transfer.askers):
+        raise SimulationError(f"DRAM: transfer {transfer.id} asked for by {transfer.askers}; allowed 2, each >= 1")
+    if transfer.run_bytes < 0 or min(transfer.extents, default=0) < 0:
+        raise SimulationError(f"DRAM: malformed {transfer}; allowed run_bytes >= 0, extents >= 0")
+
+
+def _check_rows(transfer: Transfer, rows: RowList, capacity_bytes: int) -> None:
+    runs = len(rows.addresses)
+    if not runs == len(rows.sizes) == len(rows.row) or rows.count < 1 or rows.engine_hz < 1 or rows.setup_cycles < 0:
+        raise SimulationError(f"DRAM: malformed rows of transfer {transfer.id}")
+    if not runs:
+        return
+    if rows.sizes.min() < 1 or rows.row[0] < 0 or rows.row[-1] >= rows.count or (np.diff(rows.row) < 0).any():
+        raise SimulationError(f"DRAM: malformed rows of transfer {transfer.id}")
+    low, high = int(rows.addresses.min()), int((rows.addresses + rows.sizes).max())
+    if low < 0 or high > capacity_bytes:
+        raise SimulationError(f"DRAM: rows of transfer {transfer.id} touch [{low}, {high}) of {capacity_bytes} B")
+
+
+def bursts_of_rows(rows: RowList, burst_bytes: int) -> IntArray:
+    """Bursts of each row; the last one of a run is not moved again as the first one of the row's next run."""
+    first, last = rows.addresses // burst_bytes, (rows.addresses + rows.sizes - 1) // burst_bytes
+    bursts = last - first + 1
+    bursts[1:] -= (first[1:] == last[:-1]) & (rows.row[1:] == rows.row[:-1])
+    total = np.zeros(rows.count, np.int64)
+    np.add.at(total, rows.row, bursts)
+    return total
+
+
+def most_bursts(transfer: Transfer, useful: int, burst_bytes: int) -> int:
+    """A strided region of ``useful`` bytes has no more bursts than this."""
+    return useful // burst_bytes + 2 * (useful // max(1, transfer.run_bytes))
+
+
+def bursts_touched(
+    address: int, run_bytes: int, extents: tuple[int, ...], strides: tuple[int, ...], burst_bytes: int
+) -> int:
+    """Bursts of a folded region, the last of one run not repeated as the first of the next."""
+    from archsim.memory.dram.compiled import records as t
+    from archsim.memory.dram.compiled.records import NONE
+    from archsim.memory.dram.compiled.regions import count  # the compiler is slow to import: only now
+
+    spread, transfer, cursor = np.zeros(1, t.SPREAD), np.zeros(1, t.TRANSFER), np.zeros(1, t.CURSOR)
+    spread["channels"], spread["burst_bits"] = 1, burst_bytes.bit_length() - 1
+    transfer["address"], transfer["run_bytes"] = address, run_bytes
+    transfer["extent"], transfer["stride"] = extents[-1], strides[-1]
+    transfer["outer_extents"], transfer["outer_strides"] = extents[:-1], strides[:-1]
+    transfer["runs"] = NONE
+    return int(count(spread[0], np.zeros(0, np.int64), transfer[0], cursor[0]))

@@ -1,0 +1,125 @@
+"""What a part that ran alone leaves in its directory: its numbers as JSON, tables, and pages made from the JSON alone.
+
+Networks (``archsim noc``) and memories (``archsim dram``) say what their pages hold as a ``Page``; this file says how
+such a page looks, and keeps results of different commands out of one another's directories.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from archsim.base import plain
+from archsim.base.errors import ConfigError
+from archsim.base.version import __version__
+from archsim.base.writable import write_all
+from archsim.report.compare import page as compare_page
+from archsim.report.kit.templates import page
+from archsim.report.run import summary
+from archsim.report.run.markdown import bullets, table
+
+RESULTS = "results.parquet"  # of a sweep
+
+Found = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with a note, drawings (SVG) and a table: headings, ``l`` or ``r`` for each column, rows of text."""
+
+    heading: str
+    note: str = ""
+    charts: tuple[str, ...] = ()
+    headings: tuple[str, ...] = ()
+    alignment: str = ""
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: title, what was asked in lines, what came of it in sentences, sections; ``tables``: text by file name."""
+
+    title: str
+    setting: tuple[str, ...]
+    says: tuple[str, ...]
+    sections: tuple[Section, ...]
+    tables: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of result: the file with its numbers, their schema, and the page that they make."""
+
+    file: str
+    schema: str
+    page: Callable[[Found], Page]
+
+
+def save(directory: Path, found: Found, kind: Kind) -> list[Path]:
+    """Write the numbers, tables and pages into ``directory``, all or none of them; returns their paths.
+
+    Raises ConfigError where they cannot be written or would stand beside the pages of another kind of result.
+    """
+    check_free(directory, kind)
+    text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    made = kind.page(found)
+    return write_all(directory, {kind.file: text, **made.tables, **_texts(made)})
+
+
+def check_free(directory: Path, kind: Kind) -> None:
+    """Raise ConfigError where a directory holds results of another kind, whose pages would be replaced."""
+    others = {summary.FILE: "a run or scenario", compare_page.FILE: "a comparison", RESULTS: "a sweep"}
+    others |= {"noc.json": "a network's run", "dram.json": "a memory's run"}
+    for name, what in others.items():
+        if name != kind.file and (directory / name).exists():
+            raise ConfigError(f"{directory}: holds {what}, whose pages would be replaced; allowed another directory")
+
+
+def rebuild(directory: Path, kind: Kind) -> list[Path]:
+    """Make the pages again from the stored numbers; returns their paths. Raises ConfigError where these are not to be
+    read."""
+    file = directory / kind.file
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{file}: cannot be read: {error}") from error
+    schema = found.get("schema") if isinstance(found, dict) else type(found).__name__
+    if schema != kind.schema:
+        raise ConfigError(f"{file}: found schema {schema!r}; allowed {kind.schema!r}")
+    return write_all(directory, _texts(kind.page(found)))
+
+
+def _texts(made: Page) -> dict[str, str]:
+    return {"report.html": html(made), "report.md": markdown(made)}
+
+
+def html(made: Page) -> str:
+    """The page; equal numbers give equal bytes."""
+    sections = [{**vars(each), "charts": [Markup(chart) for chart in each.charts]} for each in made.sections]
+    return page("part.html.j2", {**vars(made), "sections": sections, "version": __version__})
+
+
+def markdown(made: Page) -> str:
+    """The same in words and tables."""
+    blocks = [f"# {plain.markdown(made.title)}", "  \n".join(plain.markdown(line) for line in made.setting)]
+    blocks += [bullets(made.says)]
+    for section in made.sections:
+        blocks += [f"## {plain.markdown(section.heading)}", plain.markdown(section.note)]
+        blocks += [table(section.headings, section.alignment, section.rows)] if section.rows else []
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def csv_text(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A table as CSV text (RFC 4180 quoting, newlines)."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(headings)
+    writer.writerows([plain.cell(value) for value in row] for row in rows)
+    return out.getvalue()

@@ -1,0 +1,64 @@
+"""DRAM over time as a sentence and as a short table, for the DRAM parts that have rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from archsim.report.kit.number_format import NONE, percent, si
+
+BUSY = 0.8  # of the peak: windows above it are called busy
+ROWS = 10  # of the table
+
+Part = Mapping[str, Any]
+
+
+def parts_with_rows(summary: Mapping[str, Any]) -> dict[str, Part]:
+    """The entries of ``details.dram`` with accesses to rows and a series of windows."""
+    parts = summary["details"].get("dram", {})
+    return {name: part for name, part in parts.items() if part["windows"] and _bursts(part)}
+
+
+def sentence(name: str, part: Part) -> str:
+    """How busy the pins were, and when; how the rows were hit over the run and in its worst window."""
+    windows, peak = part["windows"], part["peak_bytes_per_s"]
+    rates = [size / windows["seconds"] for size in map(sum, zip(*_moved(windows), strict=True))]
+    most, at = max((rate, -index) for index, rate in enumerate(rates))
+    busy = sum(rate > BUSY * peak for rate in rates)
+    worst = min(rate for rate in windows["row_hit_rate"] if rate is not None)
+    return (
+        f"{name} is above {percent(BUSY, digits=0)} of its peak in {percent(busy, len(rates))} of the time; its "
+        f"busiest window, at {si(-at * windows['seconds'], 's', 3)}, reaches {percent(most, peak)}. "
+        f"{percent(part['row_hits'], _bursts(part))} of the bursts hit an open row, {percent(worst)} in the worst "
+        f"window; {percent(part['row_conflicts'], _bursts(part))} meet another row."
+    )
+
+
+def table_rows(part: Part) -> list[tuple[str, str, str, str, str]]:
+    """(start, read, written, row hits, conflicts) of at most ten equal spans of the run."""
+    windows = part["windows"]
+    count = len(windows["row_hits"])
+    spans = min(ROWS, count)
+    edges = [index * count // spans for index in range(spans + 1)]
+    return [_row(windows, first, last) for first, last in zip(edges, edges[1:], strict=False)]
+
+
+def _row(windows: Mapping[str, Any], first: int, last: int) -> tuple[str, str, str, str, str]:
+    sums = {name: sum(windows[name][first:last]) for name in windows if name not in ("seconds", "row_hit_rate")}
+    seconds = (last - first) * windows["seconds"]
+    bursts = _bursts(sums)
+    return (
+        si(first * windows["seconds"], "s", 3) if first else "0",
+        si(sums["read_bytes"] / seconds, "B/s", 3),
+        si(sums["write_bytes"] / seconds, "B/s", 3),
+        percent(sums["row_hits"], bursts) if bursts else NONE,
+        f"{sums['row_conflicts']:,}",
+    )
+
+
+def _moved(windows: Mapping[str, Any]) -> tuple[list[int], list[int]]:
+    return windows["read_bytes"], windows["write_bytes"]
+
+
+def _bursts(part: Part) -> int:
+    return int(part["row_hits"] + part["row_misses"] + part["row_conflicts"])

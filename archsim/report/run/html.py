@@ -1,0 +1,193 @@
+"""report.html: one self-contained page (inline style, script and drawings) from a summary."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from markupsafe import Markup
+
+from archsim.report.charts.dram import LEGEND as DRAM_LEGEND
+from archsim.report.charts.dram import dram
+from archsim.report.charts.gantt import gantt
+from archsim.report.charts.network import legend as noc_legend
+from archsim.report.charts.network import network
+from archsim.report.charts.overview import overview
+from archsim.report.charts.parts import parts
+from archsim.report.charts.roofline import roofline
+from archsim.report.charts.stacked import Bar, legend, stacked
+from archsim.report.charts.treemap import treemap
+from archsim.report.charts.waterfall import waterfall
+from archsim.report.kit.assumptions import estimated, sourced
+from archsim.report.kit.causes import BOUND_CAUSE, bound_colour, bound_label, cause
+from archsim.report.kit.number_format import count, percent
+from archsim.report.kit.promises import HEADINGS, PROMISES
+from archsim.report.kit.svg import both
+from archsim.report.kit.templates import page
+from archsim.report.run.bottlenecks import ranked
+from archsim.report.run.chip_parts import area_colours, part_colours, power_sentence, without_model
+from archsim.report.run.dram_rows import parts_with_rows, sentence
+from archsim.report.run.headline import bound_of, headline, setting, title
+from archsim.report.run.layer_columns import HEADS, NOTE, layer_rows, totals
+from archsim.report.run.layer_rows import operand_rows, refined_rows, refinement, why_notes, why_rows
+from archsim.report.run.noc_rows import WORK, busiest, by_kind, core_bars
+from archsim.report.run.noc_rows import sentence as sentence_of
+from archsim.report.run.run_sentences import sentences, slow_layers
+from archsim.report.run.timeline import sentence as cores_shown
+
+SLOW = 16  # rows of the critical-path chart
+
+Page = dict[str, Any]
+
+
+def render(summary: Mapping[str, Any]) -> str:
+    """The page as text; equal summaries give equal bytes."""
+    values = {**_head(summary), **_time(summary), **_charts(summary), **_tables(summary)}
+    return page("report.html.j2", {**values, "contents": _contents(values)})
+
+
+def _head(summary: Mapping[str, Any]) -> Page:
+    return {
+        "title": title(summary),
+        "setting": setting(summary),
+        "version": summary["provenance"]["archsim_version"],
+        "headline": headline(summary),
+        "verdict": sentences(summary),
+        "warnings": summary["provenance"].get("warnings", []),
+        "cycles": count(summary["cycles_total"]),
+    }
+
+
+def _time(summary: Mapping[str, Any]) -> Page:
+    total = summary["cycles_total"]
+    breakdown, noc = summary["time_breakdown"], summary["details"].get("noc")
+    units = [
+        Bar(unit, causes, percent(sum(causes.get(key, 0) for key in WORK), total)) for unit, causes in breakdown.items()
+    ]
+    cores = core_bars(breakdown) if noc else []
+    if noc:
+        units = by_kind(breakdown)
+    slow = slow_layers(summary, SLOW)
+    critical = summary["details"].get("critical", {})
+    bars = [
+        Bar(
+            layer["name"],
+            critical.get(layer["name"]) or {BOUND_CAUSE.get(layer["bound_by"], "busy"): layer["cycles_critical"]},
+            f"{percent(layer['cycles_critical'], total)}  {bound_label(layer['bound_by'])}",
+        )
+        for layer in slow
+    ]
+    shown = [key for bar in [*units, *bars] for key, cycles in bar.parts.items() if cycles]
+    return {
+        "units": _stacked(units, "Cycles of each unit by cause"),
+        "cores": _stacked(cores, "Cycles of each core's arrays by cause", total) if cores else "",
+        "critical": _stacked(bars, "Critical path by layer"),
+        "time_legend": legend(shown),
+        "slow_count": len(bars),
+        "layer_count": len(summary["layers"]),
+        "operands": operand_rows(summary),
+    }
+
+
+def _stacked(bars: Sequence[Bar], description: str, scale: int | None = None) -> Markup:
+    """Without ``scale`` the longest bar fills the width."""
+    most = max((sum(bar.parts.values()) for bar in bars), default=1) if scale is None else scale
+    return Markup(both(lambda frame: stacked(bars, most, description, frame=frame)))
+
+
+def _charts(summary: Mapping[str, Any]) -> Page:
+    details = summary["details"]
+    area = details.get("area_breakdown_mm2", {})
+    windows, spent = details.get("timeline", []), details.get("power", {})
+    colours = [segment[2] for window in windows for unit in window["units"].values() for segment in unit]
+    bounds = sorted({layer["bound_by"] for layer in summary["layers"] if layer["macs"]})
+    return {
+        "waterfall": Markup(both(partial(waterfall, summary["mac_breakdown"], summary["cycles_total"]))),
+        "roofline": Markup(both(partial(roofline, summary))),
+        "bound_legend": [(bound_colour(name), f"bound by {bound_label(name)}", "") for name in bounds],
+        "energy": Markup(
+            both(partial(parts, summary["energy_breakdown_j"], "J", cause("busy").colour, "Energy by part"))
+        ),
+        "area": Markup(both(partial(parts, area, "mm2", "#5F6873", "Area by part"))) if area else "",
+        "floor": Markup(both(partial(treemap, area, area_colours(summary), "Areas of the parts to scale")))
+        if area
+        else "",
+        "no_area": without_model(summary),
+        "area_bound": bound_of(summary, "area_mm2"),
+        "power_legend": [(colour, part, "") for part, colour in part_colours(summary).items() if part in spent],
+        "power_sentence": power_sentence(summary),
+        "overview": Markup(overview(summary)),
+        "timelines": [
+            {"layer": window["layer"], "cores": cores_shown(window.get("cores", {})), "chart": Markup(gantt(window))}
+            for window in windows
+        ],
+        "drams": _drams(summary),
+        "noc": _network(summary["details"].get("noc")),
+        "dram_legend": DRAM_LEGEND,
+        "timeline_legend": [(colour, name.removeprefix("waits for "), tip) for colour, name, tip in legend(colours)],
+    }
+
+
+def _network(noc: Mapping[str, Any] | None) -> Page | None:
+    if noc is None:
+        return None
+    return {
+        "name": noc["name"],
+        "sentence": sentence_of(noc),
+        "chart": Markup(network(noc)),
+        "legend": noc_legend(noc),
+        "busiest": busiest(noc),
+    }
+
+
+def _drams(summary: Mapping[str, Any]) -> list[Page]:
+    return [
+        {"name": name, "sentence": sentence(name, part), "chart": Markup(dram(part, summary["latency_s"], name))}
+        for name, part in parts_with_rows(summary).items()
+    ]
+
+
+def _tables(summary: Mapping[str, Any]) -> Page:
+    sources = summary["details"].get("sources", {})
+    provenance = {key: value for key, value in summary["provenance"].items() if key != "warnings"}
+    return {
+        "bottlenecks": ranked(summary),
+        "why": why_rows(summary["details"].get("why", [])),
+        "why_notes": why_notes(summary["details"].get("why", [])),
+        "refined": refined_rows(summary),
+        "refinement": refinement(summary),
+        "layers": layer_rows(summary),
+        "layer_heads": HEADS,
+        "layers_note": NOTE,
+        "totals": totals(summary),
+        "estimated": estimated(sources),
+        "sourced": sourced(sources),
+        "not_modelled": summary["details"].get("not_modelled", []),
+        "promise_headings": HEADINGS,
+        "promises": PROMISES,
+        "provenance": [(key, _plain(value)) for key, value in provenance.items()],
+    }
+
+
+def _contents(values: Page) -> list[tuple[str, str]]:
+    sections = [
+        ("bottlenecks", "Bottlenecks", bool(values["bottlenecks"] or values["why"])),
+        ("waterfall", "MAC waterfall", True),
+        ("time", "Where the time went", True),
+        ("predicted", "Predicted and simulated", bool(values["refinement"])),
+        ("roofline", "Roofline", bool(values["roofline"])),
+        ("dram", "DRAM over time", bool(values["drams"])),
+        ("noc", "Network", bool(values["noc"])),
+        ("energy", "Energy and area", True),
+        ("timeline", "Timeline and power", True),
+        ("layers", "Layers", True),
+        ("assumptions", "Assumptions", True),
+        ("provenance", "Provenance", True),
+    ]
+    return [(anchor, name) for anchor, name, present in sections if present]
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

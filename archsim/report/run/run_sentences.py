@@ -1,0 +1,111 @@
+"""The run in a few sentences: what an architect would read out of the tables first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from archsim.report.kit.causes import bound_label, cause, waiting
+from archsim.report.kit.number_format import count, counted, percent, si
+from archsim.report.run.headline import busiest_memory
+from archsim.report.run.noc_rows import array_count
+
+
+def sentences(summary: Mapping[str, Any]) -> list[str]:
+    """Three to five sentences: use of the array, the largest loss, the slow layers, DRAM and energy; one a cache."""
+    found = [_use(summary), _largest_wait(summary), _slow_layers(summary), _dram(summary)]
+    found += [_cache(name, cache) for name, cache in summary["details"].get("caches", {}).items()]
+    found += [_energy(summary)]
+    return [sentence for sentence in found if sentence]
+
+
+def operand_stalls(summary: Mapping[str, Any]) -> dict[str, int]:
+    """'cause.operand' -> cycles, summed over layers, largest first."""
+    totals: dict[str, int] = {}
+    for layer in summary["layers"]:
+        for key, cycles in layer["stalls"].items():
+            totals[key] = totals.get(key, 0) + cycles
+    return dict(sorted(totals.items(), key=lambda item: (-item[1], item[0])))
+
+
+def slow_layers(summary: Mapping[str, Any], most: int) -> list[Mapping[str, Any]]:
+    """Layers by critical cycles, longest first; without rows that took no time."""
+    rows = [layer for layer in summary["layers"] if layer["cycles_critical"] > 0]
+    return sorted(rows, key=lambda layer: (-layer["cycles_critical"], layer["name"]))[:most]
+
+
+def _use(summary: Mapping[str, Any]) -> str:
+    breakdown = summary["mac_breakdown"]
+    slots = sum(breakdown.values())
+    losses = sorted(((size, key) for key, size in breakdown.items() if key != "useful" and size), reverse=True)
+    use = f"{percent(breakdown.get('useful', 0), slots)} of the MAC slots did useful work"
+    used = summary.get("utilization_dtype", summary["utilization"])
+    if used != summary["utilization"]:
+        use = f"{percent(used)} of the MACs that the formats used allow were done; {use}"
+    if not losses:
+        return f"{use}; nothing was lost."
+    size, key = losses[0]
+    loss = cause(key).label.replace("waits for", "waiting for")
+    return f"{use}; the largest loss is {loss} ({percent(size, slots)})."
+
+
+def _largest_wait(summary: Mapping[str, Any]) -> str:
+    stalls = operand_stalls(summary)
+    if not stalls:
+        return ""
+    key, cycles = next(iter(stalls.items()))
+    arrays = array_count(summary)
+    over = f"over all layers and {arrays} arrays" if arrays > 1 else "over all layers"
+    return f"The arrays wait longest for {waiting(key)}: {count(cycles)} cycles {over}."
+
+
+def _slow_layers(summary: Mapping[str, Any]) -> str:
+    total = summary["cycles_total"]
+    rows = [layer for layer in slow_layers(summary, len(summary["layers"])) if not layer["name"].startswith("_")]
+    if not rows or not total:
+        return ""
+    needed, reached = 0, 0
+    while needed < len(rows) and 2 * reached < total:
+        reached += rows[needed]["cycles_critical"]
+        needed += 1
+    first = rows[0]
+    share = percent(first["cycles_critical"], total)
+    whole = summary["workload"]["layers"] or len(rows)  # the count of the headline; views take no time
+    half = (
+        f"{needed} of {counted(whole, 'layer')} make half of the time"
+        if needed > 1
+        else "One layer makes half of the time"
+    )
+    bound = bound_label(first["bound_by"])
+    return f"{half}; the slowest is {first['name']} ({first['op']}), {share}, bound by {bound}."
+
+
+def _dram(summary: Mapping[str, Any]) -> str:
+    dram = summary["dram"]
+    moved = (dram["read_bytes"] or 0) + (dram["write_bytes"] or 0)
+    if not moved:
+        return ""
+    busiest = busiest_memory(dram)
+    whose = f"{busiest}'s peak bandwidth, the busiest" if busiest else "its peak bandwidth"
+    use = f", {percent(dram['bandwidth_utilization'])} of {whose}" if dram["peak_bytes_per_s"] else ""
+    hits = dram["row_hit_rate"]
+    rows = f"; {percent(hits)} of the accesses hit an open row" if hits is not None else ""
+    return f"DRAM moved {si(moved, 'B')}{use}{rows}."
+
+
+def _cache(name: str, cache: Mapping[str, int]) -> str:
+    asked = cache["hits"] + cache["misses"]
+    if not asked:
+        return ""
+    return f"Cache {name} held {percent(cache['hits'], asked)} of the {count(asked)} lines that gathers asked for."
+
+
+def _energy(summary: Mapping[str, Any]) -> str:
+    parts, whole = summary["energy_breakdown_j"], summary["energy_j"]
+    if not parts or not whole:
+        return ""
+    most, name = max((joules, name) for name, joules in parts.items())
+    peak = ""
+    if summary["power_peak_w"] is not None and summary["power_window_s"]:
+        peak = f"; power peaks at {si(summary['power_peak_w'], 'W', 3)} over {si(summary['power_window_s'], 's', 3)}"
+    return f"The largest consumer is {name} with {percent(most, whole)} of {si(whole, 'J')}{peak}."

@@ -1,0 +1,111 @@
+"""Reading of table files: validated by their schema, errors with file:line:column and key path.
+
+Physical links by name: `phy: ucie_advanced` stands for the numbers of a file in configs/links, and their sources.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+from archsim.base.errors import ConfigError, nearest
+from archsim.spec import schema_tables as st
+from archsim.spec.locate import config_files
+from archsim.spec.nodes import Node, read
+from archsim.spec.problems import Problems, validate
+from archsim.spec.schema_base import Section
+from archsim.spec.schema_noc import Phy
+from archsim.spec.tree import placed
+
+M = TypeVar("M", bound=Section)
+
+
+def load(path: Path, model: type[M]) -> M:
+    """The table of a file as ``model``, a top level of ``schema_tables``. Raises ConfigError with every problem."""
+    return of_node(read(path), model)
+
+
+def of_node(root: Node, model: type[M]) -> M:
+    """As ``load`` for a document that was read."""
+    problems = Problems()
+    found = validate(model, root, "", problems)
+    if found is not None:
+        _check(found, root, problems)
+    problems.raise_all()
+    if found is None:
+        raise TypeError("a table was refused without a reason")
+    return found
+
+
+def find(kind: str, name: str, what: str) -> Path:
+    """The table file ``name`` of ``kind``; raises ConfigError naming those that exist."""
+    files = config_files(kind)
+    if name not in files:
+        raise ConfigError(f"no {what} '{name}' in configs/{kind}{nearest(name, files)}; known: {', '.join(files)}")
+    return files[name]
+
+
+def _check(found: Section, root: Node, problems: Problems) -> None:
+    """What goes beyond single values: columns and order of points, a source for each number of a link."""
+    if isinstance(found, st.TechnologyTable):
+        _check_sram(found.sram, root.mapping["sram"], problems)
+    if isinstance(found, st.Link):
+        for key in Phy.model_fields:
+            if key in root.mapping and key not in found.sources:
+                problems.add(root.mapping[key].mark, key, "no source; allowed one in `sources`")
+
+
+def _check_sram(sram: st.SramPoints, node: Node, problems: Problems) -> None:
+    columns = node.mapping["columns"]
+    if sram.columns[:1] != [st.COLUMNS[0]] or sorted(sram.columns) != sorted(st.COLUMNS):
+        found, allowed = (", ".join(names) for names in (sram.columns, st.COLUMNS))
+        problems.add(columns.mark, "sram.columns", f"found [{found}]; allowed {allowed}, the first one first")
+    for key in ("word_64", "word_256"):
+        sizes = [row[0] for row in getattr(sram, key).points]
+        where, path = node.mapping[key].mapping["points"], f"sram.{key}.points"
+        if len(sizes) < 2:
+            problems.add(where.mark, path, f"found {len(sizes)} rows; allowed two or more, joined by lines")
+        for number in range(1, len(sizes)):
+            if sizes[number] <= sizes[number - 1]:
+                said = f"found the size {sizes[number]:g} behind {sizes[number - 1]:g}; allowed sizes that rise"
+                problems.add(where.items[number].mark, f"{path}[{number}]", said)
+
+
+KIND = "links"
+_KEY = "phy"
+_NOT_NUMBERS = ("schema", "name", "description", "source", "sources")
+
+
+def expand(root: Node) -> None:
+    """Write the numbers of a preset where a network names one. Raises ConfigError for a name that is not there."""
+    problems = Problems()
+    for part in placed(root):
+        named = part.node.mapping.get(_KEY)
+        if part.kind == "noc" and named is not None and isinstance(named.value, str):
+            _expand(part.node, named, f"{part.name}.{_KEY}", problems)
+    problems.raise_all()
+
+
+def _expand(section: Node, named: Node, path: str, problems: Problems) -> None:
+    name, known = str(named.value), config_files(KIND)
+    if name in known:
+        section.mapping[_KEY] = Node(preset(name).value, named.mark)
+        return
+    allowed = f"{', '.join(known)}, or a mapping of its keys"
+    problems.add(named.mark, path, f"found '{name}'; allowed {allowed}{nearest(name, known)}")
+
+
+def preset(name: str) -> Node:
+    """The numbers of a file in configs/links, each with its source. Raises ConfigError for one without."""
+    from archsim.spec import table_files
+    from archsim.spec.schema_tables import Link
+
+    document = read(config_files(KIND)[name])
+    link = table_files.of_node(document, Link)
+    found = Node({}, document.mark)
+    for key, node in document.mapping.items():
+        if key not in _NOT_NUMBERS:
+            source = link.sources[key]
+            node.source = source if source.startswith("estimated:") else f"{name}: {source}"
+            found.mapping[key] = node
+    return found
